@@ -1,0 +1,105 @@
+"""`trueval data`: list known data sets, fetch one, describe a file."""
+
+from __future__ import annotations
+
+import json
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from trueval.progress import set_quiet
+
+app = typer.Typer(help="List known data sets, fetch one, describe a file.", no_args_is_help=True)
+
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes.")]
+# Every command takes these two, so that scripts can pass them blindly.
+Seed = Annotated[int, typer.Option(help="Nothing here is random: changes nothing.")]
+Threads = Annotated[int | None, typer.Option(help="Nothing here is heavy: changes nothing.")]
+
+
+class Format(StrEnum):
+    """How `info` prints."""
+
+    table = "table"
+    json = "json"
+
+
+@app.command("list", epilog="Example: trueval data list")
+def list_(quiet: Quiet = False, seed: Seed = 0, threads: Threads = None) -> None:
+    """Known data sets, and which of them are on this machine."""
+    from trueval.data.datasets import CATALOGUE, data_home
+
+    set_quiet(quiet)
+    home = data_home()
+    rows = [
+        (
+            name,
+            "here" if (home / name).is_dir() else "get" if dataset.url else "by hand",
+            f"{dataset.megabytes:g} MB",
+            dataset.about,
+            dataset.licence,
+        )
+        for name, dataset in CATALOGUE.items()
+    ]
+    if not sys.stdout.isatty():
+        print("\n".join("\t".join(row) for row in rows))
+        return
+    table = Table("name", "", "size", "what", "terms", box=box.SIMPLE_HEAD, caption=f"kept in {home}")
+    for row in rows:
+        table.add_row(*row)
+    Console().print(table)
+
+
+@app.command("get", epilog="Example: trueval data get ml-1m")
+def get_(
+    name: Annotated[str, typer.Argument(help="A name from `trueval data list`.")],
+    home: Annotated[
+        Path | None, typer.Option(help="Folder to put it in (default: TRUEVAL_HOME or a cache folder).")
+    ] = None,
+    url: Annotated[str | None, typer.Option(help="Fetch from this address instead.")] = None,
+    checksum: Annotated[str | None, typer.Option(help="md5:… or sha256:… of the file.")] = None,
+    quiet: Quiet = False,
+    seed: Seed = 0,
+    threads: Threads = None,
+) -> None:
+    """Fetch a data set, check it, unpack it, and print its folder; an interrupted download goes on."""
+    from trueval.data.download import get
+
+    set_quiet(quiet)
+    print(get(name, home=home, url=url, checksum=checksum))
+
+
+@app.command("info", epilog="Example: trueval data info ratings.csv --columns user=uid,item=sku")
+def info(
+    path: Annotated[str, typer.Argument(help="A file, a folder, or the name of a fetched data set.")],
+    columns: Annotated[str, typer.Option(help="Roles of columns, e.g. user=uid,item=sku or user=0,item=1.")] = "",
+    format_: Annotated[Format, typer.Option("--format", help="How to print.")] = Format.table,
+    quiet: Quiet = False,
+    seed: Seed = 0,
+    threads: Threads = None,
+) -> None:
+    """Describe a log: size, sparsity, values, time, duplicates, popularity, side tables."""
+    from trueval.data.describe import describe, described_lines
+    from trueval.data.read import read
+
+    set_quiet(quiet)
+    described = describe(read(path, columns=columns or None))
+    if format_ is Format.json:
+        print(json.dumps(described, indent=2, ensure_ascii=False))
+        return
+    lines = described_lines(described)
+    if not sys.stdout.isatty():
+        width = max(len(label) for label, _ in lines)
+        text = "\n".join([described["name"], *(f"{label:<{width}}  {words}" for label, words in lines)])
+        print(text if "utf" in (sys.stdout.encoding or "").lower() else text.replace("█", "#"))
+        return
+    table = Table("", described["name"], box=box.SIMPLE_HEAD)
+    for label, words in lines:
+        table.add_row(label, words)
+    Console().print(table)

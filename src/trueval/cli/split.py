@@ -1,0 +1,130 @@
+"""trueval split: hold out a part of a log and write the parts into a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from trueval.data.interactions import Interactions
+    from trueval.split import Parts
+
+
+def split_command(
+    data: Annotated[str, typer.Argument(help="A log: a file, a data-set folder or a known name.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write; it must be new or empty.")],
+    how: Annotated[
+        str,
+        typer.Option(
+            help="holdout, kfold, leave_one_out, temporal, user_temporal, rolling or uniform_test.",
+        ),
+    ] = "holdout",
+    ratio: Annotated[float | None, typer.Option(help="Share of the log to test on.")] = None,
+    folds: Annotated[int | None, typer.Option(help="kfold: number of folds.")] = None,
+    eps: Annotated[float | None, typer.Option(help="uniform_test: share of each item kept for train.")] = None,
+    at: Annotated[list[str] | None, typer.Option(help="temporal, rolling: number or ISO date of the cut.")] = None,
+    windows: Annotated[int | None, typer.Option(help="rolling: number of windows.")] = None,
+    by: Annotated[str | None, typer.Option(help="holdout: rating or user.")] = None,
+    over: Annotated[str | None, typer.Option(help="kfold: ratings or users.")] = None,
+    which: Annotated[str | None, typer.Option(help="leave_one_out: last or random.")] = None,
+    n: Annotated[int | None, typer.Option("--n", help="leave_one_out: interactions of each user.")] = None,
+    unseen: Annotated[
+        str | None, typer.Option(help="temporal, rolling: drop or keep users and items without history.")
+    ] = None,
+    rounding: Annotated[str | None, typer.Option("--round", help="uniform_test: floor or nearest.")] = None,
+    threshold: Annotated[float | None, typer.Option(help="uniform_test: count only values from here on.")] = None,
+    validation: Annotated[
+        float | None, typer.Option(help="Share of the log for validation (leave_one_out: interactions).")
+    ] = None,
+    min_user: Annotated[int, typer.Option(help="Leave out users with fewer rows.")] = 0,
+    min_item: Annotated[int, typer.Option(help="Leave out items with fewer rows.")] = 0,
+    columns: Annotated[str | None, typer.Option(help="Roles of columns: user=uid,item=sku,time=ts.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of all that is random.")] = 0,
+    force: Annotated[bool, typer.Option("--force", help="Replace a split made earlier.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
+    threads: Annotated[int | None, typer.Option(help="Threads to use; the result is the same.")] = None,
+) -> None:
+    """Hold out a part of a log, and say what leaks.
+
+    Writes train.parquet, test.parquet and split.json (and validation, dropped, candidates if there are
+    any) into a folder; several folds or windows go to fold-1, fold-2… inside it.
+
+    Examples:
+
+      trueval split ml-1m --how temporal --ratio 0.2 -o parts
+
+      trueval split log.csv --columns user=uid,item=sku --how leave_one_out -o parts
+
+      trueval split ml-1m --how uniform_test --ratio 0.2 --eps 0.2 -o parts
+    """
+    from trueval.data.read import read
+    from trueval.kernels import use_threads
+    from trueval.progress import set_quiet
+    from trueval.split import save_parts, split
+
+    set_quiet(quiet)
+    given = {"ratio": ratio, "eps": eps, "windows": windows, "by": by, "over": over, "which": which}
+    given |= {
+        "n" if how == "kfold" else "folds": folds,
+        "unseen": unseen,
+        "round": rounding,
+        "threshold": threshold,
+    }
+    given |= {"validation": _whole(validation)}
+    options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if n is not None:
+        options["n"] = n
+    if at:
+        options["at"] = at if how == "rolling" or len(at) > 1 else at[0]
+    with use_threads(threads):
+        log = read(data, columns=columns)
+        made = split(log, how, seed=seed, min_user=min_user, min_item=min_item, **options)
+        save_parts(made, output, log=log, force=force)
+        if not quiet:
+            typer.echo(_told(made, log, output))
+
+
+def _whole(number: float | None) -> float | int | None:
+    """A number of interactions is whole, a share is not."""
+    return int(number) if number is not None and number >= 1 and number == int(number) else number
+
+
+def _told(made: Parts | Sequence[Parts], log: Interactions, output: Path) -> str:
+    """The report: counts of each part, reasons of drops, the leakage table."""
+    from trueval.split import Parts, leakage
+
+    several = [made] if isinstance(made, Parts) else list(made)
+    lines = [f"{log.name}: {len(log):,} rows, {log.n_users:,} users, {log.n_items:,} items -> {output}"]
+    lines += [f"split: {_named(several[0])}", ""]
+    for number, parts in enumerate(several, start=1):
+        lines += [f"fold-{number}"] if len(several) > 1 else []
+        lines += _counts(parts)
+    found = [leakage(parts) for parts in several]
+    worst = max(found, key=lambda one: ("ok", "caution", "wrong").index(one.verdict))
+    if len(found) > 1:
+        lines += ["", f"worst of {len(found)}: fold-{found.index(worst) + 1}"]
+    return "\n".join([*lines, *([] if len(found) > 1 else [""]), str(worst)])
+
+
+def _named(parts: Parts) -> str:
+    told = [f"{name}={value}" for name, value in parts.how.items() if name != "how" and value is not None]
+    return f"{parts.how['how']}({', '.join(told)})"
+
+
+def _counts(parts: Parts) -> list[str]:
+    report = parts.report()
+    lines = []
+    for name in ("train", "validation", "test", "observed", "dropped"):
+        rows = report[name]
+        if rows:
+            share = f"{rows / report['rows']:.1%}"
+            lines.append(f"  {name:<11}{rows:>13,} rows {share:>7}")
+    lines += [f"    {rows:>13,} dropped: {reason}" for reason, rows in report["reasons"].items()]
+    unseen = f"{report['unseen_users']:,} users and {report['unseen_items']:,} items"
+    lines.append(f"  tested: {report['test_users']:,} users, {report['test_items']:,} items; {unseen} unseen in train")
+    if report["untested_users"]:
+        lines.append(f"  not tested: {report['untested_users']:,} users of train")
+    return lines

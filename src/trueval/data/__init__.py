@@ -1,0 +1,1 @@
+"""What happened: interaction logs, their ids, readers and data sets."""

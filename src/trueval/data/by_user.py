@@ -1,0 +1,76 @@
+"""Coded interactions grouped by user: the form in which every later stage reads a log."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from trueval.data.ids import Ids
+from trueval.kernels import choose
+
+
+@dataclass(frozen=True, slots=True)
+class ByUser:
+    """Rows of user u are `start[u]` to `start[u+1]`; items within a user ascend.
+
+    >>> rows = ByUser.of(np.array([1, 0, 1]), np.array([5, 3, 2]), n_users=2)
+    >>> rows.start.tolist(), rows.item.tolist()
+    ([0, 1, 3], [3, 2, 5])
+    """
+
+    start: np.ndarray
+    item: np.ndarray
+    value: np.ndarray | None = None
+
+    @staticmethod
+    def of(user: np.ndarray, item: np.ndarray, value: np.ndarray | None = None, *, n_users: int) -> ByUser:
+        """Group coded rows by user. Rows whose user is -1 are left out."""
+        by_item = np.argsort(item, kind="stable")
+        start = np.zeros(n_users + 1, np.int64)
+        order = by_item[choose("lists", len(user)).group_order(user[by_item].astype(np.int32), start)]
+        return ByUser(start, item[order].astype(np.int32), None if value is None else value[order])
+
+    @staticmethod
+    def code(frame: pl.DataFrame, users: Ids, items: Ids) -> ByUser:
+        """Code a table with the columns `user`, `item` and perhaps `value`."""
+        value = frame["value"].to_numpy() if "value" in frame.columns else None
+        return ByUser.of(users.codes(frame["user"]), items.codes(frame["item"]), value, n_users=len(users))
+
+    @property
+    def counts(self) -> np.ndarray:
+        """Number of rows of each user."""
+        return np.diff(self.start)
+
+    @property
+    def user(self) -> np.ndarray:
+        """User of each row."""
+        return np.repeat(np.arange(len(self.start) - 1, dtype=np.int32), self.counts)
+
+    def pick(self, users: np.ndarray) -> ByUser:
+        """The rows of some users, in their order, grouped by place."""
+        counts = self.counts[users]
+        start = np.concatenate([[0], np.cumsum(counts)])
+        rows = np.repeat(self.start[users] - start[:-1], counts) + np.arange(start[-1])
+        return ByUser(start, self.item[rows], None if self.value is None else self.value[rows])
+
+    def where(self, keep: np.ndarray) -> ByUser:
+        """The rows for which `keep` holds."""
+        total = np.concatenate([[0], np.cumsum(keep)])
+        return ByUser(total[self.start], self.item[keep], None if self.value is None else self.value[keep])
+
+    @staticmethod
+    def empty(n_users: int) -> ByUser:
+        """No rows at all."""
+        return ByUser(np.zeros(n_users + 1, np.int64), np.empty(0, np.int32))
+
+
+def segment_sum(start: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Sum of each segment; 0 for an empty one.
+
+    >>> segment_sum(np.array([0, 2, 2, 3]), np.array([1.0, 2.0, 4.0])).tolist()
+    [3.0, 0.0, 4.0]
+    """
+    unit = np.repeat(np.arange(len(start) - 1), np.diff(start))
+    return np.bincount(unit, weights=values, minlength=len(start) - 1)

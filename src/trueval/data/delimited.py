@@ -1,0 +1,129 @@
+"""Text tables: which separator, header or not, and ids kept as they are written."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from trueval.data.columns import ColumnMap, find_roles, looks_like_any, renaming
+from trueval.data.failures import reading
+from trueval.data.lines import first_lines, numbers_where_possible, split_lines
+from trueval.errors import DataError
+
+_PREFERRED = {".csv": [",", ";", "\t", "|"], ".tsv": ["\t", ",", ";", "|"]}
+_ANY = ["\t", "::", ",", ";", "|", " "]
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$")
+
+
+@dataclass(frozen=True)
+class TextShape:
+    """How a text table is written: its separator, its column names, and whether the first line holds them."""
+
+    separator: str
+    names: tuple[str, ...]
+    header: bool
+
+
+def _fields(line: str, separator: str) -> list[str]:
+    if separator == "::":
+        return line.split("::")
+    if separator == " ":
+        return line.split()
+    return next(csv.reader([line], delimiter=separator))
+
+
+def sniff(lines: Sequence[str], suffix: str = ".txt") -> str | None:
+    """The separator that cuts every line into the same number of fields, two at least.
+
+    >>> sniff(["1::1193::5", "1::661::3"])
+    '::'
+    """
+    candidates = _PREFERRED.get(suffix, _ANY)
+    for separator in candidates:
+        counts = {len(_fields(line, separator)) for line in lines}
+        if len(counts) == 1 and counts.pop() > 1:
+            return separator
+    # No separator fits all lines: the reader will say which line is broken.
+    return next((separator for separator in candidates if len(_fields(lines[0], separator)) > 1), None)
+
+
+def _has_header(rows: Sequence[Sequence[str]], columns: ColumnMap) -> bool | None:
+    """Whether the first row names the columns; None where it could be either."""
+    first = rows[0]
+    if any(looks_like_any(field) or field in columns.values() for field in first):
+        return True
+    if any(_NUMBER.match(field.strip()) or not field.strip() for field in first):
+        return False
+    if len(rows) > 1 and any(_NUMBER.match(field.strip()) for field in rows[1]):
+        return True
+    return None
+
+
+def shape(path: Path, columns: ColumnMap | None = None, *, suffix: str = ".txt") -> TextShape:
+    """Look at the first lines of a text table; a table without header needs columns by position."""
+    columns = columns or {}
+    lines = first_lines(path)
+    separator = sniff(lines, suffix)
+    if separator is None:
+        raise DataError(
+            "the file has a single column",
+            where=str(path),
+            found=repr(lines[0][:80]),
+            do="separate the fields by tab, comma, ';', '::' or blank, one row per line",
+        )
+    rows = [_fields(line, separator) for line in lines]
+    by_position = any(isinstance(column, int) for column in columns.values())
+    header = _has_header(rows, columns)
+    if header is None:
+        header = not by_position
+    if not header and not by_position:
+        raise DataError(
+            "the file has no header, so its columns are unknown",
+            where=str(path),
+            found=f"first line {lines[0][:80]!r}",
+            do="give positions, from 0: columns={'user': 0, 'item': 1} (--columns user=0,item=1)",
+        )
+    names = [name.strip() for name in rows[0]] if header else [f"column_{place}" for place in range(len(rows[0]))]
+    doubled = sorted({name for name in names if names.count(name) > 1})
+    if doubled:
+        raise DataError(
+            "two columns have the same name",
+            where=str(path),
+            found=", ".join(doubled),
+            do="rename one of them",
+        )
+    return TextShape(separator, tuple(names), header)
+
+
+def scan_delimited(
+    path: Path, columns: ColumnMap | None = None, *, roles: Sequence[str], suffix: str, exact: bool = False
+) -> pl.LazyFrame:
+    """A text table with its roles renamed, ids as the text they are in the file.
+
+    `exact` looks at every row to find the type of the other columns, and leaves values as they are written.
+    """
+    form = shape(path, columns, suffix=suffix)
+    found = find_roles(form.names, columns, roles=roles, where=str(path))
+    new_names = renaming(form.names, found)
+    names = [new_names.get(name, name) for name in form.names]
+    if form.separator in ("::", " "):
+        frame = split_lines(path, names, separator=form.separator, skip_first=form.header)
+        return numbers_where_possible(frame, leave=("user", "item")).lazy()
+    types: dict[str, type[pl.DataType]] = {"user": pl.String, "item": pl.String}
+    if not exact:
+        types |= {"value": pl.Float64, "score": pl.Float64}
+    with reading(path, what="a text table"):
+        return pl.scan_csv(
+            path,
+            separator=form.separator,
+            has_header=form.header,
+            with_column_names=lambda _: names,
+            schema_overrides={name: kind for name, kind in types.items() if name in names},
+            infer_schema_length=None if exact else 10_000,
+            glob=False,
+        )

@@ -1,0 +1,139 @@
+"""Identifiers of users and items, and the dense codes that stand for them inside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from trueval.errors import DataError
+from trueval.kernels import choose, look_up
+
+Codes = np.ndarray  # int32, -1 where an id is unknown
+
+# A lookup table is worth its memory while it is at most this many times the number of ids
+# (or small in absolute terms).
+_TABLE_FACTOR, _TABLE_SMALL = 16, 1 << 22
+
+
+def plain(series: pl.Series, *, where: str) -> pl.Series:
+    """Ids as Int64, UInt64 or String, so that equal ids are equal whatever type carried them.
+
+    >>> plain(pl.Series([1, 2], dtype=pl.Int16), where="recs").dtype
+    Int64
+    """
+    kind = series.dtype
+    if kind.is_integer():
+        if kind == pl.UInt64:
+            small = series.max()
+            return series if small is not None and int(small) > 2**63 - 1 else series.cast(pl.Int64)
+        return series.cast(pl.Int64)
+    if kind in (pl.Categorical, pl.Enum):
+        return series.cast(pl.String)
+    if kind == pl.String:
+        return series
+    if kind == pl.Boolean or kind.is_float():
+        whole = kind.is_float() and bool((series.is_null() | (series == series.floor())).all())
+        do = "write the ids as integers" if whole else "use integer or string ids"
+        raise DataError("ids must be integers or strings", where=where, found=f"type {kind}", do=do)
+    if kind == pl.Null:
+        raise DataError("ids are all missing", where=where, found="only nulls", do="fill the id column")
+    return series.cast(pl.String)
+
+
+@dataclass(frozen=True)
+class Ids:
+    """A sorted vocabulary of ids; an id's code is its place in it.
+
+    Codes depend on the set of ids alone, never on the order of rows.
+
+    >>> ids = Ids.of(pl.Series(["b", "a", "b"]))
+    >>> ids.codes(pl.Series(["a", "b", "z"])).tolist()
+    [0, 1, -1]
+    >>> ids.decode(np.array([1, 0])).to_list()
+    ['b', 'a']
+    """
+
+    values: pl.Series
+
+    @staticmethod
+    def of(*columns: pl.Series) -> Ids:
+        """The vocabulary of all ids in some columns (of one type: see `plain`)."""
+        if all(column.dtype.is_integer() for column in columns) and (dense := _distinct_integers(columns)) is not None:
+            return Ids(dense)
+        distinct = [column.unique() for column in columns]
+        joined = distinct[0] if len(distinct) == 1 else pl.concat(distinct).unique()
+        return Ids(joined.drop_nulls().sort())
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @cached_property
+    def _offset(self) -> int | None:
+        """First id, where a lookup table over the span of the ids is affordable."""
+        if not self.values.dtype.is_integer() or not len(self):
+            return None
+        low, high = int(self.values[0]), int(self.values[-1])
+        span = high - low + 1
+        return low if span <= max(_TABLE_SMALL, _TABLE_FACTOR * len(self)) else None
+
+    @cached_property
+    def table(self) -> np.ndarray:
+        """Code of id `low + j` at place j, -1 where there is none (only for integer ids close together)."""
+        values = self.values.to_numpy()
+        table = np.full(int(values[-1]) - int(values[0]) + 1, -1, np.int32)
+        table[values - values[0]] = np.arange(len(values), dtype=np.int32)
+        return table
+
+    @cached_property
+    def _codebook(self) -> pl.DataFrame:
+        codes = pl.int_range(0, len(self), dtype=pl.Int32, eager=True).alias("code")
+        return pl.DataFrame([self.values.alias("id"), codes])
+
+    def codes(self, column: pl.Series) -> Codes:
+        """Codes of a column of ids, -1 for ids outside the vocabulary."""
+        if not len(self):
+            return np.full(len(column), -1, np.int32)
+        if self._offset is not None and column.dtype.is_integer() and not column.null_count():
+            return look_up(column.to_numpy(), self._offset, self.table)
+        joined = column.alias("id").to_frame().join(self._codebook, on="id", how="left", maintain_order="left")
+        return joined["code"].fill_null(-1).to_numpy()
+
+    def decode(self, codes: Codes) -> pl.Series:
+        """Ids of some codes."""
+        return self.values.gather(pl.Series(codes, dtype=pl.UInt32))
+
+
+def _distinct_integers(columns: tuple[pl.Series, ...]) -> pl.Series | None:
+    """Distinct integers by marking them in a table, where they lie close together: no hashing, no sorting."""
+    bounds = [(column.min(), column.max()) for column in columns if column.null_count() < len(column)]
+    if not bounds:
+        return None
+    low, high = min(int(b[0]) for b in bounds), max(int(b[1]) for b in bounds)  # type: ignore[arg-type]
+    rows = sum(map(len, columns))
+    if high - low + 1 > min(max(_TABLE_SMALL, rows), 1 << 28) or high > 2**63 - 1:
+        return None
+    present = np.zeros(high - low + 1, bool)
+    for column in columns:
+        values = column.drop_nulls().to_numpy()
+        choose("lists", len(values)).mark_present(values, values.dtype.type(low), present)
+    return pl.Series(np.flatnonzero(present) + low, dtype=pl.Int64)
+
+
+def check_same_kind(left: pl.Series, right: pl.Series, *, role: str, where: tuple[str, str]) -> None:
+    """Refuse to compare integer ids with string ids: every one of them would look unknown."""
+
+    def kind(series: pl.Series) -> str:
+        return "integer" if series.dtype.is_integer() else "string"
+
+    if kind(left) == kind(right) or not len(left) or not len(right):
+        return
+    sample = f"{where[0]}: {kind(left)}, e.g. {left[0]!r}\n{where[1]}: {kind(right)}, e.g. {right[0]!r}"
+    raise DataError(
+        f"{role} ids are of different types in the two tables",
+        where=f"{where[0]} and {where[1]}",
+        found=sample,
+        do=f"write the {role} ids with one type in both tables",
+    )

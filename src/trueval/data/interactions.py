@@ -1,0 +1,165 @@
+"""Interactions: who did what with which item, when and how much they liked it."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field, replace
+
+import polars as pl
+
+from trueval.data.ids import plain
+from trueval.errors import DataError, rows_found
+
+ROLES = ("user", "item", "value", "time")
+
+
+@dataclass(frozen=True)
+class Interactions:
+    """A log with the columns `user`, `item` and, where known, `value` and `time`.
+
+    `users` and `items` are optional side tables keyed by `user` and `item` (demographics, genres).
+    Further columns of the log travel along untouched.
+
+    >>> log = Interactions.of(pl.DataFrame({"user": [1, 1], "item": ["a", "b"], "value": [5, 3]}))
+    >>> len(log), log.has("time")
+    (2, False)
+    """
+
+    frame: pl.DataFrame
+    name: str = "log"
+    users: pl.DataFrame | None = field(default=None, repr=False)
+    items: pl.DataFrame | None = field(default=None, repr=False)
+
+    @staticmethod
+    def of(
+        frame: pl.DataFrame,
+        *,
+        name: str = "log",
+        users: pl.DataFrame | None = None,
+        items: pl.DataFrame | None = None,
+    ) -> Interactions:
+        """Check a table whose columns already carry the role names, and bring ids and values to one type.
+
+        Duplicate rows are kept: the split and the evaluation decide what they mean.
+        """
+        for role in ("user", "item"):
+            if role not in frame.columns:
+                raise DataError(
+                    f"there is no {role} column",
+                    where=name,
+                    found="columns " + ", ".join(frame.columns),
+                    do=f"name it with columns={{'{role}': …}} (--columns {role}=…)",
+                )
+        if not len(frame):
+            raise DataError("the table is empty", where=name, found="0 rows", do="check the export")
+        frame = frame.with_columns(plain(frame[role], where=f"{name}, column {role}") for role in ("user", "item"))
+        for role in ("user", "item"):
+            missing = frame[role].null_count()
+            if missing:
+                at = frame.with_row_index("row").filter(pl.col(role).is_null())["row"].head(5).to_list()
+                raise DataError(
+                    f"{role} ids are missing",
+                    where=f"{name}, column {role}",
+                    found=rows_found([f"row {row + 1}" for row in at], missing),
+                    do="fill or drop these rows",
+                )
+        if "value" in frame.columns:
+            frame = frame.with_columns(_values(frame, name))
+        if "time" in frame.columns:
+            frame = frame.with_columns(_times(frame, name))
+        order = [role for role in ROLES if role in frame.columns]
+        return Interactions(frame.select(*order, pl.exclude(order)), name, _side(users, "user"), _side(items, "item"))
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    def has(self, column: str) -> bool:
+        """Whether the log has a column."""
+        return column in self.frame.columns
+
+    def keep(self, frame: pl.DataFrame, *, name: str | None = None) -> Interactions:
+        """The same log with other rows (side tables are kept whole)."""
+        return replace(self, frame=frame, name=name or self.name)
+
+    @property
+    def n_users(self) -> int:
+        """Number of distinct users."""
+        return self.frame["user"].n_unique()
+
+    @property
+    def n_items(self) -> int:
+        """Number of distinct items."""
+        return self.frame["item"].n_unique()
+
+    def fingerprint(self) -> str:
+        """A short digest of the set of rows, whatever their order."""
+        columns = [role for role in ROLES if self.has(role)]
+        rows = self.frame.select(columns).hash_rows(seed=0)
+        digest = hashlib.sha256(f"{columns}{len(rows)}{rows.sum()}{(rows ^ (rows // 128)).sum()}".encode())
+        return digest.hexdigest()[:16]
+
+
+def _values(frame: pl.DataFrame, name: str) -> pl.Series:
+    raw = frame["value"]
+    if not (raw.dtype.is_numeric() or raw.dtype == pl.Boolean):
+        value = raw.cast(pl.Float64, strict=False)
+    else:
+        value = raw.cast(pl.Float64)
+    bad = ~value.is_finite().fill_null(False)
+    if bad.any():
+        rows = frame.select("user", "item", pl.lit(raw).alias("value")).filter(bad)
+        raise DataError(
+            "values must be finite numbers",
+            where=f"{name}, column value",
+            found=rows_found([f"user {u}, item {i}: {v!r}" for u, i, v in rows.head(5).rows()], int(bad.sum())),
+            do="drop or correct these rows",
+        )
+    return value.alias("value")
+
+
+def _times(frame: pl.DataFrame, name: str) -> pl.Series:
+    """Times as Int64: seconds stay as they are, dates and datetimes become microseconds."""
+    raw = frame["time"]
+    if raw.dtype == pl.String:
+        try:
+            parsed = raw.str.to_datetime(strict=False)
+        except pl.exceptions.ComputeError:  # not one of them is a date
+            parsed = pl.Series("time", [None] * len(raw), dtype=pl.Datetime("us"))
+        if parsed.null_count() > raw.null_count():
+            first = raw.filter(parsed.is_null() & raw.is_not_null())[0]
+            raise DataError(
+                "times could not be read",
+                where=f"{name}, column time",
+                found=repr(first),
+                do="use numbers or ISO dates",
+            )
+        raw = parsed
+    if raw.dtype.is_temporal():
+        raw = raw.cast(pl.Datetime("us"))
+    if raw.dtype.is_float():
+        raw = raw.fill_nan(None)
+    if raw.null_count():
+        raise DataError(
+            "times are missing",
+            where=f"{name}, column time",
+            found=f"{raw.null_count():,} rows",
+            do="fill or drop these rows",
+        )
+    return raw.cast(pl.Int64).alias("time")
+
+
+def _side(table: pl.DataFrame | None, key: str) -> pl.DataFrame | None:
+    if table is None:
+        return None
+    table = table.with_columns(plain(table[key], where=f"{key} table"))
+    doubled = table[key].is_duplicated()
+    if doubled.any():
+        raise DataError(
+            f"the table of {key}s has the same {key} twice",
+            where=f"{key} table",
+            found=rows_found(
+                table.filter(doubled)[key].unique(maintain_order=True).head(5).to_list(), int(doubled.sum())
+            ),
+            do=f"keep one row per {key}",
+        )
+    return table

@@ -1,0 +1,160 @@
+"""Interactions from anything that holds them: a table in memory, a file, a folder, a known name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from trueval.data.columns import LOG_ROLES, ColumnMap, find_roles, parse_columns, renaming
+from trueval.data.datasets import CATALOGUE, data_home
+from trueval.data.failures import reading
+from trueval.data.frames import as_polars, is_table
+from trueval.data.id_text import settled
+from trueval.data.interactions import Interactions
+from trueval.data.layouts import LAYOUTS, layout_of, log_layout
+from trueval.data.tables import ids_are_text, parquet_parts, scan_parts, scan_table, stem
+from trueval.errors import DataError, suggest
+
+
+def read(source: Any, *, columns: ColumnMap | str | None = None, name: str | None = None) -> Interactions:
+    """Read a log.
+
+    `source` is a table (polars, pandas, Arrow), a file, a folder of a known data set or of parquet parts,
+    the name of a data set that `trueval data get` has fetched, or a log already. `columns` maps roles (user,
+    item, value, time) to names or positions where common names do not tell; None says that there is none.
+
+    >>> log = read(pl.DataFrame({"uid": ["a", "b"], "movieId": [1, 2], "rating": [5, 3]}))
+    >>> log.frame.columns
+    ['user', 'item', 'value']
+    """
+    if isinstance(columns, str):
+        columns = parse_columns(columns)
+    if isinstance(source, Interactions):
+        return _again(source, columns, name)
+    if is_table(source):
+        label = name or "log"
+        return _named_roles(as_polars(source, where=label), columns, label)
+    path = locate(source)
+    label = name or (path.name if path.is_dir() else stem(path))
+    return _read_folder(path, columns, label) if path.is_dir() else _read_file(path, columns, label)
+
+
+def read_unbiased(source: Any, *, name: str | None = None) -> tuple[Interactions, Interactions]:
+    """The biased log and the test set without selection bias of CM100k, Coat, Yahoo! R3 or KuaiRec.
+
+    >>> read_unbiased("nowhere")
+    Traceback (most recent call last):
+    trueval.errors.DataError: there is no such file or data set
+      where: nowhere
+    ...
+    """
+    folder = locate(source)
+    match = layout_of(folder)
+    if match is None or match[0].unbiased is None:
+        known = ", ".join(layout.name for layout in LAYOUTS if layout.unbiased)
+        raise DataError(
+            "this data set has no test set without selection bias",
+            where=str(folder),
+            found=match[0].name if match else "no known data set",
+            do=f"use the folder of one of: {known}",
+        )
+    return match[0].unbiased(match[1], name or folder.name)
+
+
+def locate(source: Any) -> Path:
+    """The path of a file, a folder, or a data set in the data home.
+
+    >>> locate(3)
+    Traceback (most recent call last):
+    trueval.errors.DataError: a log cannot be read from this
+      where: source
+      found: int
+      do:    give a DataFrame, an Arrow table, a path or the name of a data set
+    """
+    if not isinstance(source, str | Path):
+        raise DataError(
+            "a log cannot be read from this",
+            where="source",
+            found=type(source).__name__,
+            do="give a DataFrame, an Arrow table, a path or the name of a data set",
+        )
+    path = Path(source).expanduser()
+    try:
+        if path.exists():
+            return path
+        kept = data_home() / str(source)
+        if path.name == str(source) and kept.exists():
+            return kept
+    except OSError as error:
+        raise DataError("the path cannot be used", where=str(path), found=str(error), do="check the path") from error
+    raise _missing(path, str(source))
+
+
+def _missing(path: Path, source: str) -> DataError:
+    if source in CATALOGUE:
+        return DataError(
+            "the data set has not been fetched",
+            where=source,
+            found=f"no folder {path} and no {data_home() / source}",
+            do=f"trueval data get {source}",
+        )
+    folder = path.parent
+    siblings = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
+    found = f"no {path.name} in {folder.resolve()}" if folder.is_dir() else f"no folder {folder}"
+    known = siblings if path.suffix else [*siblings, *CATALOGUE]
+    hint = suggest(path.name, known)
+    do = hint if hint.startswith("did") else "check the path; known data sets: trueval data list"
+    return DataError("there is no such file or data set", where=source, found=found, do=do)
+
+
+def _again(log: Interactions, columns: ColumnMap | None, name: str | None) -> Interactions:
+    if columns is None and name in (None, log.name):
+        return log
+    frame = _renamed(log.frame, columns, log.name) if columns else log.frame
+    return Interactions.of(frame, name=name or log.name, users=log.users, items=log.items)
+
+
+def _renamed(frame: pl.DataFrame, columns: ColumnMap | None, where: str) -> pl.DataFrame:
+    return frame.rename(renaming(frame.columns, find_roles(frame.columns, columns, roles=LOG_ROLES, where=where)))
+
+
+def _named_roles(frame: pl.DataFrame, columns: ColumnMap | None, name: str) -> Interactions:
+    return _checked(_renamed(frame, columns, name), name)
+
+
+def _checked(frame: pl.DataFrame, name: str) -> Interactions:
+    for role in ("user", "item"):
+        kind = frame.schema[role]
+        if kind.is_nested() or kind in (pl.Object, pl.Binary):
+            raise DataError(
+                "ids must be integers or strings",
+                where=f"{name}, column {role}",
+                found=f"type {kind}",
+                do="write one id per row",
+            )
+    with reading(name, what="a log"):
+        return Interactions.of(frame, name=name)
+
+
+def _read_folder(folder: Path, columns: ColumnMap | None, name: str) -> Interactions:
+    match = layout_of(folder)
+    if match is not None:
+        return _again(match[0].read(match[1], name), columns, name)
+    if not parquet_parts(folder):
+        scan_parts(folder)  # raises, and says what the folder holds
+    return _read_file(folder, columns, name)
+
+
+def _read_file(path: Path, columns: ColumnMap | None, name: str) -> Interactions:
+    layout = log_layout(path) if columns is None else None
+    if layout is not None and layout.read_log is not None:
+        return layout.read_log(path, name)
+    try:
+        frame = scan_table(path, columns, roles=LOG_ROLES).collect()
+    except pl.exceptions.ComputeError:
+        # A later row does not fit the types of the first ones: look at all rows before deciding.
+        with reading(path, what="a table"):
+            frame = scan_table(path, columns, roles=LOG_ROLES, exact=True).collect()
+    return _checked(settled(frame) if ids_are_text(path) else frame, name)

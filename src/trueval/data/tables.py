@@ -1,0 +1,198 @@
+"""Files of any known format as lazy tables whose columns carry the role names."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from trueval.data.columns import ColumnMap, find_roles, renaming
+from trueval.data.delimited import scan_delimited
+from trueval.data.failures import FAILURES, empty, reading
+from trueval.data.lines import first_lines, numbers_where_possible, split_lines
+from trueval.errors import DataError
+
+_TEXT = (".csv", ".tsv", ".txt", ".dat", ".data", ".base", ".test")
+_PARQUET, _JSON = (".parquet", ".pq"), (".jsonl", ".ndjson")
+_TREC = {
+    ".qrels": ("user", "iteration", "item", "value"),
+    ".run": ("user", "q0", "item", "rank", "score", "tag"),
+}
+SUFFIXES = (*_TEXT, *_PARQUET, *_JSON, ".inter", *_TREC)
+_COMPRESSED = (".gz", ".zst")
+
+
+def table_suffix(path: Path) -> str:
+    """The suffix that says the format, below a compression suffix.
+
+    >>> table_suffix(Path("recs.csv.gz"))
+    '.csv'
+    """
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes and suffixes[-1] in _COMPRESSED:
+        suffixes.pop()
+    return suffixes[-1] if suffixes else ""
+
+
+def ids_are_text(path: Path) -> bool:
+    """Whether a format has no types, so that 7 and "7" look the same in it.
+
+    >>> ids_are_text(Path("log.csv.gz")), ids_are_text(Path("log.parquet"))
+    (True, False)
+    """
+    return not path.is_dir() and table_suffix(path) in (*_TEXT, ".inter", *_TREC)
+
+
+def stem(path: Path) -> str:
+    """The name of a table: its file name without format and compression.
+
+    >>> stem(Path("runs/bpr.v2.csv.gz"))
+    'bpr.v2'
+    """
+    name = path.name
+    for suffix in (*_COMPRESSED, table_suffix(path)):
+        if suffix and name.lower().endswith(suffix):
+            name = name[: -len(suffix)]
+    return name or path.name
+
+
+def scan_table(
+    path: Path, columns: ColumnMap | None = None, *, roles: Sequence[str], exact: bool = False
+) -> pl.LazyFrame:
+    """One file, or a folder of parquet parts, with its roles renamed and its other columns kept.
+
+    Ids of text formats are strings here (see `id_text`); `exact` is explained in `scan_delimited`.
+    """
+    if path.is_dir():
+        return _renamed(scan_parts(path), columns, roles, str(path))
+    suffix = table_suffix(path)
+    if suffix in _TEXT:
+        return scan_delimited(path, columns, roles=roles, suffix=suffix, exact=exact)
+    if suffix in _PARQUET:
+        return _renamed(_scan_parquet(path), columns, roles, str(path))
+    if suffix in _JSON:
+        return _renamed(_scan_json(path), columns, roles, str(path))
+    if suffix == ".inter":
+        return _renamed(scan_atomic(path), columns, roles, str(path))
+    if suffix in _TREC:
+        return _renamed(_trec(path, _TREC[suffix]), columns, roles, str(path))
+    raise DataError(
+        "unknown kind of file",
+        where=str(path),
+        found=f"suffix {path.suffix!r}",
+        do="use " + " ".join(sorted(SUFFIXES)) + " (also .gz, .zst)",
+    )
+
+
+def _renamed(frame: pl.LazyFrame, columns: ColumnMap | None, roles: Sequence[str], where: str) -> pl.LazyFrame:
+    with reading(where, what="a table"):
+        names = frame.collect_schema().names()
+    return frame.rename(renaming(names, find_roles(names, columns, roles=roles, where=where)))
+
+
+def scan_parts(folder: Path) -> pl.LazyFrame:
+    """A folder of parquet part files, as Spark and other engines write them."""
+    parts = parquet_parts(folder)
+    if not parts:
+        raise DataError(
+            "the folder holds no table that is known",
+            where=str(folder),
+            found=", ".join(sorted(entry.name for entry in folder.iterdir())[:8]) or "an empty folder",
+            do="give a file, a folder of .parquet parts, or the folder of a known data set",
+        )
+    with reading(folder, what="parquet parts"):
+        return pl.scan_parquet(parts, hive_partitioning=any("=" in part.parent.name for part in parts), glob=False)
+
+
+def parquet_parts(folder: Path) -> list[Path]:
+    """Part files below a folder; names that begin with . or _ belong to the engine that wrote them."""
+    return sorted(
+        path
+        for path in folder.rglob("*.parquet")
+        if path.is_file() and not any(piece[0] in "._" for piece in path.relative_to(folder).parts)
+    )
+
+
+def _scan_parquet(path: Path) -> pl.LazyFrame:
+    source: Any = path
+    with reading(path, what="parquet"):
+        if path.stat().st_size == 0:
+            raise empty(path)
+        if path.suffix in _COMPRESSED:
+            source = io.BytesIO(_unpacked(path))
+        return pl.scan_parquet(source, glob=False)
+
+
+def _unpacked(path: Path) -> bytes:
+    if path.suffix == ".gz":
+        return gzip.decompress(path.read_bytes())
+    try:
+        from compression import zstd  # type: ignore[import-not-found, unused-ignore]  # Python 3.14
+    except ImportError:
+        raise DataError(
+            "parquet inside zstd needs Python 3.14",
+            where=str(path),
+            found="a .parquet.zst file",
+            do="unpack it first (parquet is already compressed inside)",
+        ) from None
+    return bytes(zstd.decompress(path.read_bytes()))
+
+
+def _scan_json(path: Path) -> pl.LazyFrame:
+    with reading(path, what="one JSON object per line"):
+        if path.stat().st_size == 0:
+            raise empty(path)
+        return pl.scan_ndjson(path, infer_schema_length=None)
+
+
+def scan_atomic(path: Path) -> pl.LazyFrame:
+    """A RecBole atomic file: tab separated, header `name:type`; sequences become lists.
+
+    `token` columns stay text, for they are ids or words.
+    """
+    header = [field.strip().partition(":") for field in first_lines(path)[0].split("\t")]
+    names = [name for name, _, _ in header]
+    kinds = {name: kind or "token" for name, _, kind in header}
+    unknown = [f"{name}:{kind}" for name, kind in kinds.items() if kind not in _ATOMIC]
+    if unknown:
+        raise DataError(
+            "unknown column type in the header",
+            where=str(path),
+            found=", ".join(unknown),
+            do="types are " + ", ".join(_ATOMIC),
+        )
+    with reading(path, what="a RecBole atomic file"):
+        frame = pl.scan_csv(
+            path,
+            separator="\t",
+            quote_char=None,
+            with_column_names=lambda _: names,
+            schema_overrides={name: _ATOMIC[kind] for name, kind in kinds.items()},
+            glob=False,
+        )
+    lists = [pl.col(name).str.split(" ") for name, kind in kinds.items() if kind.endswith("_seq")]
+    return frame.with_columns(lists)
+
+
+_ATOMIC = {"token": pl.String, "float": pl.Float64, "token_seq": pl.String, "float_seq": pl.String}
+
+
+def _trec(path: Path, names: Sequence[str]) -> pl.LazyFrame:
+    """Fields between single blanks or tabs go through the csv reader, which is fast; others line by line."""
+    lines = first_lines(path)
+    types = {name: pl.Float64 if name in ("value", "score") else pl.String for name in names}
+    for separator in (" ", "\t"):
+        if all(len(line.split(separator)) == len(names) for line in lines):
+            try:
+                frame = pl.read_csv(
+                    path, separator=separator, has_header=False, schema=types, quote_char=None, glob=False
+                )
+            except FAILURES:
+                break
+            if not any(column.null_count() for column in frame):
+                return numbers_where_possible(frame, leave=("user", "item")).lazy()
+    return numbers_where_possible(split_lines(path, names, separator=" "), leave=("user", "item")).lazy()

@@ -1,0 +1,1 @@
+"""Who is ranked against whom: designs, candidates, samples, and what they imply."""

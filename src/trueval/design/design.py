@@ -1,0 +1,143 @@
+"""Design: who is ranked against whom. A design is a short string, and an object that prints as it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from trueval.errors import DefinitionError, suggest
+
+_HINT = "for example AR-TI-AN, AR-AI-NN1000, 1R-TI-NN100, P1R10-TI-NN100, U1R, AR-TI-AN-head10"
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """The axes of target-set formation (Bellogín et al. 2017, Table 3, and later sections).
+
+    relevant: "AR" ranks all relevant items of a user together, "1R" each one alone.
+    candidates: "AI" all items, "TI" items with a test rating by anyone, "LIST" a given catalogue.
+    sample: number of sampled non-relevant items (NN); 0 takes all of them (AN).
+    weights: how they are sampled, "uniform" or by "popularity".
+    percentiles: P1R, each relevant item against its own popularity percentile; 0 is off.
+    uniform: U, made for a `uniform_test` split.
+    head: share of the most-rated items left out of test and candidates.
+    condensed: rank judged items only.  seen: "exclude" a user's train items, or "allow" them.
+    resample: in 1R, a sample of its own for every relevant item.
+
+    >>> Design.parse("1R-TI-NN100").sample
+    100
+    >>> str(Design(relevant="1R", uniform=True))
+    'U1R'
+    """
+
+    relevant: str = "AR"
+    candidates: str = "TI"
+    sample: int = 0
+    weights: str = "uniform"
+    percentiles: int = 0
+    uniform: bool = False
+    head: float = 0.0
+    condensed: bool = False
+    seen: str = "exclude"
+    resample: bool = False
+
+    def __post_init__(self) -> None:
+        _choice("relevant", self.relevant, ("AR", "1R"))
+        _choice("candidates", self.candidates, ("AI", "TI", "LIST"))
+        _choice("weights", self.weights, ("uniform", "popularity"))
+        _choice("seen", self.seen, ("exclude", "allow"))
+        if self.sample < 0 or self.percentiles < 0 or not 0 <= self.head < 1:
+            raise DefinitionError("sample, percentiles and head must not be negative, head below 1", found=repr(self))
+        if self.percentiles and self.relevant != "1R":
+            raise DefinitionError(
+                "percentiles need one relevant item per target set", found=str(self), do="use P1R10-…"
+            )
+        if self.resample and (self.relevant != "1R" or not self.sample):
+            raise DefinitionError(
+                "resample needs a sampled 1R design", found=str(self), do="for example 1R-TI-NN100-resample"
+            )
+        if self.condensed and (self.relevant == "1R" or self.sample):
+            raise DefinitionError(
+                "condensed rankings are for AR designs with all targets",
+                found=str(self),
+                do="AR-TI-AN-condensed",
+            )
+
+    def __str__(self) -> str:
+        first = ("U" if self.uniform else "") + ("P" if self.percentiles else "") + self.relevant
+        words = [first + (str(self.percentiles) if self.percentiles else "")]
+        others = f"NN{self.sample}{'pop' if self.weights == 'popularity' else ''}" if self.sample else "AN"
+        if not (self.uniform and self.candidates == "TI" and others == "AN"):
+            words += [self.candidates, others]
+        words += [f"head{100 * self.head:g}"] if self.head else []
+        words += [word for word, on in (("condensed", self.condensed), ("resample", self.resample)) if on]
+        return "-".join(words + (["seen"] if self.seen == "allow" else []))
+
+    @staticmethod
+    def parse(text: str | Design) -> Design:
+        """Read a short name; the order of its words after the first does not matter."""
+        if isinstance(text, Design):
+            return text
+        axes: dict[str, object] = {}
+        for word in text.strip().split("-"):
+            for axis, value in _word(word, text).items():
+                if axis in axes:
+                    raise DefinitionError(
+                        f"the design names the same axis twice: {axis}", where=text, found=word, do=_HINT
+                    )
+                axes[axis] = value
+        if "relevant" not in axes:
+            raise DefinitionError("the design does not say AR or 1R", where=text, do=_HINT)
+        if axes.get("resample") and not axes.get("sample"):
+            raise DefinitionError("resample needs a sample", where=text, do="for example 1R-TI-NN100-resample")
+        return Design(**axes)  # type: ignore[arg-type]
+
+
+def _word(word: str, text: str) -> dict[str, object]:
+    """The axes that one word of a short name sets."""
+    upper = word.upper()
+    if found := re.fullmatch(r"(U?)(P?)(AR|1R)(\d*)", upper):
+        uniform, percentiles, relevant, number = found.groups()
+        if bool(percentiles) != bool(number):
+            raise DefinitionError(
+                "percentiles are written P1R10: P, 1R, their number", where=text, found=word, do=_HINT
+            )
+        axes: dict[str, object] = {"relevant": relevant}
+        return axes | ({"uniform": True} if uniform else {}) | ({"percentiles": int(number)} if percentiles else {})
+    if upper in ("AI", "TI", "LIST"):
+        return {"candidates": upper}
+    if upper == "AN":
+        return {"sample": 0}
+    if found := re.fullmatch(r"NN(\d+)(POP)?", upper):
+        size, popular = int(found[1]), found[2]
+        if not size:
+            raise DefinitionError("a sample must have at least one item", where=text, found=word, do=_HINT)
+        return {"sample": size} | ({"weights": "popularity"} if popular else {})
+    if found := re.fullmatch(r"HEAD(\d+(?:\.\d+)?)", upper):
+        return {"head": float(found[1]) / 100}
+    if upper in ("CONDENSED", "RESAMPLE"):
+        return {upper.lower(): True}
+    if upper == "SEEN":
+        return {"seen": "allow"}
+    known = [
+        "AR",
+        "1R",
+        "P1R10",
+        "U1R",
+        "UAR",
+        "AI",
+        "TI",
+        "LIST",
+        "AN",
+        "NN100",
+        "head10",
+        "condensed",
+        "seen",
+        "resample",
+    ]
+    raise DefinitionError(f"unknown word in a design: {word!r}", where=text, found=suggest(upper, known), do=_HINT)
+
+
+def _choice(axis: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise DefinitionError(f"unknown {axis} in a design: {value!r}", found=suggest(value, choices), do=_HINT)

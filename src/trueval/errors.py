@@ -1,0 +1,62 @@
+"""What trueval says when it cannot go on: what is wrong, where, what was found, what to do."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+
+class TruevalError(ValueError):
+    """An input that cannot be evaluated honestly.
+
+    Every message has up to four parts, so that a reader never has to guess the remedy.
+
+    >>> print(TruevalError("the file is empty", where="recs.csv", found="0 rows", do="check the export"))
+    the file is empty
+      where: recs.csv
+      found: 0 rows
+      do:    check the export
+    """
+
+    def __init__(self, what: str, *, where: str = "", found: str = "", do: str = "") -> None:
+        self.what, self.where, self.found, self.do = what, where, found, do
+        parts = [("where: ", where), ("found: ", found), ("do:    ", do)]
+        indent = "\n" + " " * 9
+        super().__init__("\n".join([what, *(f"  {k}{v.replace(chr(10), indent)}" for k, v in parts if v)]))
+
+
+class DataError(TruevalError):
+    """A table, file or array that cannot be used as it is."""
+
+
+class DefinitionError(TruevalError):
+    """A metric, design, split or option that does not exist or does not make sense."""
+
+
+class OutputError(TruevalError):
+    """A result that could not be written; nothing is left half written."""
+
+
+def suggest(name: str, known: Iterable[str], *, most: int = 3) -> str:
+    """Words for the reader who mistyped a name.
+
+    >>> suggest("ndgc", ["ndcg", "precision"])
+    'did you mean ndcg?'
+    >>> suggest("zzz", ["ndcg", "precision"])
+    'known: ndcg, precision'
+    """
+    known = sorted(known)
+    close = difflib.get_close_matches(name, known, n=most, cutoff=0.55)
+    return f"did you mean {', '.join(close)}?" if close else "known: " + ", ".join(known)
+
+
+def rows_found(rows: Sequence[object], total: int, *, most: int = 5) -> str:
+    """Up to five offending rows and how many there are in all.
+
+    >>> print(rows_found(["user 1, item 2"], 12))
+    12 rows, among them:
+    user 1, item 2
+    """
+    shown = "\n".join(str(row) for row in list(rows)[:most])
+    noun = "row" if total == 1 else "rows"
+    return f"{total:,} {noun}{', among them' if total > len(rows[:most]) else ''}:\n{shown}"

@@ -1,0 +1,1 @@
+"""With what certainty: per-user values, estimates with intervals, evaluations of systems and of runs."""

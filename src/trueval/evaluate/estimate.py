@@ -1,0 +1,126 @@
+"""Estimates: every mean is a ratio of sums over users, and carries an interval.
+
+A mean over users, a pooled ratio, a mean over 1R units (clustered by user) and a mean over percentiles are
+all of one form: for each user and stratum a numerator and a denominator; sums of these; their ratio; the
+mean over strata. One bootstrap and one linearised (delta) standard error serve them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from trueval.errors import DefinitionError, suggest
+from trueval.kernels import blocks
+from trueval.kernels.seeds import derive
+from trueval.metrics.compute import Measured
+from trueval.metrics.results import same
+
+INTERVALS = ("bootstrap", "t", "none")
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A value, its 95 % interval (NaN where there is none), and how many units it rests on."""
+
+    value: float
+    low: float
+    high: float
+    n: int
+    undefined: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """Numerators and denominators by cluster (user) and stratum."""
+
+    numerator: np.ndarray
+    denominator: np.ndarray
+    finish: Callable[[np.ndarray], np.ndarray]
+    n: int
+    undefined: int
+
+    def value(self, weights: np.ndarray | None = None) -> np.ndarray:
+        """The estimate, or one for each row of weights."""
+        w = np.ones((1, len(self.numerator))) if weights is None else weights
+        above, below = w @ self.numerator, w @ self.denominator
+        with np.errstate(invalid="ignore", divide="ignore"):
+            per_stratum = np.where(below > 0, above / below, np.nan)
+        present = self.denominator.sum(axis=0) > 0
+        if not present.any():
+            return np.full(len(w), np.nan)
+        known = per_stratum[:, present]
+        return self.finish(known[:, 0] if known.shape[1] == 1 else np.nanmean(known, axis=1))
+
+
+def sums(measured: Measured, cluster: np.ndarray, n_clusters: int, stratum: np.ndarray | None) -> Sums:
+    """Bring a metric's values to the one form."""
+    assert measured.per_unit is not None
+    known = ~np.isnan(measured.per_unit)
+    if measured.ratio is not None:
+        numerator, denominator, finish = measured.ratio.numerator, measured.ratio.denominator, measured.ratio.finish
+    else:
+        numerator, denominator, finish = np.where(known, measured.per_unit, 0.0), known.astype(np.float64), same
+    n, undefined = int(known.sum()), int((~known).sum())
+    if stratum is None and n_clusters == len(cluster):  # one unit per user: nothing to add up
+        return Sums(numerator[:, None], denominator[:, None], finish, n, undefined)
+    strata = 1 if stratum is None else int(stratum.max(initial=0)) + 1
+    cell = cluster.astype(np.int64) * strata + (0 if stratum is None else stratum)
+    shape = (n_clusters, strata)
+    added = [np.bincount(cell, x, minlength=n_clusters * strata).reshape(shape) for x in (numerator, denominator)]
+    return Sums(added[0], added[1], finish, n, undefined)
+
+
+def estimate_all(
+    all_sums: list[Sums], *, interval: str, seed: int, resamples: int = 1000, level: float = 0.95
+) -> list[Estimate]:
+    """Estimates of several metrics over the same users; resamples are shared, so differences stay paired."""
+    if interval not in INTERVALS:
+        raise DefinitionError(f"unknown interval {interval!r}", found=suggest(interval, INTERVALS))
+    if interval == "bootstrap":
+        bounds = _bootstrap(all_sums, seed=seed, resamples=resamples, level=level)
+    else:
+        bounds = [_t_interval(s, level) if interval == "t" else (np.nan, np.nan) for s in all_sums]
+    values = [float(s.value()[0]) for s in all_sums]
+    return [Estimate(v, float(b[0]), float(b[1]), s.n, s.undefined) for v, b, s in zip(values, bounds, all_sums)]
+
+
+def _bootstrap(all_sums: list[Sums], *, seed: int, resamples: int, level: float) -> list[tuple[float, float]]:
+    """Percentile intervals: users drawn with replacement, as weights in a blocked matrix product."""
+    users = len(all_sums[0].numerator) if all_sums else 0
+    if users < 2:
+        return [(np.nan, np.nan)] * len(all_sums)
+    rng = np.random.default_rng(int(derive(seed, "bootstrap")))
+    drawn: list[list[np.ndarray]] = [[] for _ in all_sums]
+    for part in blocks(resamples, max(1, 4_000_000 // users)):
+        size = part.stop - part.start
+        place = rng.integers(0, users, size=(size, users)) + users * np.arange(size)[:, None]
+        weights = np.bincount(place.ravel(), minlength=size * users).reshape(size, users).astype(np.float64)
+        for values, s in zip(drawn, all_sums):
+            values.append(s.value(weights))
+    tail = (1 - level) / 2
+    joined = [np.concatenate(values) for values in drawn]
+    joined = [values[~np.isnan(values)] for values in joined]
+    return [tuple(np.quantile(v, [tail, 1 - tail])) if len(v) else (np.nan, np.nan) for v in joined]  # type: ignore[misc]
+
+
+def _t_interval(s: Sums, level: float) -> tuple[float, float]:
+    """Student's t around the estimate, with the linearised standard error of a ratio of sums."""
+    from scipy.special import stdtrit
+
+    used = (s.denominator > 0).any(axis=1)
+    users = int(used.sum())
+    below = s.denominator.sum(axis=0)
+    present = below > 0
+    if users < 2:
+        return np.nan, np.nan
+    a, b = s.numerator[used][:, present], s.denominator[used][:, present]
+    ratio = a.sum(axis=0) / below[present]
+    influence = ((a - ratio * b) / below[present]).mean(axis=1)
+    error = np.sqrt((influence**2).sum() * users / (users - 1))
+    reach = float(stdtrit(users - 1, (1 + level) / 2)) * error
+    middle = ratio.mean()
+    low, high = s.finish(np.maximum([middle - reach, middle + reach], 0.0 if s.finish is np.sqrt else -np.inf))
+    return float(low), float(high)

@@ -1,0 +1,106 @@
+"""Evaluation: what an evaluation found, as data; tables, comparisons and reports are made from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from trueval.data.ids import Ids
+from trueval.errors import DefinitionError, suggest
+from trueval.evaluate.estimate import Estimate, Sums, estimate_all, sums
+from trueval.evaluate.measurements import Measurements
+from trueval.metrics.grammar import Spec
+
+
+@dataclass(frozen=True, slots=True)
+class SystemValues:
+    """One system: an estimate of every metric, and the values behind it."""
+
+    estimates: dict[str, Estimate]
+    values: dict[str, np.ndarray]  # per unit; absent for system metrics
+    sums: dict[str, Sums] = field(repr=False)
+    unit_user: np.ndarray
+    users: Ids = field(repr=False)
+    stratum: np.ndarray | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """All systems of one evaluation, under one split, design and population."""
+
+    systems: dict[str, SystemValues]
+    specs: dict[str, Spec]  # by label
+    random: dict[str, float]  # exact expectation of a random ranking
+    manifest: dict[str, Any]
+    warnings: list[str] = field(default_factory=list)
+
+    def system(self, name: str) -> SystemValues:
+        """One system by name."""
+        if name not in self.systems:
+            raise DefinitionError(f"there is no system {name!r} in this evaluation", found=suggest(name, self.systems))
+        return self.systems[name]
+
+    def per_user(self) -> pl.DataFrame:
+        """One row per system and unit: system, user, and a column per metric (null where undefined)."""
+        frames = []
+        for name, system in self.systems.items():
+            columns: dict[str, Any] = {"user": system.users.decode(system.unit_user)}
+            if system.stratum is not None:
+                columns["percentile"] = system.stratum + 1
+            columns |= {label: pl.Series(values).fill_nan(None) for label, values in system.values.items()}
+            frames.append(pl.DataFrame(columns).select(pl.lit(name).alias("system"), pl.all()))
+        return pl.concat(frames)
+
+
+def summarise(measured: Measurements, *, users: Ids, interval: str, seed: int, resamples: int) -> SystemValues:
+    """Estimates of one system."""
+    clusters, cluster = np.unique(measured.unit_user, return_inverse=True)
+    by_label: dict[str, Sums] = {}
+    tallied: dict[str, Estimate] = {}
+    for label, m in measured.values.items():
+        if m.tally is not None:
+            tallied[label] = Estimate(m.value(), np.nan, np.nan, len(measured))
+        else:
+            by_label[label] = sums(m, cluster, len(clusters), measured.stratum)
+    found = estimate_all(list(by_label.values()), interval=interval, seed=seed, resamples=resamples)
+    estimates = dict(zip(by_label, found)) | tallied
+    values = {label: m.per_unit for label, m in measured.values.items() if m.per_unit is not None}
+    ordered = {label: estimates[label] for label in measured.values}
+    return SystemValues(ordered, values, by_label, measured.unit_user, users, measured.stratum)
+
+
+def random_values(measured: Measurements) -> dict[str, float]:
+    """Exact expected values of a random ranking, averaged like the systems'."""
+    clusters, cluster = np.unique(measured.unit_user, return_inverse=True)
+    return {
+        label: float(sums(m, cluster, len(clusters), measured.stratum).value()[0])
+        for label, m in measured.random.items()
+    }
+
+
+def label_specs(specs: list[Spec], sample: int = 0) -> dict[str, Spec]:
+    """Labels of metrics; sampled designs carry the sample size, since their values are another quantity.
+
+    >>> from trueval.metrics.grammar import parse
+    >>> list(label_specs([parse("ndcg@10")], 100))
+    ['ndcg@10|n=100']
+    """
+    return {(f"{spec}|n={sample}" if sample else str(spec)): spec for spec in specs}
+
+
+def notes_on(measured: Mapping[str, Measurements], specs: Mapping[str, Spec]) -> list[str]:
+    """What a reader should know about ties and short lists."""
+    notes = []
+    for name, m in measured.items():
+        deep = sorted({str(spec) for spec in specs.values() if spec.k and 0 < m.longest < spec.k})
+        if deep:
+            notes.append(f"{name}: no list is longer than {m.longest}; {', '.join(deep)} count the rest as not shown")
+        rates = {k: n / max(len(m), 1) for k, n in m.split_ties.items()}
+        told = ", ".join(f"{rate:.0%} at {k}" for k, rate in rates.items() if rate >= 0.01)
+        if told:
+            notes.append(f"{name}: the cut falls between equal scores in {told} of the lists")
+    return notes

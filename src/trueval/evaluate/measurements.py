@@ -1,0 +1,78 @@
+"""All metrics of one system from its facts; parts over different users add up to the whole."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from trueval.evaluate.compat import Preset
+from trueval.evaluate.population import in_population
+from trueval.facts.ranking_facts import RankingFacts
+from trueval.facts.readings import random_ranking, select
+from trueval.metrics.compute import Measured, compute, merge
+from trueval.metrics.grammar import Spec
+from trueval.metrics.inputs import Inputs
+
+
+@dataclass(frozen=True, slots=True)
+class Measurements:
+    """Values of every metric for the units of the population."""
+
+    unit_user: np.ndarray
+    stratum: np.ndarray | None
+    values: dict[str, Measured]
+    random: dict[str, Measured]
+    split_ties: dict[int, int]  # lists whose cut at k falls between equal scores
+    longest: int
+
+    def __len__(self) -> int:
+        return len(self.unit_user)
+
+
+def measure_facts(
+    facts: RankingFacts,
+    specs: dict[str, Spec],
+    *,
+    population: str,
+    inputs: Inputs,
+    preset: Preset | None = None,
+) -> Measurements:
+    """Compute every metric (by label) over the units of the population, and its value for a random ranking."""
+    facts = select(facts, in_population(facts, population))
+    values = {label: _under(preset, spec, facts, compute(spec, facts, inputs)) for label, spec in specs.items()}
+    shuffled = random_ranking(facts)
+    random = {}
+    if shuffled is not None and len(shuffled):
+        comparable = {label: s for label, s in specs.items() if s.metric.against_random}
+        random = {label: compute(spec, shuffled, inputs) for label, spec in comparable.items()}
+    cutoffs = {spec.k for spec in specs.values() if spec.k}
+    ties = {k: round(facts.tie_rate(k) * len(facts)) for k in sorted(cutoffs)}
+    return Measurements(facts.unit_user, facts.stratum, values, random, ties, facts.depth)
+
+
+def _under(preset: Preset | None, spec: Spec, facts: RankingFacts, measured: Measured) -> Measured:
+    """Apply a library's rule for users without lists and for undefined values."""
+    if preset is None or measured.per_unit is None:
+        return measured
+    value = measured.per_unit
+    if preset.empty_is_zero:
+        value = np.nan_to_num(value)
+    if preset.only_listed(spec):
+        value = np.where(facts.length > 0, value, np.nan)
+    return Measured(value)
+
+
+def merge_measurements(parts: list[Measurements]) -> Measurements:
+    """The whole from its parts."""
+    if len(parts) == 1:
+        return parts[0]
+    first = parts[0]
+    return Measurements(
+        np.concatenate([part.unit_user for part in parts]),
+        None if first.stratum is None else np.concatenate([p.stratum for p in parts if p.stratum is not None]),
+        {label: merge([part.values[label] for part in parts]) for label in first.values},
+        {label: merge([part.random[label] for part in parts]) for label in first.random},
+        {k: sum(part.split_ties.get(k, 0) for part in parts) for k in first.split_ties},
+        max(part.longest for part in parts),
+    )

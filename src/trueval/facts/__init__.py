@@ -1,0 +1,1 @@
+"""What the ranking did: RankingFacts, the narrow waist between ranking and measuring."""

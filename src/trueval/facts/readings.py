@@ -1,0 +1,189 @@
+"""Other readings of the same facts: tie rules, 1R, condensed, flipped, random, parts and wholes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from trueval.errors import DefinitionError, suggest
+from trueval.facts.ranking_facts import RankingFacts
+
+TIES = ("random", "expected", "worst", "best", "given")
+
+
+def with_ties(facts: RankingFacts, rule: str) -> RankingFacts:
+    """The facts under another rule for equal scores.
+
+    "random" and "given" are settled when facts are built. "expected" lets every metric average over all
+    orders of equals, exactly; "worst" puts relevant items last among their equals, "best" first.
+    """
+    if rule not in TIES:
+        raise DefinitionError(f"unknown rule for ties: {rule!r}", found=suggest(rule, TIES))
+    if rule == facts.ties:
+        return facts
+    if rule == "expected":
+        order = np.lexsort((facts.item, facts.above, facts.rank == 0, facts.unit))
+        return _reordered(facts, order, facts.rank).changed(ties="expected")
+    if rule in ("random", "given"):
+        raise DefinitionError(f"facts were built with ties={facts.ties!r}", do=f"build them again with ties={rule!r}")
+    return _settled(facts, worst=rule == "worst").changed(ties=rule)
+
+
+def _settled(facts: RankingFacts, *, worst: bool) -> RankingFacts:
+    gain = np.where(facts.relevant, facts.value, 0.0)
+    # in "worst", judged non-relevant items lead their equals and the best gains come last
+    lead = np.where(facts.relevant, 1, 0) if worst else np.where(facts.relevant, 0, 1)
+    within = gain if worst else -gain
+    order = np.lexsort((facts.item, within, lead, facts.above, facts.rank == 0, facts.unit))
+    unit, above, tied = facts.unit[order], facts.above[order], facts.tied[order]
+    leading = lead[order] == 0
+    new = np.ones(len(order), bool)
+    new[1:] = (unit[1:] != unit[:-1]) | (above[1:] != above[:-1])
+    block = np.cumsum(new) - 1
+    first = np.flatnonzero(new)
+    size = np.diff(np.append(first, len(order)))
+    within_block = np.arange(len(order)) - first[block] if len(order) else np.empty(0, np.int64)
+    from_front = above + 1 + within_block
+    from_back = above + tied - (size[block] - 1 - within_block) if len(order) else from_front
+    rank = np.where(leading, from_front, from_back)
+    rank = np.where(facts.rank[order] > 0, rank, 0).astype(np.int32)
+    settled = np.empty_like(rank)
+    settled[order] = rank
+    return _reordered(facts, np.lexsort((facts.item, settled, settled == 0, facts.unit)), settled)
+
+
+def _reordered(facts: RankingFacts, order: np.ndarray, rank: np.ndarray) -> RankingFacts:
+    rows = {name: getattr(facts, name)[order] for name in ("item", "value", "relevant", "above", "tied")}
+    score = None if facts.score is None else facts.score[order]
+    return facts.changed(rank=rank[order], list_rank=facts.rank[order], score=score, **rows)
+
+
+def select(facts: RankingFacts, keep: np.ndarray) -> RankingFacts:
+    """The facts of some units."""
+    if keep.all():
+        return facts
+    rows, shown = np.repeat(keep, np.diff(facts.start)), np.repeat(keep, facts.length)
+    return facts.changed(
+        unit_user=facts.unit_user[keep],
+        start=np.concatenate([[0], np.cumsum(np.diff(facts.start)[keep])]),
+        list_start=np.concatenate([[0], np.cumsum(facts.length[keep])]),
+        list_item=facts.list_item[shown],
+        targets=facts.targets[keep],
+        stratum=None if facts.stratum is None else facts.stratum[keep],
+        score=None if facts.score is None else facts.score[rows],
+        **{name: getattr(facts, name)[rows] for name in ("item", "value", "relevant", "rank", "above", "tied")},
+    )
+
+
+def concat(parts: Sequence[RankingFacts]) -> RankingFacts:
+    """Parts over different units (and the same ids) as one whole."""
+    if len(parts) == 1:
+        return parts[0]
+
+    def joined(name: str) -> np.ndarray:
+        return np.concatenate([getattr(part, name) for part in parts])
+
+    def starts(name: str) -> np.ndarray:
+        return np.concatenate([[0], np.cumsum(np.concatenate([np.diff(getattr(part, name)) for part in parts]))])
+
+    splits = np.zeros(max(len(part.splits) for part in parts), np.int64)
+    for part in parts:
+        splits[: len(part.splits)] += part.splits
+    plain = ("unit_user", "item", "value", "relevant", "rank", "above", "tied", "list_item", "targets")
+    return parts[0].changed(
+        start=starts("start"),
+        list_start=starts("list_start"),
+        splits=splits,
+        stratum=None if parts[0].stratum is None else joined("stratum"),
+        score=None if parts[0].score is None else joined("score"),
+        **{name: joined(name) for name in plain},
+    )
+
+
+def one_relevant(facts: RankingFacts) -> RankingFacts:
+    """The 1R reading of AR facts: one unit per relevant item, ranked against the non-relevant targets only.
+
+    With one sample per user, rank in 1R = rank in AR minus the number of relevant items ranked above, so no
+    second ranking is needed. Judged non-relevant items are not units and leave no rows here.
+    """
+    rows = np.flatnonzero(facts.relevant)
+    unit = facts.unit[rows]
+    ranked = facts.rank[rows] > 0
+    place = np.arange(len(rows)) - (np.cumsum(facts.R) - facts.R)[unit]  # relevant rows are sorted by rank
+    new = np.ones(len(rows), bool)
+    new[1:] = (unit[1:] != unit[:-1]) | (facts.above[rows][1:] != facts.above[rows][:-1])
+    first = np.flatnonzero(new)
+    block = np.cumsum(new) - 1
+    relevant_above = place[first][block] if len(rows) else place
+    relevant_tied = np.diff(np.append(first, len(rows)))[block] if len(rows) else place
+    relevant_before = relevant_above if facts.ties == "expected" else place
+    return RankingFacts(
+        unit_user=facts.unit_user[unit],
+        start=np.arange(len(rows) + 1),
+        item=facts.item[rows],
+        value=facts.value[rows],
+        relevant=np.ones(len(rows), bool),
+        rank=np.where(ranked, facts.rank[rows] - relevant_before, 0).astype(np.int32),
+        above=np.where(ranked, facts.above[rows] - relevant_above, 0).astype(np.int32),
+        tied=np.where(ranked, facts.tied[rows] - relevant_tied + 1, 0).astype(np.int32),
+        list_start=np.zeros(len(rows) + 1, np.int64),
+        list_item=np.empty(0, np.int32),
+        targets=np.where(facts.targets[unit] > 0, facts.targets[unit] - facts.R[unit] + 1, 0),
+        users=facts.users,
+        items=facts.items,
+        catalogue=facts.catalogue,
+        exact=facts.exact,
+        ties=facts.ties,
+        score=None if facts.score is None else facts.score[rows],
+        stratum=None if facts.stratum is None else facts.stratum[unit],
+        one_relevant=True,
+        label=facts.label,
+    )
+
+
+def condense(facts: RankingFacts) -> RankingFacts:
+    """Rankings without their unjudged items: every rank counts judged items only."""
+    ranked = facts.rank > 0
+    place = np.cumsum(ranked) - np.concatenate([[0], np.cumsum(ranked)])[facts.start[:-1]][facts.unit]
+    new = np.ones(len(ranked), bool)
+    new[1:] = (facts.unit[1:] != facts.unit[:-1]) | (facts.above[1:] != facts.above[:-1])
+    first = np.flatnonzero(new)
+    block = np.cumsum(new) - 1
+    members = np.bincount(block, weights=ranked, minlength=len(first)) if len(ranked) else ranked
+    counts = np.bincount(facts.unit[ranked], minlength=len(facts))
+    list_start = np.concatenate([[0], np.cumsum(counts)])
+    return facts.changed(
+        rank=np.where(ranked, place, 0).astype(np.int32),
+        above=np.where(ranked, place[first][block] - 1 if len(ranked) else place, 0).astype(np.int32),
+        tied=np.where(ranked, members[block] if len(ranked) else place, 0).astype(np.int32),
+        list_start=list_start,
+        list_item=facts.item[ranked],
+        targets=counts,
+        condensed=True,
+    )
+
+
+def flip(facts: RankingFacts) -> RankingFacts:
+    """Relevance turned round among the judged items: what anti-metrics measure."""
+    return facts.changed(relevant=~facts.relevant, value=np.ones_like(facts.value))
+
+
+def random_ranking(facts: RankingFacts) -> RankingFacts | None:
+    """The facts of a ranking in which all targets are equal; None where the number of targets is unknown.
+
+    Under ties="expected" every metric of it is its exact expected value for a random ranking.
+    """
+    if not len(facts) or (facts.targets <= 0).any():
+        return None
+    targets = facts.targets[facts.unit].astype(np.int32)
+    # a sampled target set may lack judged non-relevant items; a short list lacks only what it did not show
+    in_set = (facts.rank > 0) | facts.relevant | (not facts.exact)
+    return facts.changed(
+        rank=np.where(in_set, 1, 0).astype(np.int32),
+        above=np.zeros(len(targets), np.int32),
+        tied=np.where(in_set, targets, 0).astype(np.int32),
+        ties="expected",
+        list_start=np.zeros(len(facts) + 1, np.int64),
+        list_item=np.empty(0, np.int32),
+    )

@@ -1,0 +1,66 @@
+"""The inner loops. Large inputs go to compiled kernels, small ones to the same in plain NumPy.
+
+Importing numba and loading its cached code costs more than a second, which an evaluation of a few
+thousand rows must not pay. Both forms give the same results to the last bit.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import ModuleType
+
+import numpy as np
+
+from trueval.kernels.threads import blocks, in_order, threads, use_threads
+
+__all__ = ["blocks", "choose", "in_order", "look_up", "threads", "use_kernels", "use_threads"]
+
+# Up to this many elements plain NumPy is faster than loading the compiled kernels.
+SMALL = 300_000
+
+_forced: str | None = os.environ.get("TRUEVAL_KERNELS")
+
+
+@contextmanager
+def use_kernels(kind: str | None) -> Iterator[None]:
+    """Force "plain" or "compiled" kernels inside the block, whatever the size of the input."""
+    global _forced
+    before, _forced = _forced, kind
+    try:
+        yield
+    finally:
+        _forced = before
+
+
+def choose(family: str, work: int) -> ModuleType:
+    """The module that serves a family of kernels ("lists", "ranking", "sampling") for this much work."""
+    compiled = _forced == "compiled" or (
+        _forced is None and (work > SMALL or f"trueval.kernels.{family}" in sys.modules)
+    )
+    if not compiled:
+        from trueval.kernels import plain
+
+        return plain
+    from trueval.kernels import compiled as store
+
+    return store.load(family)
+
+
+def look_up(values: np.ndarray, low: int, table: np.ndarray) -> np.ndarray:
+    """Codes of integer ids through a table that starts at id `low`; -1 outside.
+
+    >>> look_up(np.array([7, 5, 9]), 5, np.array([0, -1, 1], np.int32)).tolist()
+    [1, 0, -1]
+    """
+    out = np.empty(len(values), np.int32)
+    kernel = choose("lists", len(values)).look_up
+    low_typed = values.dtype.type(low)
+    for _ in in_order(
+        lambda part: kernel(values[part], low_typed, table, out[part]),
+        blocks(len(values), max(1 << 20, len(values) // (2 * threads()) + 1)),
+    ):
+        pass
+    return out

@@ -1,0 +1,46 @@
+"""Loading of the compiled kernels: where their cache lies, and a word to whoever waits for the first time."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import tempfile
+from pathlib import Path
+from types import ModuleType
+
+from trueval.progress import note
+
+
+def load(family: str) -> ModuleType:
+    """Import one family of compiled kernels."""
+    name = f"trueval.kernels.{family}"
+    if name not in sys.modules:
+        _prepare_cache()
+        module = importlib.import_module(name)
+        if not _has_cache(family) and sys.stderr.isatty():
+            note("compiling the fast kernels, once (a few seconds)…")
+        return module
+    return sys.modules[name]
+
+
+def _prepare_cache() -> None:
+    """numba keeps compiled code beside the sources or in the user's cache; give it a place when neither can be written."""
+    if "NUMBA_CACHE_DIR" in os.environ:
+        return
+    beside = Path(__file__).parent / "__pycache__"
+    users = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    if not any(_writable(folder) for folder in (beside, users)):
+        os.environ["NUMBA_CACHE_DIR"] = str(Path(tempfile.gettempdir()) / f"trueval-kernels-{os.getuid()}")
+
+
+def _writable(folder: Path) -> bool:
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    return os.access(folder, os.W_OK)
+
+
+def _has_cache(family: str) -> bool:
+    module = sys.modules[f"trueval.kernels.{family}"]
+    kernel = next(value for value in vars(module).values() if hasattr(value, "_cache"))
+    return any(Path(kernel._cache.cache_path).glob(f"{family}.*.nbi"))

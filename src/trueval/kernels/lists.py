@@ -1,0 +1,163 @@
+"""Compiled: coding ids, grouping rows by user, ordering lists, and joining lists with judgements."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from trueval.kernels.ranking import sort_places, tie_key, user_key
+
+
+@njit(nogil=True, cache=True)
+def look_up(values, low, table, out):
+    """Codes of integer ids through a table that starts at id `low`; -1 outside."""
+    size = np.uint64(table.size)
+    for j in range(values.size):
+        place = np.uint64(values[j] - low)
+        out[j] = table[place] if place < size else -1
+
+
+@njit(nogil=True, cache=True)
+def mark_present(values, low, present):
+    """Mark which ids of a span occur."""
+    for j in range(values.size):
+        present[values[j] - low] = 1
+
+
+@njit(nogil=True, cache=True)
+def is_grouped(codes):
+    """Whether codes never fall."""
+    for j in range(1, codes.size):
+        if codes[j] < codes[j - 1]:
+            return False
+    return True
+
+
+@njit(nogil=True, cache=True)
+def group_order(codes, start):
+    """Stable order of rows by code; fills `start`, one longer than the number of codes. Codes < 0 go nowhere."""
+    for j in range(codes.size):
+        if codes[j] >= 0:
+            start[codes[j] + 1] += 1
+    for u in range(1, start.size):
+        start[u] += start[u - 1]
+    place = start[:-1].copy()
+    order = np.empty(start[-1], np.int64)
+    for j in range(codes.size):
+        u = codes[j]
+        if u >= 0:
+            order[place[u]] = j
+            place[u] += 1
+    return order
+
+
+@njit(nogil=True, cache=True)
+def order_lists(start, score, item, users, seed, given, first, last):
+    """Sort lists first to last by score, equal scores by a seeded draw (or as given), in place.
+
+    Returns the first list with a score that is not finite, or -1.
+    """
+    for u in range(first, last):
+        a, b = start[u], start[u + 1]
+        tidy = True
+        for j in range(a, b):
+            if not np.isfinite(score[j]):
+                return u
+            if j > a and score[j - 1] <= score[j]:
+                tidy = False
+        if tidy:
+            continue
+        stream = user_key(seed, users[u])
+        keys = np.empty(b - a, np.uint64)
+        places = item[a:b].copy()
+        for j in range(a, b):
+            keys[j - a] = tie_key(stream, item[j], j - a, given)
+        sort_places(score[a:b], keys, places, b - a)
+        item[a:b] = places
+    return -1
+
+
+@njit(nogil=True, cache=True)
+def join_lists(
+    list_start,
+    list_item,
+    list_score,
+    judged_start,
+    judged_item,
+    n_items,
+    first,
+    last,
+    order,
+    rank,
+    above,
+    tied,
+):
+    """Ranks of judged items in the lists of units first to last; -1 in `list_item` is never judged.
+
+    Judged rows come out in list order, those not in the list (rank 0) behind, by item: `order` says which
+    row came to which place. Returns a unit whose list has an item twice, or -1.
+    """
+    mark = np.zeros(n_items, np.int64)
+    shown = np.full(n_items, -1, np.int64)
+    doubled = -1
+    scored = list_score.size > 0
+    for u in range(first, last):
+        a, b = judged_start[u], judged_start[u + 1]
+        for j in range(a, b):
+            mark[judged_item[j]] = j + 1
+        place = a
+        begin, end = list_start[u], list_start[u + 1]
+        block = begin  # first of the equal scores around the place
+        for r in range(begin, end):
+            if scored and list_score[r] != list_score[block]:
+                block = r
+            i = list_item[r]
+            if i < 0:
+                continue
+            if shown[i] == u and doubled < 0:
+                doubled = u
+            shown[i] = u
+            j = mark[i]
+            if j > 0:
+                mark[i] = 0
+                order[place] = j - 1
+                rank[place] = r - begin + 1
+                if scored:
+                    above[place] = block - begin
+                    stop = r + 1
+                    while stop < end and list_score[stop] == list_score[r]:
+                        stop += 1
+                    tied[place] = stop - block
+                else:
+                    above[place] = r - begin
+                    tied[place] = 1
+                place += 1
+        for j in range(a, b):
+            if mark[judged_item[j]] > 0:
+                mark[judged_item[j]] = 0
+                order[place] = j
+                place += 1
+    return doubled
+
+
+@njit(nogil=True, cache=True)
+def count_splits(start, score, splits):
+    """For each k the number of lists whose cut at k falls between equal scores."""
+    for u in range(start.size - 1):
+        for j in range(start[u], start[u + 1] - 1):
+            if score[j] == score[j + 1]:
+                splits[j - start[u]] += 1
+
+
+@njit(nogil=True, cache=True)
+def sort_down(start, values):
+    """Sort each segment in descending order, in place."""
+    for u in range(start.size - 1):
+        segment = values[start[u] : start[u + 1]]
+        tidy = True
+        for j in range(1, segment.size):
+            if segment[j] > segment[j - 1]:
+                tidy = False
+                break
+        if not tidy:
+            segment[:] = -np.sort(-segment)

@@ -1,0 +1,211 @@
+"""The kernels in plain NumPy: for small inputs, which must not wait for a compiler, and as their oracle."""
+
+from __future__ import annotations
+
+import numpy as np
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+def mixed(state: np.ndarray) -> np.ndarray:
+    """Splitmix64's finisher."""
+    z = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+def user_key(seed: int, users: np.ndarray) -> np.ndarray:
+    """Each user's own random stream."""
+    start = np.full(1, seed, np.uint64)
+    return mixed(start + _GOLDEN * (np.atleast_1d(users).astype(np.uint64) + np.uint64(1)))
+
+
+def item_key(stream: np.ndarray, items: np.ndarray) -> np.ndarray:
+    """Each item's place among equals, in a user's stream."""
+    return mixed(stream + _GOLDEN * (np.asarray(items).astype(np.uint64) + np.uint64(1)))
+
+
+def _tie_keys(stream: np.ndarray, items: np.ndarray, given: bool) -> np.ndarray:
+    return np.arange(len(items), dtype=np.uint64) if given else item_key(stream, items)
+
+
+def look_up(values: np.ndarray, low: int, table: np.ndarray, out: np.ndarray) -> None:
+    """See `lists.look_up`."""
+    inside = (values >= low) & (values <= low + len(table) - 1)
+    out[:] = -1
+    out[inside] = table[(values[inside] - values.dtype.type(low)).astype(np.int64)]
+
+
+def mark_present(values: np.ndarray, low: int, present: np.ndarray) -> None:
+    """See `lists.mark_present`."""
+    present[values - low] = True
+
+
+def group_order(codes: np.ndarray, start: np.ndarray) -> np.ndarray:
+    """See `lists.group_order`."""
+    kept = codes >= 0
+    np.cumsum(np.bincount(codes[kept], minlength=len(start) - 1), out=start[1:])
+    order = np.argsort(codes, kind="stable")
+    return order[np.count_nonzero(~kept) :]
+
+
+def order_lists(start, score, item, users, seed, given, first, last) -> int:
+    """See `lists.order_lists`."""
+    for u in range(first, last):
+        part = slice(start[u], start[u + 1])
+        if not np.isfinite(score[part]).all():
+            return u
+        keys = _tie_keys(user_key(seed, users[u : u + 1]), item[part], given)
+        order = np.lexsort((keys, -score[part]))
+        score[part], item[part] = score[part][order], item[part][order]
+    return -1
+
+
+def join_lists(
+    list_start,
+    list_item,
+    list_score,
+    judged_start,
+    judged_item,
+    n_items,
+    first,
+    last,
+    order,
+    rank,
+    above,
+    tied,
+) -> int:
+    """See `lists.join_lists`."""
+    doubled = -1
+    for u in range(first, last):
+        shown = list_item[list_start[u] : list_start[u + 1]]
+        score = (
+            list_score[list_start[u] : list_start[u + 1]] if len(list_score) else -np.arange(len(shown), dtype=float)
+        )
+        known = shown[shown >= 0]
+        if doubled < 0 and len(np.unique(known)) < len(known):
+            doubled = u
+        part = slice(judged_start[u], judged_start[u + 1])
+        place = {int(item): r for r, item in enumerate(shown)}
+        at = np.array([place.get(int(item), -1) for item in judged_item[part]], np.int64)
+        rows = np.lexsort((judged_item[part], np.where(at < 0, len(shown), at)))
+        order[part] = part.start + rows
+        found = at[rows]
+        in_list = found >= 0
+        better = np.array([np.count_nonzero(score > score[r]) for r in found[in_list]], np.int32)
+        same = np.array([np.count_nonzero(score == score[r]) for r in found[in_list]], np.int32)
+        for out, values in ((rank, found[in_list] + 1), (above, better), (tied, same)):
+            view = out[part]
+            view[in_list] = values
+    return doubled
+
+
+def count_splits(start: np.ndarray, score: np.ndarray, splits: np.ndarray) -> None:
+    """See `lists.count_splits`."""
+    if len(score) < 2:
+        return
+    place = np.arange(len(score)) - np.repeat(start[:-1], np.diff(start))
+    equal = (score[1:] == score[:-1]) & (place[1:] > 0)
+    np.add.at(splits, place[:-1][equal], 1)
+
+
+def sort_down(start: np.ndarray, values: np.ndarray) -> None:
+    """See `lists.sort_down`."""
+    unit = np.repeat(np.arange(len(start) - 1), np.diff(start))
+    values[:] = values[np.lexsort((-values, unit))]
+
+
+def _rank_row(row, items, excluded, judged, stream, given, depth, top, rank, above, tied, splits) -> int:
+    target = np.ones(len(row), bool)
+    target[excluded] = False
+    places = np.flatnonzero(target)
+    keys = _tie_keys(stream, items, given)
+    order = places[np.lexsort((keys[places], -row[places]))]
+    position = np.zeros(len(row), np.int64)
+    position[order] = np.arange(1, len(order) + 1)
+    for i, j in enumerate(judged):
+        ranked = j >= 0 and target[j]
+        rank[i] = position[j] if ranked else 0
+        above[i] = np.count_nonzero(row[places] > row[j]) if ranked else 0
+        tied[i] = np.count_nonzero(row[places] == row[j]) if ranked else 0
+    shown = order[:depth]
+    top[:] = -1
+    top[: len(shown)] = items[shown]
+    scores = row[order[: depth + 1]]
+    splits[: max(len(scores) - 1, 0)] += scores[:-1] == scores[1:]
+    return len(order)
+
+
+def rank_rows(
+    scores, items, excluded_start, excluded, judged_start, judged, users, seed, given, depth,
+    top, targets, rank, above, tied, splits,
+) -> int:  # fmt: skip
+    """See `ranking.rank_rows`."""
+    for r in range(len(scores)):
+        if not np.isfinite(scores[r]).all():
+            return r
+        e, j = (slice(s[r], s[r + 1]) for s in (excluded_start, judged_start))
+        stream = user_key(seed, users[r : r + 1])
+        targets[r] = _rank_row(
+            scores[r],
+            items,
+            excluded[e],
+            judged[j],
+            stream,
+            given,
+            depth,
+            top[r],
+            rank[j],
+            above[j],
+            tied[j],
+            splits,
+        )
+    return -1
+
+
+def rank_targets(
+    scores, rows, target_start, target, judged_start, judged, users, seed, given, depth,
+    top, rank, above, tied, splits,
+) -> int:  # fmt: skip
+    """See `ranking.rank_targets`."""
+    nothing = np.empty(0, np.int64)
+    for r in range(len(rows)):
+        items = target[target_start[r] : target_start[r + 1]]
+        row = scores[rows[r], items]
+        if not np.isfinite(row).all():
+            return r
+        j = slice(judged_start[r], judged_start[r + 1])
+        stream = user_key(seed, users[r : r + 1])
+        _rank_row(row, items, nothing, judged[j], stream, given, depth, top[r], rank[j], above[j], tied[j], splits)
+    return -1
+
+
+def sample_units(
+    candidates, cumulative, barred_start, barred, streams, seed, size, n_items, first, last, out, pool
+) -> None:
+    """See `sampling.sample_units`."""
+    weight = np.diff(cumulative, prepend=0.0) if len(cumulative) else np.ones(len(candidates))
+    for r in range(first, last):
+        open_ = np.ones(n_items, bool)
+        open_[barred[barred_start[r] : barred_start[r + 1]]] = False
+        free = candidates[open_[candidates] & (weight > 0)]
+        pool[r] = len(free)
+        stream = user_key(seed, streams[r : r + 1])
+        if len(free) >= 2 * size + 16:
+            turns = np.arange(200 * size + 10000)
+            u = (mixed(item_key(stream, turns)) >> np.uint64(11)) * 1.1102230246251565e-16
+            if len(cumulative):
+                places = np.searchsorted(cumulative, u * cumulative[-1], side="right")
+                drawn = candidates[np.minimum(places, len(candidates) - 1)]
+            else:
+                drawn = candidates[(u * len(candidates)).astype(np.int64)]
+            drawn = drawn[open_[drawn]]
+            distinct = drawn[np.sort(np.unique(drawn, return_index=True)[1])]
+            if len(distinct) >= size:
+                out[r] = distinct[:size]
+                continue
+        rate = weight[open_[candidates] & (weight > 0)]
+        u = (item_key(stream, free) >> np.uint64(11)) * 1.1102230246251565e-16
+        kept = free[np.argsort(-np.log1p(-u) / rate, kind="stable")][:size]
+        out[r] = -1
+        out[r, : len(kept)] = kept

@@ -1,0 +1,1 @@
+"""How good, for each user: grammar, registry, and one file per metric."""

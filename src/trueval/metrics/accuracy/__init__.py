@@ -1,0 +1,1 @@
+"""Top-k accuracy: are the relevant items near the top?"""

@@ -1,0 +1,51 @@
+"""F measures."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trueval.facts.ranking_facts import RankingFacts
+from trueval.metrics.discount import hits_at, share
+from trueval.metrics.registry import Parameter, metric
+
+_REFERENCE = "van Rijsbergen 1979"
+
+
+def _f(facts: RankingFacts, k: int, beta: float) -> np.ndarray:
+    # with P = h/k and Q = h/R, (1+β²)PQ/(β²P+Q) is linear in the hits h
+    return np.where(facts.R > 0, share((1 + beta**2) * hits_at(facts, k), k + beta**2 * facts.R), np.nan)
+
+
+@metric(
+    family="accuracy",
+    formula="2·P·Q / (P + Q), P precision, Q recall",
+    range=(0, 1),
+    undefined="R = 0",
+    reference=_REFERENCE,
+)
+def f1(facts: RankingFacts, k: int) -> np.ndarray:
+    """Harmonic mean of precision and recall.
+
+    >>> from trueval.metrics.measure import measure
+    >>> round(measure("f1@5", ["A", "B", "C", "D", "E"], {"B", "C", "E", "G"}), 6)
+    0.666667
+    """
+    return _f(facts, k, 1.0)
+
+
+@metric(
+    family="accuracy",
+    formula="(1 + β²)·P·Q / (β²·P + Q), P precision, Q recall",
+    range=(0, 1),
+    parameters={"beta": Parameter(1.0, low=0.0, meaning="weight of recall against precision")},
+    undefined="R = 0",
+    reference=_REFERENCE,
+)
+def fbeta(facts: RankingFacts, k: int, *, beta: float) -> np.ndarray:
+    """Weighted harmonic mean of precision and recall.
+
+    >>> from trueval.metrics.measure import measure
+    >>> round(measure("fbeta@5[beta=2]", ["A", "B", "C", "D", "E"], {"B", "C", "E", "G"}), 6)
+    0.714286
+    """
+    return _f(facts, k, beta)

@@ -1,0 +1,98 @@
+"""Discounted cumulative gain, plain and normalised."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trueval.facts.ranking_facts import RankingFacts
+from trueval.metrics.discount import Table, collect, deepest_rank, lenskit, log2, share
+from trueval.metrics.registry import Parameter, metric
+
+_GAIN = Parameter("linear", ("linear", "exp", "binary"), meaning="the value itself, 2^value - 1, or 1")
+_DISCOUNT = Parameter("log2", ("log2", "lenskit"), meaning="1/log2(rank+1), or 1/max(1, log2 rank)")
+
+
+def _gains(values: np.ndarray, gain: str) -> np.ndarray:
+    if gain == "exp":
+        return np.exp2(values) - 1
+    return np.ones_like(values) if gain == "binary" else values
+
+
+def _table(facts: RankingFacts, k: int | None, discount: str) -> Table:
+    deepest = max(deepest_rank(facts, k), int(facts.R.max(initial=1)), k or 1)
+    return log2(deepest) if discount == "log2" else lenskit(deepest)
+
+
+def _dcg(facts: RankingFacts, k: int | None, gain: str, table: Table) -> np.ndarray:
+    rows, weight = collect(facts, k, table)
+    h = facts.hits
+    return facts.per_unit(h.unit[rows], weight * _gains(h.gain[rows], gain))
+
+
+def _ideal(facts: RankingFacts, k: int | None, gain: str, ideal: str, table: Table) -> np.ndarray:
+    start, best = facts.best_gains
+    best = _gains(best, gain)
+    if ideal == "k":
+        top = np.zeros(len(facts))
+        top[facts.R > 0] = best[start[:-1][facts.R > 0]]
+        return top * table.upto(np.array(k)) if k else top * table.upto(facts.R)
+    size = (
+        facts.R
+        if ideal == "full" or (ideal == "cut" and k is None)
+        else np.minimum(facts.R, k if ideal == "cut" else facts.shown(k))
+    )
+    if len(best) and best.min() == best.max():
+        return best[0] * table.upto(size)
+    place = np.arange(len(best)) - np.repeat(start[:-1], facts.R)
+    inside = place < np.repeat(size, facts.R)
+    unit = np.repeat(np.arange(len(facts)), facts.R)[inside]
+    return facts.per_unit(unit, best[inside] * table.at(place[inside] + 1))
+
+
+@metric(
+    family="accuracy",
+    formula="Σ over hits within k of gain / log2(rank + 1)",
+    range=(0, np.inf),
+    cutoff="optional",
+    parameters={"gain": _GAIN, "discount": _DISCOUNT},
+    undefined="R = 0",
+    reference="Järvelin & Kekäläinen 2002",
+)
+def dcg(facts: RankingFacts, k: int | None, *, gain: str, discount: str) -> np.ndarray:
+    """Gain of the relevant items shown, discounted by rank.
+
+    >>> from trueval.metrics.measure import measure
+    >>> round(measure("dcg@5[gain=exp]", ["a", "b", "c", "d", "e"], {"a": 3, "c": 1, "e": 2}), 3)
+    8.661
+    """
+    return np.where(facts.R > 0, _dcg(facts, k, gain, _table(facts, k, discount)), np.nan)
+
+
+@metric(
+    family="accuracy",
+    formula="DCG / DCG of the best order of all relevant items, cut at k; gain / log2(rank + 1)",
+    range=(0, 1),
+    cutoff="optional",
+    parameters={
+        "gain": _GAIN,
+        "discount": _DISCOUNT,
+        "ideal": Parameter(
+            "cut", ("cut", "full", "k", "list"),
+            meaning="best order cut at k, not cut, k places of the best gain, or cut at the length shown",
+        ),
+    },
+    undefined="R = 0",
+    reference="Järvelin & Kekäläinen 2002",
+)  # fmt: skip
+def ndcg(facts: RankingFacts, k: int | None, *, gain: str, discount: str, ideal: str) -> np.ndarray:
+    """Discounted gain as a share of the best possible.
+
+    >>> from trueval.metrics.measure import measure
+    >>> round(measure("ndcg@5", ["A", "B", "C", "D", "E"], {"B", "C", "E", "G"}), 6)
+    0.592512
+    >>> round(measure("ndcg@5[gain=exp]", ["a", "b", "c", "d", "e"], {"a": 3, "c": 1, "e": 2}), 3)
+    0.922
+    """
+    table = _table(facts, k, discount)
+    best = _ideal(facts, k, gain, ideal, table)
+    return np.where((facts.R > 0) & (best == 0), 0.0, share(_dcg(facts, k, gain, table), best))

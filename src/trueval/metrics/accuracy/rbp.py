@@ -1,0 +1,29 @@
+"""Rank-biased precision."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trueval.facts.ranking_facts import RankingFacts
+from trueval.metrics.discount import collect, deepest_rank, geometric
+from trueval.metrics.registry import Parameter, metric
+
+
+@metric(
+    family="accuracy",
+    formula="(1 - p)·Σ over hits within k of p^(rank - 1)",
+    range=(0, 1),
+    cutoff="optional",
+    parameters={"p": Parameter(0.8, low=0.0, high=0.999999, meaning="chance of looking at the next item")},
+    undefined="R = 0",
+    reference="Moffat & Zobel 2008",
+)
+def rbp(facts: RankingFacts, k: int | None, *, p: float) -> np.ndarray:
+    """What a reader who goes on with probability p gains per item seen.
+
+    >>> from trueval.metrics.measure import measure
+    >>> measure("rbp[p=0.5]", ["a", "b", "c", "d", "e"], {"a", "c", "e"})
+    0.65625
+    """
+    rows, weight = collect(facts, k, geometric(p, deepest_rank(facts, k)))
+    return np.where(facts.R > 0, (1 - p) * facts.per_unit(facts.hits.unit[rows], weight), np.nan)

@@ -1,0 +1,1 @@
+"""Beyond accuracy: novelty, diversity, coverage, concentration."""

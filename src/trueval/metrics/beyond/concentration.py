@@ -1,0 +1,81 @@
+"""How unevenly recommendations fall on items: Gini, entropy, Lorenz curve."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trueval.facts.ranking_facts import RankingFacts
+from trueval.metrics.lists import recommended
+from trueval.metrics.registry import Parameter, metric
+from trueval.metrics.results import Tally
+
+_EXPOSURE = Parameter(False, (False, True), meaning="count a place by its discount 1/log2(rank+1)")
+
+
+def gini_index(counts: np.ndarray) -> float:
+    """Gini index of some counts, zeros included.
+
+    >>> round(gini_index(np.array([8, 2, 0, 0, 0])), 6), round(gini_index(np.array([6, 3, 1, 0, 0])), 6)
+    (0.72, 0.6)
+    """
+    x = np.sort(np.asarray(counts, np.float64))
+    n, total = len(x), x.sum()
+    return float((2 * np.arange(1, n + 1) - n - 1) @ x / (n * total)) if total > 0 else float("nan")
+
+
+def lorenz_curve(counts: np.ndarray) -> np.ndarray:
+    """Cumulative share of the total held by the least popular items, from 0 to 1.
+
+    >>> lorenz_curve(np.array([1, 3])).tolist()
+    [0.0, 0.25, 1.0]
+    """
+    x = np.sort(np.asarray(counts, np.float64))
+    return np.concatenate([[0.0], np.cumsum(x) / x.sum()])
+
+
+def _over_catalogue(counts: np.ndarray, size: int) -> np.ndarray:
+    """Counts of all items that could be recommended; items outside a smaller target set were never candidates."""
+    return np.sort(counts)[len(counts) - size :] if size < len(counts) else counts
+
+
+@metric(
+    family="beyond",
+    formula="Σ_i Σ_j |x_i - x_j| / (2 n² mean), x recommendation counts of the whole catalogue, zeros included",
+    range=(0, 1),
+    better="lower",
+    parameters={"exposure": _EXPOSURE},
+    reference="Gini 1912; Fleder & Hosanagar 2009",
+    system=True,
+)
+def gini(facts: RankingFacts, k: int, *, exposure: bool) -> Tally:
+    """How unevenly recommendations fall on items: 0 all alike, near 1 all on one item.
+
+    >>> from trueval.metrics.measure import measure
+    >>> measure("gini@1", ["a", "b", "c", "d"], {"a"})
+    0.75
+    """
+    size = facts.catalogue
+    return Tally(recommended(facts, k, exposure=exposure), lambda counts: gini_index(_over_catalogue(counts, size)))
+
+
+@metric(
+    family="beyond",
+    formula="-Σ p log2 p, p an item's share of all recommendations",
+    range=(0, np.inf),
+    parameters={"exposure": _EXPOSURE},
+    reference="Shannon 1948",
+    system=True,
+)
+def entropy(facts: RankingFacts, k: int, *, exposure: bool) -> Tally:
+    """Spread of recommendations over items, in bits.
+
+    >>> from trueval.metrics.measure import measure
+    >>> measure("entropy@4", ["a", "b", "c", "d"], {"a"})
+    2.0
+    """
+
+    def bits(counts: np.ndarray) -> float:
+        p = counts[counts > 0] / counts.sum()
+        return float(-(p * np.log2(p)).sum()) + 0.0
+
+    return Tally(recommended(facts, k, exposure=exposure), bits)

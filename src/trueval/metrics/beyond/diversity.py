@@ -1,0 +1,93 @@
+"""Diversity within lists, and distance from the profile."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trueval.data.by_user import ByUser
+from trueval.facts.ranking_facts import RankingFacts
+from trueval.metrics.lists import discounted_mean
+from trueval.metrics.registry import Parameter, metric
+
+
+def _unit_length(features: np.ndarray) -> np.ndarray:
+    norm = np.linalg.norm(features, axis=1, keepdims=True)
+    return np.divide(features, norm, out=np.zeros_like(features, dtype=np.float64), where=norm > 0)
+
+
+@metric(
+    family="beyond",
+    formula="mean over pairs of top(k) of 1 - similarity of their features",
+    range=(0, 1),
+    parameters={"similarity": Parameter("cosine", ("cosine", "jaccard"), meaning="of the item features")},
+    needs=("features",),
+    undefined="fewer than two items shown",
+    reference="Ziegler et al. 2005",
+)
+def ild(facts: RankingFacts, k: int, *, similarity: str, features: np.ndarray) -> np.ndarray:
+    """Intra-list diversity: mean distance between the items of a list.
+
+    >>> from trueval.metrics.measure import measure
+    >>> genres = {"a": [1, 0], "b": [0, 1], "c": [1, 1]}
+    >>> round(measure("ild@2", ["a", "b", "c"], {"a"}, features=genres), 6)
+    1.0
+    """
+    shown = facts.shown(k)
+    pairs = shown * (shown - 1) / 2
+    together = _cosine_sum(facts, k, features) if similarity == "cosine" else _jaccard_sum(facts, k, features)
+    return 1 - np.divide(together, pairs, out=np.full(len(facts), np.nan), where=pairs > 0)
+
+
+def _cosine_sum(facts: RankingFacts, k: int, features: np.ndarray) -> np.ndarray:
+    """Σ over pairs of f_i·f_j = (|Σf|² - Σ|f|²) / 2, so no pair is ever formed."""
+    unit_features = _unit_length(features)
+    inside = facts.top(k)
+    unit, item = facts.list_unit[inside], facts.list_item[inside]
+    total = np.zeros((len(facts), features.shape[1]))
+    for column in range(features.shape[1]):
+        total[:, column] = facts.per_unit(unit, unit_features[item, column])
+    squares = facts.per_unit(unit, (unit_features[item] ** 2).sum(axis=1))
+    return ((total**2).sum(axis=1) - squares) / 2
+
+
+def _jaccard_sum(facts: RankingFacts, k: int, features: np.ndarray) -> np.ndarray:
+    """Pairs of places, all lists at once."""
+    has = (features > 0).astype(np.float64)
+    size = has.sum(axis=1)
+    total = np.zeros(len(facts))
+    for a in range(min(k, facts.depth)):
+        for b in range(a + 1, min(k, facts.depth)):
+            rows = np.flatnonzero(facts.length > b)
+            i, j = facts.list_item[facts.list_start[rows] + a], facts.list_item[facts.list_start[rows] + b]
+            common = np.einsum("ij,ij->i", has[i], has[j])
+            either = size[i] + size[j] - common
+            total[rows] += np.divide(common, either, out=np.zeros(len(rows)), where=either > 0)
+    return total
+
+
+@metric(
+    family="beyond",
+    formula="Σ disc·rel·(mean 1 - cosine to the user's train items) / Σ disc, disc = 1/log2(rank+1)",
+    range=(0, 1),
+    parameters={"relevance": Parameter(True, (True, False), meaning="count relevant items only")},
+    needs=("features", "train"),
+    undefined="an empty list or an empty profile",
+    reference="Vargas & Castells 2011",
+)
+def epd(facts: RankingFacts, k: int, *, relevance: bool, features: np.ndarray, train: ByUser) -> np.ndarray:
+    """Expected profile distance: how far from what the user already has.
+
+    >>> from trueval.metrics.measure import measure
+    >>> measure("epd@1[relevance=false]", ["b"], {"a"}, features={"a": [1, 0], "b": [0, 1]}, profile={"a"})
+    1.0
+    """
+    unit_features = _unit_length(features)
+    profile = train.pick(facts.unit_user)
+    size = np.maximum(profile.counts, 1)[:, None]
+    mean = np.stack(
+        [np.bincount(profile.user, unit_features[profile.item, c], minlength=len(facts)) for c in range(features.shape[1])],
+        axis=1,
+    ) / size  # fmt: skip
+    near = np.einsum("ij,ij->i", unit_features[facts.list_item], mean[facts.list_unit])
+    value = discounted_mean(facts, k, 1 - near, relevance=relevance)
+    return np.where(profile.counts > 0, value, np.nan)

@@ -1,0 +1,74 @@
+"""Novelty: how little known the recommended items are."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trueval.facts.ranking_facts import RankingFacts
+from trueval.metrics.inputs import Popularity
+from trueval.metrics.lists import discounted_mean, list_mean
+from trueval.metrics.registry import Parameter, metric
+
+_RELEVANCE = Parameter(True, (True, False), meaning="count relevant items only")
+_REFERENCE = "Vargas & Castells 2011"
+
+
+@metric(
+    family="beyond",
+    formula="mean over top(k) of -log2(share of train users who have the item); unseen items take 1/(2|U|)",
+    range=(0, np.inf),
+    needs=("popularity",),
+    undefined="an empty list",
+    reference="Zhou et al. 2010",
+)
+def novelty(facts: RankingFacts, k: int, *, popularity: Popularity) -> np.ndarray:
+    """Mean self-information of the recommended items, in bits: an item known to 1 % of users has 6.64.
+
+    >>> from trueval.metrics.measure import measure
+    >>> round(measure("novelty@1", ["a", "b"], {"a"}, popularity={"a": 1, "b": 50}, users=100), 6)
+    6.643856
+    """
+    share = np.where(popularity.counts > 0, popularity.counts, 0.5) / popularity.users
+    return list_mean(facts, k, -np.log2(share))
+
+
+@metric(
+    family="beyond",
+    formula="Σ disc·rel·(1 - share of users who have the item) / Σ disc, disc = 1/log2(rank+1)",
+    range=(0, 1),
+    parameters={"relevance": _RELEVANCE},
+    needs=("popularity",),
+    undefined="an empty list",
+    reference=_REFERENCE,
+)
+def epc(facts: RankingFacts, k: int, *, relevance: bool, popularity: Popularity) -> np.ndarray:
+    """Expected popularity complement: how unlikely it is that a user already knows what is shown.
+
+    >>> from trueval.metrics.measure import measure
+    >>> known = {"A": 9, "B": 5, "C": 1}
+    >>> round(measure("epc@3", ["A", "B", "C"], {"B", "C"}, popularity=known, users=10), 6)
+    0.359216
+    """
+    complement = 1 - popularity.counts / popularity.users
+    return discounted_mean(facts, k, complement[facts.list_item], relevance=relevance)
+
+
+@metric(
+    family="beyond",
+    formula="Σ disc·rel·(-log2(item's share of all train rows)) / Σ disc, disc = 1/log2(rank+1)",
+    range=(0, np.inf),
+    parameters={"relevance": _RELEVANCE},
+    needs=("popularity",),
+    undefined="an empty list",
+    reference=_REFERENCE,
+)
+def efd(facts: RankingFacts, k: int, *, relevance: bool, popularity: Popularity) -> np.ndarray:
+    """Expected free discovery: self-information of what is shown, in bits.
+
+    >>> from trueval.metrics.measure import measure
+    >>> known = {"A": 9, "B": 5, "C": 1}
+    >>> round(measure("efd@3", ["A", "B", "C"], {"B", "C"}, popularity=known, users=10), 6)
+    1.385989
+    """
+    share = np.where(popularity.counts > 0, popularity.counts, 0.5) / popularity.counts.sum()
+    return discounted_mean(facts, k, -np.log2(share)[facts.list_item], relevance=relevance)

@@ -1,0 +1,84 @@
+"""From a metric and facts to values: inputs supplied, transforms applied, refusals said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from trueval.errors import DefinitionError
+from trueval.facts.ranking_facts import RankingFacts
+from trueval.facts.readings import flip
+from trueval.metrics.grammar import Spec
+from trueval.metrics.inputs import Inputs
+from trueval.metrics.results import Ratio, Tally, same
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Values of one metric: per unit, and whatever its aggregate needs besides."""
+
+    per_unit: np.ndarray | None
+    ratio: Ratio | None = None
+    tally: Tally | None = None
+
+    def value(self) -> float:
+        """The plain aggregate: pooled, tallied, or the mean over units for which the metric is defined."""
+        if self.tally is not None:
+            return self.tally.value()
+        if self.ratio is not None:
+            return self.ratio.pooled()
+        assert self.per_unit is not None
+        known = self.per_unit[~np.isnan(self.per_unit)]
+        return float(known.mean()) if len(known) else float("nan")
+
+
+def compute(spec: Spec, facts: RankingFacts, inputs: Inputs) -> Measured:
+    """Compute one metric."""
+    metric = spec.metric
+    if metric.exact and not facts.exact:
+        raise DefinitionError(
+            f"{spec} needs the rank of every judged item, and this run shows only the first {facts.depth}",
+            do="evaluate the model itself (scores or factors) or a run that ranks all targets, "
+            "or use a metric with a cutoff",
+        )
+    if facts.one_relevant and (
+        spec.transforms or metric.family != "accuracy" or spec.parameters.get("against") == "judged"
+    ):
+        raise DefinitionError(
+            f"{spec} has no meaning with one relevant item per target set (1R)", do="use an AR design for it"
+        )
+    for transform in spec.transforms:
+        facts = _TRANSFORMS[transform](facts)
+    supplied = {name: inputs.supply(name, metric=str(spec)) for name in metric.needs}
+    result = metric.function(facts, spec.k, **spec.parameters, **supplied)
+    if isinstance(result, Tally):
+        return Measured(None, tally=result)
+    if isinstance(result, Ratio):
+        return Measured(result.per_unit(), ratio=result)
+    return Measured(result)
+
+
+_TRANSFORMS: dict[str, Callable[[RankingFacts], RankingFacts]] = {"anti": flip}
+
+
+def merge(parts: list[Measured]) -> Measured:
+    """Values of parts over different units as values of the whole."""
+    first = parts[0]
+    if first.tally is not None:
+        total = first.tally
+        for part in parts[1:]:
+            assert part.tally is not None
+            total = total + part.tally
+        return Measured(None, tally=total)
+    per_unit = np.concatenate([part.per_unit for part in parts if part.per_unit is not None])
+    if first.ratio is None:
+        return Measured(per_unit)
+    ratios = [part.ratio for part in parts if part.ratio is not None]
+    whole = Ratio(
+        np.concatenate([r.numerator for r in ratios]),
+        np.concatenate([r.denominator for r in ratios]),
+        first.ratio.finish or same,
+    )
+    return Measured(per_unit, ratio=whole)

@@ -1,0 +1,1 @@
+"""Rating error: how far are predictions from ratings?"""

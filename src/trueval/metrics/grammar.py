@@ -1,0 +1,227 @@
+"""The metric grammar: `ndcg@10`, `recall@20[cap=true]`, `anti(precision)@10`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from trueval.errors import DefinitionError, suggest
+from trueval.metrics.registry import Metric, find, names
+
+TRANSFORMS = ("anti",)
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_VALUE = re.compile(r"[^,\]\[=]+")
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A metric with its cutoff and parameters. Its text is canonical, and its identity everywhere.
+
+    >>> str(parse("recall[cap=true]@20"))
+    'recall@20[cap=true]'
+    """
+
+    metric: Metric
+    k: int | None
+    parameters: Mapping[str, Any]
+    transforms: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        core = self.metric.name
+        for transform in self.transforms:
+            core = f"{transform}({core})"
+        return core + (f"@{self.k}" if self.k else "") + self.metric.show(self.parameters)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Spec) and str(self) == str(other)
+
+    @property
+    def better(self) -> str:
+        """Which way is better, seen through the transforms."""
+        turned = {"higher": "lower", "lower": "higher"}.get(self.metric.better, "neither")
+        return turned if "anti" in self.transforms else self.metric.better
+
+    @property
+    def definition(self) -> str:
+        """The full definition for footers: every parameter, default or not."""
+        words = [self.metric.formula.strip()]
+        if self.transforms:
+            words.append("with relevance flipped among judged items")
+        words += [f"{name}={self.parameters[name]}" for name in sorted(self.parameters)]
+        return "; ".join(words)
+
+
+def parse(text: str | Spec) -> Spec:
+    """Read one metric.
+
+    >>> parse("ndcg@10").k
+    10
+    """
+    return text if isinstance(text, Spec) else _Reader(text).read()
+
+
+def parse_all(texts: str | Spec | Iterable[str | Spec]) -> list[Spec]:
+    """Read several metrics (also "a@5, b@10" in one string); the same one twice is an error."""
+    if isinstance(texts, str):
+        texts = split_list(texts)
+    specs = [parse(text) for text in ([texts] if isinstance(texts, Spec) else texts)]
+    if not specs:
+        raise DefinitionError("no metric was given", do='for example metrics=["ndcg@10"]')
+    for i, spec in enumerate(specs):
+        if spec in specs[:i]:
+            raise DefinitionError(f"the same metric twice: {spec}", do="name each metric once")
+    return specs
+
+
+def split_list(text: str) -> list[str]:
+    """Cut at commas outside brackets.
+
+    >>> split_list("ndcg@10, recall@5[cap=true]")
+    ['ndcg@10', 'recall@5[cap=true]']
+    """
+    return [part.strip() for part in re.split(r",(?![^\[]*\])", text) if part.strip()]
+
+
+class _Reader:
+    """Recursive descent over one text; complaints point at the character."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self.at = text, 0
+
+    def read(self) -> Spec:
+        spec = self._metric()
+        self._space()
+        if self.at < len(self.text):
+            self._complain("this was not expected")
+        return spec
+
+    def _metric(self) -> Spec:
+        begin = self._space()
+        name = self._match(_NAME, "a metric name was expected")
+        if self._peek("("):
+            return self._transformed(name, begin)
+        if name not in names():
+            self.at = begin
+            self._complain(f"unknown metric {name!r}", found=suggest(name, names()))
+        metric = find(name)
+        k, given = self._tail()
+        return self._checked(metric, k, given, begin)
+
+    def _transformed(self, name: str, begin: int) -> Spec:
+        if name not in TRANSFORMS:
+            self.at = begin
+            self._complain(f"unknown transform {name!r}", found=suggest(name, TRANSFORMS))
+        self.at += 1
+        self._space()
+        inner_at = self.at
+        inner_name = self._match(_NAME, "a metric name was expected")
+        if self._peek("("):
+            self._complain("a transform of a transform")
+        if inner_name not in names():
+            self.at = inner_at
+            self._complain(f"unknown metric {inner_name!r}", found=suggest(inner_name, names()))
+        metric = find(inner_name)
+        if metric.family != "accuracy":
+            self.at = inner_at
+            self._complain(f"{name}(…) takes an accuracy metric, {metric.name} is not one")
+        inner_k, inner_given = self._tail()
+        self._space()
+        if not self._peek(")"):
+            self._complain("a closing parenthesis was expected")
+        self.at += 1
+        k, given = self._tail()
+        if k and inner_k:
+            self._complain("the cutoff is given twice")
+        spec = self._checked(metric, k or inner_k, {**inner_given, **given}, begin)
+        return Spec(spec.metric, spec.k, spec.parameters, (name,))
+
+    def _tail(self) -> tuple[int | None, dict[str, str]]:
+        """Cutoff and parameters, in either order."""
+        k: int | None = None
+        given: dict[str, str] = {}
+        while True:
+            self._space()
+            if self._peek("@"):
+                if k is not None:
+                    self._complain("the cutoff is given twice")
+                self.at += 1
+                k = self._cutoff()
+            elif self._peek("["):
+                if given:
+                    self._complain("the parameters are given twice")
+                given = self._parameters()
+            else:
+                return k, given
+
+    def _cutoff(self) -> int:
+        begin = self.at
+        found = re.compile(r"[+-]?[0-9.]+").match(self.text, begin)
+        if not found:
+            self._complain("a whole number was expected after @")
+        if not re.fullmatch(r"[0-9]+", found[0]) or int(found[0]) < 1:
+            self._complain(f"the cutoff must be a whole number of at least 1, not {found[0]}")
+        self.at = found.end()
+        return int(found[0])
+
+    def _parameters(self) -> dict[str, str]:
+        self.at += 1
+        given: dict[str, str] = {}
+        while True:
+            self._space()
+            name = self._match(_NAME, "a parameter name was expected")
+            if name in given:
+                self._complain(f"{name} is given twice")
+            self._space()
+            if not self._peek("="):
+                self._complain(f"{name}=value was expected")
+            self.at += 1
+            given[name] = self._match(_VALUE, f"a value for {name} was expected").strip()
+            if self._peek("]"):
+                self.at += 1
+                return given
+            if not self._peek(","):
+                self._complain("a comma or a closing bracket was expected")
+            self.at += 1
+
+    def _checked(self, metric: Metric, k: int | None, given: dict[str, str], begin: int) -> Spec:
+        for name in given:
+            if name not in metric.parameters:
+                self.at = self.text.find(name, begin)
+                known = list(metric.parameters)
+                self._complain(
+                    f"{metric.name} has no parameter {name!r}",
+                    found=suggest(name, known) if known else "it has none",
+                )
+        if metric.cutoff == "required" and k is None:
+            self._complain(f"{metric.name} needs a cutoff", do=f"for example {metric.name}@10")
+        if metric.cutoff == "none" and k is not None:
+            self._complain(f"{metric.name} has no cutoff", do=f"write {metric.name}")
+        values = {name: parameter.default for name, parameter in metric.parameters.items()}
+        values |= {n: metric.parameters[n].read(text, name=n, metric=metric.name) for n, text in given.items()}
+        return Spec(metric, k, values)
+
+    def _space(self) -> int:
+        while self.at < len(self.text) and self.text[self.at].isspace():
+            self.at += 1
+        return self.at
+
+    def _peek(self, character: str) -> bool:
+        return self.text[self.at : self.at + 1] == character
+
+    def _match(self, pattern: re.Pattern[str], complaint: str) -> str:
+        found = pattern.match(self.text, self.at)
+        if not found:
+            self._complain(complaint)
+        assert found is not None
+        self.at = found.end()
+        return found[0]
+
+    def _complain(self, what: str, *, found: str = "", do: str = "") -> None:
+        pointer = f"{self.text}\n{' ' * self.at}^"
+        raise DefinitionError(what, where=pointer, found=found, do=do)

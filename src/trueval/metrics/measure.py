@@ -1,0 +1,98 @@
+"""One list, one user, one number: to check a definition by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from trueval.data.by_user import ByUser
+from trueval.data.ids import Ids
+from trueval.facts.ranking_facts import RankingFacts
+from trueval.facts.readings import with_ties
+from trueval.metrics.compute import compute
+from trueval.metrics.grammar import Spec, parse
+from trueval.metrics.inputs import Inputs, Popularity
+
+Judged = Mapping[Any, float] | Collection[Any]
+
+
+def toy_facts(
+    ranked: Sequence[Any],
+    judged: Judged,
+    *,
+    threshold: float | None = None,
+    complete: bool = False,
+    scores: Sequence[float] | None = None,
+    others: Collection[Any] = (),
+) -> RankingFacts:
+    """Facts of a single user; see `measure`. `others` are further items of the catalogue."""
+    values = dict(judged) if isinstance(judged, Mapping) else dict.fromkeys(judged, 1.0)
+    names = sorted({str(item) for item in (*ranked, *values, *others)})
+    code = {name: i for i, name in enumerate(names)}
+    position = {str(item): r for r, item in enumerate(ranked, 1)}
+    s = np.asarray(scores if scores is not None else -np.arange(len(ranked)), np.float64)
+    rows = sorted(values, key=lambda item: (position.get(str(item), len(ranked) + 1), code[str(item)]))
+    rank = np.array([position.get(str(item), 0) for item in rows], np.int32)
+    value = np.array([values[item] for item in rows], np.float64)
+    return RankingFacts(
+        unit_user=np.zeros(1, np.int32),
+        start=np.array([0, len(rows)]),
+        item=np.array([code[str(item)] for item in rows], np.int32),
+        value=value,
+        relevant=value > 0 if threshold is None else value >= threshold,
+        rank=rank,
+        above=np.array([np.count_nonzero(s > s[r - 1]) if r else 0 for r in rank], np.int32),
+        tied=np.array([np.count_nonzero(s == s[r - 1]) if r else 0 for r in rank], np.int32),
+        list_start=np.array([0, len(ranked)]),
+        list_item=np.array([code[str(item)] for item in ranked], np.int32),
+        targets=np.array([len(ranked) if complete else 0]),
+        users=Ids(pl.Series(["user"])),
+        items=Ids(pl.Series(names, dtype=pl.String)),
+        catalogue=len(names),
+        exact=complete,
+    )
+
+
+def measure(
+    metric: str | Spec,
+    ranked: Sequence[Any],
+    judged: Judged,
+    *,
+    threshold: float | None = None,
+    complete: bool = False,
+    scores: Sequence[float] | None = None,
+    ties: str = "random",
+    popularity: Mapping[Any, int] | None = None,
+    users: int = 1,
+    features: Mapping[Any, Sequence[float]] | None = None,
+    profile: Collection[Any] = (),
+) -> float:
+    """One metric of one ranked list.
+
+    `judged` is the set of relevant items, or a mapping from judged items to values. `complete` says that
+    `ranked` is the whole target set. `scores` (descending) tells which items are tied. Metrics that need
+    more take it by item: train counts (`popularity`, of so many `users`), `features`, and the user's own
+    train items (`profile`).
+
+    >>> measure("precision@2", ["a", "b", "c"], {"a", "c"})
+    0.5
+    """
+    others = {*(popularity or ()), *(features or ()), *profile}
+    facts = toy_facts(ranked, judged, threshold=threshold, complete=complete, scores=scores, others=others)
+    names = facts.items.values.to_list()
+    own = facts.items.codes(pl.Series(sorted(map(str, profile)), dtype=pl.String))
+    train = ByUser(np.array([0, len(own)]), own)
+    inputs = Inputs(
+        train=train if profile or popularity else None,
+        popularity=None if popularity is None else Popularity(_by_name(popularity, names, 0), users),
+        features=None if features is None else _by_name(features, names, [0.0] * len(next(iter(features.values())))),
+    )
+    return float(compute(parse(metric), with_ties(facts, ties), inputs).value())
+
+
+def _by_name(values: Mapping[Any, Any], names: list[str], missing: Any) -> np.ndarray:
+    known = {str(item): value for item, value in values.items()}
+    return np.array([known.get(name, missing) for name in names])

@@ -1,0 +1,1 @@
+"""Data quality: what the lists and the judgements look like."""

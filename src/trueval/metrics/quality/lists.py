@@ -1,0 +1,79 @@
+"""What the lists look like."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trueval.data.by_user import ByUser
+from trueval.facts.ranking_facts import RankingFacts
+from trueval.metrics.inputs import Popularity
+from trueval.metrics.lists import list_mean
+from trueval.metrics.registry import metric
+
+
+@metric(
+    family="quality", formula="share of top(k) without a judgement", range=(0, 1), better="neither",
+    undefined="an empty list", reference="Mena-Maldonado et al. 2020",
+)  # fmt: skip
+def unjudged(facts: RankingFacts, k: int) -> np.ndarray:
+    """Share of the first k items about which the test set says nothing.
+
+    >>> from trueval.metrics.measure import measure
+    >>> measure("unjudged@4", ["a", "b", "c", "d"], {"a": 1, "b": 0})
+    0.5
+    """
+    rank = facts.rank if facts.list_rank is None else facts.list_rank
+    inside = (rank > 0) & (rank <= k)
+    shown = facts.shown(k)
+    known = facts.per_unit(facts.unit[inside])
+    return 1 - np.divide(known, shown, out=np.full(len(facts), np.nan), where=shown > 0)
+
+
+@metric(
+    family="quality", formula="number of items within k", range=(0, np.inf), better="neither", cutoff="optional",
+    reference="this tool",
+)  # fmt: skip
+def list_length(facts: RankingFacts, k: int | None) -> np.ndarray:
+    """Number of items shown.
+
+    >>> from trueval.metrics.measure import measure
+    >>> measure("list_length@10", ["a", "b", "c"], {"a"})
+    3.0
+    """
+    return facts.shown(k).astype(np.float64)
+
+
+@metric(
+    family="quality", formula="share of top(k) that the user already has in train", range=(0, 1), better="neither",
+    needs=("train",), undefined="an empty list", reference="this tool",
+)  # fmt: skip
+def seen(facts: RankingFacts, k: int, *, train: ByUser) -> np.ndarray:
+    """Share of the list that is not new to the user.
+
+    >>> from trueval.metrics.measure import measure
+    >>> measure("seen@2", ["a", "b"], {"b"}, profile={"a"})
+    0.5
+    """
+    inside = facts.top(k)
+    unit, size = facts.list_unit[inside], len(facts.items)
+    profile = train.pick(facts.unit_user)
+    known = np.isin(
+        unit.astype(np.int64) * size + facts.list_item[inside],
+        profile.user.astype(np.int64) * size + profile.item,
+    )
+    shown = facts.shown(k)
+    return np.divide(facts.per_unit(unit[known]), shown, out=np.full(len(facts), np.nan), where=shown > 0)
+
+
+@metric(
+    family="quality", formula="share of top(k) that nobody has in train", range=(0, 1), better="neither",
+    needs=("popularity",), undefined="an empty list", reference="this tool",
+)  # fmt: skip
+def cold(facts: RankingFacts, k: int, *, popularity: Popularity) -> np.ndarray:
+    """Share of the list that no train row mentions.
+
+    >>> from trueval.metrics.measure import measure
+    >>> measure("cold@2", ["a", "b"], {"b"}, popularity={"a": 1, "b": 0})
+    0.5
+    """
+    return list_mean(facts, k, (popularity.counts == 0).astype(np.float64))

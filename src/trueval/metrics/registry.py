@@ -1,0 +1,161 @@
+"""One record per metric: parser, command line, documentation, labels and shared tests all read it."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from trueval.errors import DefinitionError, suggest
+
+FAMILIES = {
+    "accuracy": "Top-k accuracy: are the relevant items near the top?",
+    "errors": "Rating error: how far are predictions from ratings?",
+    "beyond": "Beyond accuracy: novelty, diversity, coverage, concentration",
+    "quality": "Data quality: what the lists and the judgements look like",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a metric: its default and what else it may be."""
+
+    default: Any
+    choices: tuple[Any, ...] = ()
+    low: float = float("-inf")
+    high: float = float("inf")
+    meaning: str = ""
+
+    def read(self, text: str, *, name: str, metric: str) -> Any:
+        """A value from its text, checked."""
+        value: Any = text
+        if isinstance(self.default, bool) or any(isinstance(c, bool) for c in self.choices):
+            value = {"true": True, "false": False}.get(text.lower(), text)
+        elif isinstance(self.default, (int, float)):
+            try:
+                value = float(text)
+            except ValueError:
+                raise DefinitionError(f"{name} of {metric} must be a number", found=repr(text)) from None
+        if self.choices and value not in self.choices:
+            words = [_show(choice) for choice in self.choices]
+            raise DefinitionError(f"{name} of {metric} cannot be {text!r}", found=suggest(text, words))
+        if isinstance(value, float) and not self.low <= value <= self.high:
+            raise DefinitionError(f"{name} of {metric} must be from {self.low:g} to {self.high:g}", found=text)
+        return value
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A registered metric."""
+
+    name: str
+    function: Callable[..., Any]
+    family: str
+    formula: str
+    range: tuple[float, float]
+    better: str  # "higher", "lower" or "neither"
+    cutoff: str  # "required", "optional" or "none"
+    parameters: Mapping[str, Parameter]
+    needs: tuple[str, ...]
+    undefined: str
+    reference: str
+    aliases: tuple[str, ...] = ()
+    system: bool = False  # one value for the whole system, from mergeable counts
+    exact: bool = False  # needs ranks behind the list
+    against_random: bool = field(default=False)  # its expected value for a random ranking is computed
+
+    @property
+    def summary(self) -> str:
+        """First line of the docstring."""
+        return (inspect.getdoc(self.function) or "").split("\n")[0]
+
+    def show(self, parameters: Mapping[str, Any]) -> str:
+        """Parameters in canonical form: sorted, defaults left out."""
+        changed = {k: v for k, v in parameters.items() if v != self.parameters[k].default}
+        return "[" + ",".join(f"{k}={_show(changed[k])}" for k in sorted(changed)) + "]" if changed else ""
+
+
+_METRICS: dict[str, Metric] = {}
+
+
+def metric(
+    *,
+    family: str,
+    formula: str,
+    range: tuple[float, float],
+    better: str = "higher",
+    cutoff: str = "required",
+    parameters: Mapping[str, Parameter] | None = None,
+    needs: tuple[str, ...] = (),
+    undefined: str = "never",
+    reference: str,
+    aliases: tuple[str, ...] = (),
+    system: bool = False,
+    exact: bool = False,
+    name: str | None = None,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register a metric.
+
+    The function is called with the facts, the cutoff, and as keywords its parameters and the inputs named
+    in `needs`; it returns one value per unit, a `Ratio`, or for system metrics a `Tally`.
+    """
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        label = name or function.__name__
+        wanted = {p.name for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY}
+        if wanted != set(parameters or {}) | set(needs):
+            raise TypeError(f"{label}: keywords {sorted(wanted)} are not its parameters and inputs")
+        entry = Metric(
+            label, function, family, formula, range, better, cutoff, dict(parameters or {}), needs, undefined,
+            reference, aliases, system, exact, family == "accuracy" and not system,
+        )  # fmt: skip
+        for known in (label, *aliases):
+            if known in _METRICS:
+                raise TypeError(f"two metrics are called {known}")
+            _METRICS[known] = entry
+        return function
+
+    return register
+
+
+@cache
+def _load() -> None:
+    """Import every file of every family: a new metric is a new file and nothing else."""
+    package = importlib.import_module("trueval.metrics")
+    for family in FAMILIES:
+        folder = importlib.import_module(f"{package.__name__}.{family}")
+        for module in pkgutil.iter_modules(folder.__path__):
+            importlib.import_module(f"{folder.__name__}.{module.name}")
+
+
+def find(name: str) -> Metric:
+    """A metric by its name or alias."""
+    _load()
+    if name not in _METRICS:
+        raise DefinitionError(
+            f"unknown metric {name!r}", found=suggest(name, _METRICS), do="trueval metrics lists them all"
+        )
+    return _METRICS[name]
+
+
+def all_metrics() -> list[Metric]:
+    """All metrics, by family and name."""
+    _load()
+    order = list(FAMILIES)
+    return sorted({id(m): m for m in _METRICS.values()}.values(), key=lambda m: (order.index(m.family), m.name))
+
+
+def names() -> list[str]:
+    """All names and aliases."""
+    _load()
+    return sorted(_METRICS)
+
+
+def _show(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,48 @@
+"""What metric functions return when one number per unit is not the whole story."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+
+def same(value: np.ndarray) -> np.ndarray:
+    """No transformation."""
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """A metric pooled over units: the sum of numerators over the sum of denominators."""
+
+    numerator: np.ndarray
+    denominator: np.ndarray
+    finish: Callable[[np.ndarray], np.ndarray] = same
+
+    def per_unit(self) -> np.ndarray:
+        """Each unit's own value; NaN where its denominator is 0."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return self.finish(np.where(self.denominator > 0, self.numerator / self.denominator, np.nan))
+
+    def pooled(self, weights: np.ndarray | None = None) -> float:
+        """The pooled value, units weighted."""
+        w = np.ones(len(self.numerator)) if weights is None else weights
+        below = float(w @ self.denominator)
+        return float(self.finish(np.asarray(w @ self.numerator / below))) if below > 0 else float("nan")
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """A system metric: counts that add up over parts, and what to make of them in the end."""
+
+    counts: np.ndarray
+    finish: Callable[[np.ndarray], float]
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(self.counts + other.counts, self.finish)
+
+    def value(self) -> float:
+        """The metric."""
+        return float(self.finish(self.counts))

@@ -1,0 +1,75 @@
+"""Progress of long work: a bar with the time left on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+_quiet = False
+
+
+class Step(Protocol):
+    """Called with the number of units just finished."""
+
+    def __call__(self, done: int = 1) -> None: ...
+
+
+def set_quiet(quiet: bool) -> None:
+    """Silence progress and notes everywhere (`--quiet`)."""
+    global _quiet
+    _quiet = quiet
+
+
+def note(text: str) -> None:
+    """One line for the person at the terminal, on standard error."""
+    if not _quiet:
+        print(text, file=sys.stderr, flush=True)
+
+
+@contextmanager
+def progress(title: str, total: int, *, after: float = 1.0) -> Iterator[Step]:
+    """Show how far some work is; work that ends within `after` seconds shows nothing.
+
+    >>> with progress("ranking", 2) as step:
+    ...     step()
+    ...     step()
+    """
+    if _quiet or total <= 0:
+        yield lambda done=1: None
+    elif sys.stderr.isatty():
+        yield from _bar(title, total)
+    else:
+        yield from _lines(title, total, after)
+
+
+def _bar(title: str, total: int) -> Iterator[Step]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=total)
+
+        def step(done: int = 1) -> None:
+            bar.advance(task, done)
+
+        yield step
+
+
+def _lines(title: str, total: int, after: float) -> Iterator[Step]:
+    begun = said = time.monotonic()
+    finished = 0
+
+    def step(done: int = 1) -> None:
+        nonlocal said, finished
+        finished += done
+        now = time.monotonic()
+        if now - begun >= after and (now - said >= 10 or (finished >= total and now - begun >= 10)):
+            said = now
+            left = (now - begun) / finished * (total - finished)
+            print(f"{title}: {finished:,} of {total:,}, {left:.0f} s left", file=sys.stderr, flush=True)
+
+    yield step

@@ -1,0 +1,151 @@
+"""What is held out: ways to split a log, and what leaks between the parts."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any, Literal, overload
+
+from trueval.data.interactions import Interactions
+from trueval.errors import DefinitionError, suggest
+from trueval.split.core import keep_core
+from trueval.split.folder import load_parts, save_parts
+from trueval.split.given import given, unbiased
+from trueval.split.holdout import holdout, kfold
+from trueval.split.last import leave_one_out, user_temporal
+from trueval.split.leakage import Leakage, leakage
+from trueval.split.options import check_count
+from trueval.split.parts import Parts, with_dropped
+from trueval.split.temporal import rolling, temporal
+from trueval.split.uniform import uniform_test
+
+__all__ = ["SPLITS", "Leakage", "Parts", "leakage", "load_parts", "save_parts", "split"]
+
+Single = Literal["holdout", "leave_one_out", "temporal", "user_temporal", "uniform_test", "given", "unbiased"]
+
+SPLITS: dict[str, Callable[..., Parts | list[Parts]]] = {
+    "holdout": holdout,
+    "kfold": kfold,
+    "leave_one_out": leave_one_out,
+    "temporal": temporal,
+    "user_temporal": user_temporal,
+    "rolling": rolling,
+    "uniform_test": uniform_test,
+    "given": given,
+    "unbiased": unbiased,
+}
+_TABLES = ("test", "validation", "mar")  # options of given and unbiased that are tables
+
+
+@overload
+def split(
+    log: Any, how: Single = ..., *, seed: int = ..., min_user: int = ..., min_item: int = ..., **options: Any
+) -> Parts: ...
+@overload
+def split(
+    log: Any,
+    how: Literal["kfold", "rolling"],
+    *,
+    seed: int = ...,
+    min_user: int = ...,
+    min_item: int = ...,
+    **options: Any,
+) -> list[Parts]: ...
+@overload
+def split(
+    log: Any, how: str, *, seed: int = ..., min_user: int = ..., min_item: int = ..., **options: Any
+) -> Parts | list[Parts]: ...
+def split(
+    log: Any, how: str = "holdout", *, seed: int = 0, min_user: int = 0, min_item: int = 0, **options: Any
+) -> Parts | list[Parts]:
+    """Split a log in a named way; `kfold` and `rolling` give several parts, the others one.
+
+    `log` is anything `trueval.read` takes. Users and items with fewer than `min_user` and `min_item` rows are
+    dropped first, until all that stay have enough. Options are those of the named split.
+
+    >>> import polars as pl
+    >>> log = Interactions.of(pl.DataFrame({"user": [1] * 10, "item": list(range(10))}))
+    >>> parts = split(log, "holdout", ratio=0.3, by="user", seed=1)
+    >>> len(parts.train), len(parts.test), parts.how["seed"]
+    (7, 3, 1)
+    """
+    make = _named(how)
+    known = options_of(how)
+    _check_options(how, known, options)
+    log = _as_log(log, "log")
+    if how in ("given", "unbiased"):
+        options = {name: _as_log(value, name) if name in _TABLES else value for name, value in options.items()}
+    if "seed" in known:
+        options["seed"] = check_count("seed", seed, split=how, least=0)
+    if not min_user and not min_item:
+        return make(log, **options)
+    few = {
+        name: check_count(name, n, split=how, least=0) for name, n in (("min_user", min_user), ("min_item", min_item))
+    }
+    if how in ("given", "unbiased"):
+        raise DefinitionError(
+            "rows of tables that are already split cannot be left out",
+            where=f"split {how}",
+            found=f"min_user = {min_user}, min_item = {min_item}",
+            do="leave min_user and min_item out",
+        )
+    log, dropped = keep_core(log, **few)
+    made = make(log, **options)
+    if isinstance(made, Parts):
+        return with_dropped(made, dropped, told=few)
+    return [with_dropped(parts, dropped, told=few) for parts in made]
+
+
+def options_of(how: str) -> list[str]:
+    """Names of the options of a split.
+
+    >>> options_of("kfold")
+    ['n', 'over', 'seed']
+    """
+    return list(inspect.signature(_named(how)).parameters)[1:]
+
+
+def _named(how: str) -> Callable[..., Parts | list[Parts]]:
+    if isinstance(how, str) and how in SPLITS:
+        return SPLITS[how]
+    raise DefinitionError(f"there is no split {how!r}", where="split", found=repr(how), do=suggest(str(how), SPLITS))
+
+
+def _check_options(how: str, known: list[str], options: dict[str, Any]) -> None:
+    for name in options:
+        if name not in known:
+            raise DefinitionError(
+                f"the split {how} has no option {name!r}",
+                where=f"split {how}",
+                found=f"{name} = {options[name]!r}",
+                do=suggest(name, known),
+            )
+    table = {"given": "test", "unbiased": "mar"}.get(how)
+    if table and options.get(table) is None:
+        raise DefinitionError(
+            f"the split {how} needs a second table",
+            where=f"split {how}",
+            found=f"no {table}",
+            do=f"add {table}=…",
+        )
+
+
+def _as_log(source: Any, name: str) -> Interactions | None:
+    if source is None or isinstance(source, Interactions):
+        return source
+    from trueval.data.read import read
+
+    log = read(source)
+    return log if log.name != "log" else log.keep(log.frame, name=name)
+
+
+class _Callable(ModuleType):
+    """`trueval.split` is both this folder and the function: importing one must not hide the other."""
+
+    def __call__(self, *args: Any, **options: Any) -> Parts | list[Parts]:
+        return split(*args, **options)
+
+
+sys.modules[__name__].__class__ = _Callable

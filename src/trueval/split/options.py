@@ -1,0 +1,95 @@
+"""Options of splits: what they may be, and shares taken without rounding surprises."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from numbers import Integral, Real
+
+import numpy as np
+
+from trueval.errors import DataError, DefinitionError, suggest
+
+
+def exact(number: float) -> Fraction:
+    """The decimal number that was written, not its binary neighbour.
+
+    >>> exact(0.2) * 5 == 1
+    True
+    """
+    return Fraction(str(number)) if isinstance(number, float) else Fraction(number)
+
+
+def share_of(counts: np.ndarray, ratio: float) -> np.ndarray:
+    """A share of each count, to the nearest whole number, halves up.
+
+    >>> share_of(np.array([1, 2, 3, 10]), 0.25).tolist()
+    [0, 1, 1, 3]
+    """
+    part = exact(ratio)
+    values, inverse = np.unique(counts, return_inverse=True)
+    shares = [int(part * int(value) + Fraction(1, 2)) for value in values]
+    return np.array(shares, np.int64)[inverse]
+
+
+def check_ratio(name: str, value: object, *, split: str, whole: bool = False) -> float:
+    """A share strictly between 0 and 1 (or exactly 1, where the whole may be taken)."""
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    if number and (0 < float(value) < 1 or (whole and float(value) == 1)):  # type: ignore[arg-type]
+        return float(value)  # type: ignore[arg-type]
+    raise DefinitionError(
+        f"{name} must be a share between 0 and 1",
+        where=f"split {split}",
+        found=f"{name} = {value!r}",
+        do=f"for example {name}=0.2",
+    )
+
+
+def check_count(name: str, value: object, *, split: str, least: int = 1) -> int:
+    """A whole number not below `least`."""
+    if isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least:
+        return int(value)
+    raise DefinitionError(
+        f"{name} must be a whole number, {least} or more",
+        where=f"split {split}",
+        found=f"{name} = {value!r}",
+        do=f"for example {name}={max(least, 5)}",
+    )
+
+
+def check_choice(name: str, value: object, choices: Sequence[str], *, split: str) -> str:
+    """One of a few words."""
+    if isinstance(value, str) and value in choices:
+        return value
+    raise DefinitionError(
+        f"{name} must be one of {', '.join(choices)}",
+        where=f"split {split}",
+        found=f"{name} = {value!r}",
+        do=suggest(str(value), choices),
+    )
+
+
+def check_together(ratio: float, validation: float | None, *, split: str) -> float:
+    """The validation share (0 for none), small enough to leave something to train on."""
+    if validation is None:
+        return 0.0
+    validation = check_ratio("validation", validation, split=split)
+    if exact(ratio) + exact(validation) >= 1:
+        raise DefinitionError(
+            "test and validation leave nothing to train on",
+            where=f"split {split}",
+            found=f"ratio = {ratio}, validation = {validation}",
+            do="both are shares of the whole log: make their sum less than 1",
+        )
+    return validation
+
+
+def need_time(has_time: bool, *, split: str, log: str, instead: str) -> None:
+    """Refuse a split by time of a log without times."""
+    if not has_time:
+        raise DataError(
+            f"the split {split} needs times",
+            where=log,
+            found="no time column",
+            do=f"name it with columns={{'time': …}} (--columns time=…), or use {instead}",
+        )

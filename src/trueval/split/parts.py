@@ -1,0 +1,128 @@
+"""Parts: what a split made of a log, with every row accounted for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from trueval.data.interactions import Interactions
+from trueval.errors import DataError
+
+# Where a row goes; DROPPED + j is dropped for reason j.
+TRAIN, VALIDATION, TEST, DROPPED = 0, 1, 2, 3
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Train, test and whatever else a split made: train + validation + test + observed + dropped = rows in.
+
+    `dropped` has the columns of the log and a `reason`. `how` names the split and all its parameters.
+    `candidates` are the items with test ratings of a uniform test; `observed` is the held-out share of a
+    biased log whose `test` is an unbiased sample (see `unbiased`).
+
+    >>> log = Interactions.of(pl.DataFrame({"user": [1, 1, 2], "item": [1, 2, 1]}))
+    >>> parts = assemble(log, np.array([0, 2, 0]), how={"how": "by hand"})
+    >>> parts.report()["test"], parts.rows
+    (1, 3)
+    """
+
+    train: Interactions
+    test: Interactions
+    validation: Interactions | None = None
+    observed: Interactions | None = None
+    dropped: pl.DataFrame | None = field(default=None, repr=False)
+    candidates: pl.Series | None = field(default=None, repr=False)
+    how: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def eta(self) -> int | None:
+        """Test ratings of every candidate item, where the split made them equal."""
+        return self.how.get("eta")
+
+    @property
+    def rows(self) -> int:
+        """Rows of all parts together: the rows that came in."""
+        others = (part for part in (self.validation, self.observed, self.dropped) if part is not None)
+        return len(self.train) + len(self.test) + sum(map(len, others))
+
+    def report(self) -> dict[str, Any]:
+        """Counts: rows of each part, reasons of drops, users and items that only the test knows."""
+        train, test = self.train.frame, self.test.frame
+        users, items = train["user"].unique(), train["item"].unique()
+        cold_user = ~test["user"].is_in(users.implode())
+        cold_item = ~test["item"].is_in(items.implode())
+        reasons: dict[str, int] = {}
+        if self.dropped is not None:
+            reasons = dict(self.dropped["reason"].value_counts().sort("reason").iter_rows())
+        return {
+            "rows": self.rows,
+            "train": len(train),
+            "validation": 0 if self.validation is None else len(self.validation),
+            "test": len(test),
+            "observed": 0 if self.observed is None else len(self.observed),
+            "dropped": sum(reasons.values()),
+            "reasons": reasons,
+            "train_users": len(users),
+            "train_items": len(items),
+            "test_users": test["user"].n_unique(),
+            "test_items": test["item"].n_unique(),
+            "unseen_users": test["user"].filter(cold_user).n_unique(),
+            "unseen_items": test["item"].filter(cold_item).n_unique(),
+            "unseen_rows": int((cold_user | cold_item).sum()),
+            "untested_users": len(users) - int(users.is_in(test["user"].unique().implode()).sum()),
+        }
+
+
+def assemble(
+    log: Interactions,
+    place: np.ndarray,
+    *,
+    how: Mapping[str, Any],
+    reasons: Sequence[str] = (),
+    candidates: pl.Series | None = None,
+) -> Parts:
+    """Parts of a log from the place of each row, no row lost and none used twice.
+
+    >>> log = Interactions.of(pl.DataFrame({"user": [1, 1, 2], "item": [1, 2, 1]}))
+    >>> assemble(log, np.array([0, 2, 3]), how={}, reasons=["too new"]).dropped["reason"].to_list()
+    ['too new']
+    """
+
+    def part(code: int, name: str) -> Interactions | None:
+        chosen = place == code
+        return log.keep(log.frame.filter(chosen), name=f"{log.name}, {name}") if chosen.any() else None
+
+    train, validation, test = part(TRAIN, "train"), part(VALIDATION, "validation"), part(TEST, "test")
+    if train is None or test is None or (validation is None and how.get("validation")):
+        raise empty_part(log, "train" if train is None else "test" if test is None else "validation", how)
+    out = place >= DROPPED
+    dropped = None
+    if out.any():
+        names = pl.Series("reason", [reasons[code - DROPPED] for code in np.unique(place[out])], pl.String)
+        which = np.unique(place[out], return_inverse=True)[1]
+        dropped = log.frame.filter(out).with_columns(names.gather(pl.Series(which, dtype=pl.UInt32)))
+    parts = Parts(train, test, validation, dropped=dropped, candidates=candidates, how=how)
+    if parts.rows != len(log):
+        raise RuntimeError(f"split {how.get('how')}: {len(log)} rows in, {parts.rows} out")
+    return parts
+
+
+def empty_part(log: Interactions, name: str, how: Mapping[str, Any]) -> DataError:
+    """What to say when a split leaves a part without rows."""
+    told = ", ".join(f"{key}={value}" for key, value in how.items() if key != "how")
+    return DataError(
+        f"the split leaves no row for {name}",
+        where=f"split {how.get('how')} of {log.name}",
+        found=f"{len(log):,} rows; {told}",
+        do="use another ratio, another split, or more data",
+    )
+
+
+def with_dropped(parts: Parts, rows: pl.DataFrame, *, told: Mapping[str, Any]) -> Parts:
+    """The same parts with rows that were dropped before the split, and what was asked for."""
+    frames = [rows] if parts.dropped is None else [rows, parts.dropped]
+    return replace(parts, dropped=pl.concat(frames) if any(map(len, frames)) else None, how={**parts.how, **told})

@@ -1,0 +1,235 @@
+"""Splits of the whole log at a moment: train strictly before the cut, test from the cut on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, date, datetime
+from typing import Any
+
+import numpy as np
+
+from trueval.data.interactions import Interactions
+from trueval.errors import DataError, DefinitionError
+from trueval.split.chance import Coded
+from trueval.split.options import check_choice, check_count, check_ratio, check_together, need_time, share_of
+from trueval.split.parts import DROPPED, TEST, TRAIN, VALIDATION, Parts, assemble
+
+Moment = int | float | str | date | datetime
+
+_COLD = ("user unseen before the cut", "item unseen before the cut")
+_REASONS = (*_COLD, *(f"validation: {reason}" for reason in _COLD), "after the window")
+_AFTER = DROPPED + 4
+
+
+def temporal(
+    log: Interactions,
+    *,
+    at: Moment | None = None,
+    ratio: float | None = None,
+    unseen: str = "drop",
+    validation: float | None = None,
+) -> Parts:
+    """Cut the log at a moment (`at`), or where a share of it (`ratio`, 0.2 if neither is given) lies behind.
+
+    With a ratio the cut is the latest moment from which at least that share of rows follows: rows of one
+    moment stay together. Test rows of users or items never seen before the cut are dropped, with a reason;
+    unseen="keep" keeps them. `validation` is the share of the log just before the cut; test does not change.
+
+    >>> import polars as pl
+    >>> rows = pl.DataFrame({"user": [1, 1, 1, 2], "item": [1, 2, 1, 1], "time": [10, 20, 30, 40]})
+    >>> log = Interactions.of(rows)
+    >>> parts = temporal(log, at=30)
+    >>> len(parts.train), len(parts.test), parts.dropped["reason"].to_list()
+    (2, 1, ['user unseen before the cut'])
+    """
+    if at is not None and ratio is not None:
+        raise DefinitionError(
+            "a temporal split takes a moment or a ratio, not both",
+            where="split temporal",
+            found=f"at = {at!r}, ratio = {ratio!r}",
+            do="leave one of them out",
+        )
+    check_choice("unseen", unseen, ("drop", "keep"), split="temporal")
+    need_time(log.has("time"), split="temporal", log=log.name, instead="holdout")
+    coded = Coded.of(log)
+    times = coded.times()
+    if at is None:
+        ratio = check_ratio("ratio", 0.2 if ratio is None else ratio, split="temporal")
+        cut = _cut_of_share(np.sort(times), ratio, split="temporal", log=log.name)
+    else:
+        cut = moment(at, times, split="temporal")
+    place = np.where(times >= cut, TEST, TRAIN).astype(np.int8)
+    if validation is not None:
+        _hold_before(place, times, check_together(ratio or 0.0, validation, split="temporal"), log=log.name)
+    if unseen == "drop":
+        _drop_unseen(place, coded)
+    given = {"ratio": ratio} if at is None else {"at": str(at)}
+    how = {"how": "temporal", **given, "cut": int(cut), "unseen": unseen, "validation": validation}
+    return assemble(log, place, how=how, reasons=_REASONS)
+
+
+def rolling(
+    log: Interactions,
+    *,
+    windows: int | None = None,
+    ratio: float | None = None,
+    at: Sequence[Moment] | None = None,
+    unseen: str = "drop",
+) -> list[Parts]:
+    """Several temporal cuts: each window is tested once, with everything before it as train.
+
+    The last `ratio` (0.5) of the log is cut into `windows` (5) of about equal numbers of rows; or `at` gives
+    the beginning of each window. Rows after a window are dropped from its parts, with a reason.
+
+    >>> import polars as pl
+    >>> log = Interactions.of(pl.DataFrame({"user": [1] * 8, "item": [1] * 8, "time": list(range(8))}))
+    >>> [(len(parts.train), len(parts.test)) for parts in rolling(log, windows=2, ratio=0.5)]
+    [(4, 2), (6, 2)]
+    """
+    check_choice("unseen", unseen, ("drop", "keep"), split="rolling")
+    need_time(log.has("time"), split="rolling", log=log.name, instead="kfold")
+    coded = Coded.of(log)
+    times = coded.times()
+    how: dict[str, Any]
+    if at is None:
+        number = check_count("windows", 5 if windows is None else windows, split="rolling")
+        ratio = check_ratio("ratio", 0.5 if ratio is None else ratio, split="rolling")
+        edges, how = _edges(times, number, ratio, log=log.name), {"windows": number, "ratio": ratio}
+    elif windows is None and ratio is None:
+        edges = _given_edges(at, times)
+        how = {"windows": len(edges), "at": [str(when) for when in at]}
+    else:
+        raise DefinitionError(
+            "a rolling split takes the beginnings of its windows, or their number and ratio, not both",
+            where="split rolling",
+            found=f"at = {at!r}, windows = {windows!r}, ratio = {ratio!r}",
+            do="leave at out, or windows and ratio",
+        )
+    parts = []
+    for window, (begin, end) in enumerate(zip(edges, [*edges[1:], None]), start=1):
+        place = np.where(times >= begin, TEST, TRAIN).astype(np.int8)
+        if end is not None:
+            place[times >= end] = _AFTER
+        if unseen == "drop":
+            _drop_unseen(place, coded)
+        told = {"how": "rolling", **how, "unseen": unseen, "window": window, "from": begin, "to": end}
+        parts.append(assemble(log, place, how=told, reasons=_REASONS))
+    return parts
+
+
+def _cut_of_share(ordered: np.ndarray, ratio: float, *, split: str, log: str) -> int:
+    """The latest time from which at least a share of the (ordered) times follows."""
+    behind = max(1, int(share_of(np.array([len(ordered)]), ratio)[0]))
+    cut = ordered[len(ordered) - behind] if behind < len(ordered) else ordered[0]
+    if cut == ordered[0]:
+        first = int(np.searchsorted(ordered, ordered[0], side="right"))
+        largest = (len(ordered) - first) / len(ordered)
+        raise DataError(
+            "nothing happened before the cut",
+            where=f"split {split} of {log}",
+            found=f"{first:,} of {len(ordered):,} rows have the first time, {ordered[0]}",
+            do=f"use a ratio of at most {np.floor(largest * 1e4) / 1e4:g}"
+            if largest
+            else "split it by chance: holdout",
+        )
+    return int(cut)
+
+
+def _hold_before(place: np.ndarray, times: np.ndarray, validation: float, *, log: str) -> None:
+    """Give the last rows before the cut, a share of the whole log, to validation."""
+    before = np.sort(times[place == TRAIN])
+    wanted = int(share_of(np.array([len(times)]), validation)[0])
+    cut = before[len(before) - wanted] if 0 < wanted < len(before) else None
+    if cut is None or cut == before[0]:
+        raise DataError(
+            "validation leaves no row for train" if wanted else "the split leaves no row for validation",
+            where=f"split temporal of {log}",
+            found=f"{len(before):,} rows before the cut, {wanted:,} of them wanted for validation",
+            do="use another validation share",
+        )
+    place[(place == TRAIN) & (times >= cut)] = VALIDATION
+
+
+def _drop_unseen(place: np.ndarray, coded: Coded) -> None:
+    """Drop test rows of users or items unseen before the test, and validation rows unseen in train."""
+    for code, before, reason in ((TEST, place < TEST, DROPPED), (VALIDATION, place == TRAIN, DROPPED + 2)):
+        rows = place == code
+        for offset, (codes, number) in enumerate(((coded.users, coded.n_users), (coded.items, coded.n_items))):
+            seen = np.bincount(codes[before], minlength=number) > 0
+            place[rows & (place == code) & ~seen[codes]] = reason + offset
+
+
+def _edges(times: np.ndarray, windows: int, ratio: float, *, log: str) -> list[int]:
+    ordered = np.sort(times)
+    shares = (ratio * (windows - window) / windows for window in range(windows))
+    edges = [_cut_of_share(ordered, share, split="rolling", log=log) for share in shares]
+    if len(set(edges)) < windows:
+        raise DataError(
+            "the times are too coarse for so many windows",
+            where=f"split rolling of {log}",
+            found=f"{windows} windows, {len(set(edges))} different beginnings",
+            do=f"use windows={len(set(edges))} or fewer, or a larger ratio",
+        )
+    return edges
+
+
+def _given_edges(at: Sequence[Moment], times: np.ndarray) -> list[int]:
+    several = [at] if isinstance(at, str | int | float | date) else list(at)
+    edges = [moment(when, times, split="rolling") for when in several]
+    if not edges or edges != sorted(set(edges)):
+        raise DefinitionError(
+            "the beginnings of the windows must be different and in order",
+            where="split rolling",
+            found=f"at = {at!r}",
+            do="list each moment once, earliest first",
+        )
+    return edges
+
+
+def moment(at: Moment, times: np.ndarray, *, split: str) -> int:
+    """A moment on the clock of the log, with rows before it and from it on.
+
+    Numbers are on the log's own scale. Dates (UTC unless they say otherwise) are turned into seconds,
+    milliseconds, microseconds or nanoseconds since 1970, by the size of the log's numbers.
+
+    >>> moment("2000-12-01", np.array([956703932, 1046454590]), split="temporal")
+    975628800
+    """
+    low, high = int(times.min()), int(times.max())
+    cut = _number(at, unit=_unit(max(abs(low), abs(high))))
+    if cut is None or not low < cut <= high:
+        raise DefinitionError(
+            "the moment of the cut could not be read" if cut is None else "the cut lies outside of the log",
+            where=f"split {split}",
+            found=f"at = {at!r}; the log goes from {low} to {high}",
+            do="use a number on the scale of the log's times, or an ISO date such as 2020-12-31",
+        )
+    return cut
+
+
+def _unit(size: int) -> int:
+    """Ticks per second of a clock that shows such numbers (the present is about 1.7e9 seconds after 1970)."""
+    return next((ticks for ticks in (1, 10**3, 10**6) if size < 10**11 * ticks), 10**9)
+
+
+def _number(at: Moment, *, unit: int) -> int | None:
+    if isinstance(at, bool) or (isinstance(at, float) and not np.isfinite(at)):
+        return None
+    if isinstance(at, int | float | np.number):
+        return int(np.ceil(at))  # times are whole: a row at or after 3.5 is one at or after 4
+    if isinstance(at, str):
+        try:
+            return _number(float(at) if "." in at else int(at), unit=unit)
+        except ValueError:
+            pass
+        try:
+            at = datetime.fromisoformat(at)
+        except ValueError:
+            return None
+    if not isinstance(at, date):
+        return None
+    if not isinstance(at, datetime):
+        at = datetime(at.year, at.month, at.day)
+    since = at.replace(tzinfo=at.tzinfo or UTC) - datetime(1970, 1, 1, tzinfo=UTC)
+    micro = (since.days * 86_400 + since.seconds) * 10**6 + since.microseconds
+    return -(-micro * unit // 10**6)

@@ -1,0 +1,118 @@
+"""A test part with the same number of ratings for every candidate item, so that popularity earns nothing."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import ceil, floor
+from typing import Any
+
+import numpy as np
+
+from trueval.data.interactions import Interactions
+from trueval.errors import DataError, DefinitionError
+from trueval.split.chance import Coded, place_within
+from trueval.split.options import check_choice, check_ratio, exact
+from trueval.split.parts import TEST, TRAIN, Parts, assemble
+
+
+def uniform_test(
+    log: Interactions,
+    *,
+    ratio: float = 0.2,
+    eps: float = 0.2,
+    round: str = "floor",
+    threshold: float | None = None,
+    seed: int = 0,
+) -> Parts:
+    """Draw the same number η of test ratings for each of the ζ most popular items, as many items as allow it.
+
+    ζ = max {k : (1-eps)·|R(i_k)|·k / |R| >= ratio} over items by popularity, η = (1-eps)·|R(i_ζ)|.
+    round="floor" keeps the promise that a share `eps` of each item's ratings stays in train; "nearest" rounds
+    as the publication did. With a threshold only ratings of that value or more are counted and drawn.
+    An eps of 1/n does not allow n disjoint folds: repeat the split with other seeds instead.
+
+    Bellogín, Castells, Cantador: Statistical biases in information retrieval metrics for recommender systems,
+    2017, section 6.2.
+
+    >>> import polars as pl
+    >>> log = Interactions.of(pl.DataFrame({"user": [1, 2, 3, 4, 1, 2, 1], "item": list("aaaabbc")}))
+    >>> parts = uniform_test(log, ratio=0.25, eps=0.5)
+    >>> sorted(parts.test.frame["item"]), parts.eta
+    (['a', 'b'], 1)
+    """
+    ratio = check_ratio("ratio", ratio, split="uniform_test")
+    check_choice("round", round, ("floor", "nearest"), split="uniform_test")
+    eps = 0.0 if eps == 0 else check_ratio("eps", eps, split="uniform_test")
+    coded = Coded.of(log)
+    counted = _counted(log, threshold)
+    counts = np.bincount(coded.items[counted], minlength=coded.n_items)
+    zeta, least = candidate_items(np.sort(counts)[::-1], ratio, eps, log=log.name)
+    eta = _whole((1 - exact(eps)) * least, round)
+    if not eta:
+        raise DefinitionError(
+            "no test rating is left for the candidate items",
+            where=f"split uniform_test of {log.name}",
+            found=f"{zeta:,} items, the least rated with {least:,}; (1 - eps) of them rounds to 0",
+            do="use a larger ratio, a smaller eps, or round='nearest'",
+        )
+    chosen = counted[counts[coded.items[counted]] >= least]
+    nth, _ = place_within(coded.items[chosen], coded.words(seed, "uniform_test")[chosen])
+    place = np.full(len(log), TRAIN, np.int8)
+    place[chosen[nth < eta]] = TEST
+    how: dict[str, Any] = {"how": "uniform_test", "ratio": ratio, "eps": eps, "round": round, "seed": seed}
+    how |= {"threshold": threshold, "items": zeta, "eta": eta, "reached": zeta * eta / len(counted)}
+    candidates = coded.item_ids.decode(np.flatnonzero(counts >= least)).alias("item")
+    return assemble(log, place, how=how, candidates=candidates)
+
+
+def candidate_items(popularity: np.ndarray, ratio: float, eps: float, *, log: str = "log") -> tuple[int, int]:
+    """How many of the most popular items can have equally many test ratings, and the ratings of the last one.
+
+    >>> candidate_items(np.array([50, 30, 20, 10, 6, 4]), 0.2, 0.2)
+    (5, 6)
+    """
+    rank = np.arange(1, len(popularity) + 1)
+    rectangle = popularity.astype(np.int64) * rank
+    kept, total = 1 - exact(eps), int(popularity.sum())
+    fits = np.flatnonzero(rectangle >= ceil(exact(ratio) * total / kept))
+    if not len(fits):
+        largest = kept * int(rectangle.max()) / total
+        raise DefinitionError(
+            "no set of items can have that many test ratings each",
+            where=f"split uniform_test of {log}",
+            found=f"ratio = {ratio}, eps = {eps}; the largest possible ratio is {float(largest):.6g}",
+            do=f"use ratio={_down(largest)} or less, or a smaller eps",
+        )
+    return int(fits[-1]) + 1, int(popularity[fits[-1]])
+
+
+def _down(share: Fraction) -> str:
+    """A share in four decimals that is not above it (more decimals for tiny ones)."""
+    digits = next(digits for digits in range(4, 40) if share * 10**digits >= 1)
+    return f"{floor(share * 10**digits) / 10**digits:.{digits}f}".rstrip("0")
+
+
+def _whole(number: Fraction, round: str) -> int:
+    return floor(number) if round == "floor" else floor(number + Fraction(1, 2))
+
+
+def _counted(log: Interactions, threshold: float | None) -> np.ndarray:
+    """Places of the rows that count: all of them, or those at or above the threshold."""
+    if threshold is None:
+        return np.arange(len(log))
+    if not log.has("value"):
+        raise DataError(
+            "a threshold needs values",
+            where=f"split uniform_test of {log.name}",
+            found="no value column",
+            do="leave the threshold out, or name the column with columns={'value': …}",
+        )
+    rows = np.flatnonzero(log.frame["value"].to_numpy() >= threshold)
+    if not len(rows):
+        raise DefinitionError(
+            "the threshold is above every value",
+            where=f"split uniform_test of {log.name}",
+            found=f"threshold = {threshold}, largest value {log.frame['value'].max()!r}",
+            do="use a lower threshold",
+        )
+    return rows

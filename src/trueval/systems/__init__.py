@@ -1,0 +1,1 @@
+"""Who is judged: the Recommender protocol, baselines, matrices and functions as systems."""

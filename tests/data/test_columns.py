@@ -1,0 +1,129 @@
+"""Roles of columns: recognised, mapped, refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from trueval.data.columns import LOG_ROLES, RUN_ROLES, find_roles, parse_columns, renaming
+from trueval.errors import DataError, DefinitionError
+
+
+@pytest.mark.parametrize(
+    "user", ["user", "user_id", "userId", "userID", "USER", "uid", "visitorid", "User ID", "user-id"]
+)
+@pytest.mark.parametrize(
+    "item",
+    ["item", "item_id", "itemid", "movieId", "iid", "sku", "video_id", "artistID", "product_id", "ItemID"],
+)
+def test_common_names_of_user_and_item(user: str, item: str) -> None:
+    assert find_roles(["x", item, user]) == {"user": user, "item": item}
+
+
+@pytest.mark.parametrize("value", ["rating", "value", "score", "weight", "watch_ratio", "play_count", "Rating"])
+@pytest.mark.parametrize("time", ["timestamp", "time", "ts", "date", "datetime"])
+def test_common_names_of_value_and_time(value: str, time: str) -> None:
+    found = find_roles(["user", "item", time, value])
+    assert (found["value"], found["time"]) == (value, time)
+
+
+@pytest.mark.parametrize("score", ["score", "prediction", "rating", "value", "weight", "pred", "relevance"])
+@pytest.mark.parametrize("rank", ["rank", "position", "pos", "Rank"])
+def test_common_names_in_runs(score: str, rank: str) -> None:
+    found = find_roles(["user", "item", score, rank], roles=RUN_ROLES)
+    assert (found["score"], found["rank"]) == (score, rank)
+
+
+def test_explicit_mapping_wins_over_names_and_frees_the_others() -> None:
+    found = find_roles(["user_id", "uid", "item", "rating"], {"user": "uid"})
+    assert found == {"user": "uid", "item": "item", "value": "rating"}
+
+
+def test_positions_count_from_zero() -> None:
+    assert find_roles(["a", "b", "c"], {"user": 2, "item": 0}) == {"user": "c", "item": "a"}
+
+
+def test_a_role_can_be_declared_absent() -> None:
+    assert "value" not in find_roles(["user", "item", "rating", "score"], {"value": None})
+
+
+def test_roles_of_other_tables_are_skipped() -> None:
+    columns = {"user": "u", "item": "i", "rank": "r", "value": "v"}
+    assert find_roles(["u", "i", "v"], columns) == {"user": "u", "item": "i", "value": "v"}
+    assert find_roles(["u", "i", "r"], columns, roles=RUN_ROLES) == {"user": "u", "item": "i", "rank": "r"}
+
+
+def test_what_trueval_writes_it_reads_although_another_column_looks_like_a_value() -> None:
+    assert find_roles(["user", "item", "value", "rating", "time", "date"])["value"] == "value"
+    with pytest.raises(DataError, match="more than one column looks like the value"):
+        find_roles(["user_id", "item", "value", "rating"])
+
+
+@pytest.mark.parametrize(
+    ("names", "role"),
+    [
+        (["user", "user_id", "item"], "user"),
+        (["uid", "userId", "item"], "user"),
+        (["user", "item_id", "sku"], "item"),
+        (["userId", "item", "timestamp", "date"], "time"),
+        (["userId", "item", "rating", "score"], "value"),
+    ],
+)
+def test_two_candidates_ask_for_a_mapping(names: list[str], role: str) -> None:
+    with pytest.raises(DataError, match=f"more than one column looks like the {role}") as caught:
+        find_roles(names, where="log.csv")
+    assert f"--columns {role}=" in caught.value.do
+    assert caught.value.where == "log.csv"
+
+
+def test_missing_role_lists_the_columns() -> None:
+    with pytest.raises(DataError, match="there is no item column") as caught:
+        find_roles(["user", "thing"])
+    assert "user, thing" in caught.value.found
+    assert "--columns item=" in caught.value.do
+
+
+def test_mapping_to_a_missing_column_suggests_a_close_one() -> None:
+    with pytest.raises(DataError, match="does not exist") as caught:
+        find_roles(["usr_key", "item"], {"user": "user_key"}, where="t.csv")
+    assert "usr_key, item" in caught.value.found
+    assert caught.value.do == "did you mean usr_key?"
+
+
+@pytest.mark.parametrize("position", [2, -1, 99])
+def test_position_outside_the_table(position: int) -> None:
+    with pytest.raises(DataError, match="does not exist"):
+        find_roles(["user", "item"], {"user": position})
+
+
+def test_one_column_for_two_roles() -> None:
+    with pytest.raises(DataError, match="two roles"):
+        find_roles(["a", "b"], {"user": "a", "item": "a"})
+
+
+def test_parse_columns() -> None:
+    assert parse_columns(" user = uid ,item=3, value=,") == {"user": "uid", "item": 3, "value": None}
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"), [("usr=a", "user"), ("rating=a", "value"), ("timestamp=a", "time"), ("zzz=a", "known: ")]
+)
+def test_unknown_role_gets_a_suggestion(text: str, hint: str) -> None:
+    with pytest.raises(DefinitionError, match="unknown column role") as caught:
+        parse_columns(text)
+    assert hint in caught.value.do
+
+
+@pytest.mark.parametrize("text", ["user", "user=a,user=b"])
+def test_malformed_mapping(text: str) -> None:
+    with pytest.raises(DefinitionError):
+        parse_columns(text)
+
+
+def test_renaming_never_collides() -> None:
+    names = ["value", "rating", "user", "item", "uid"]
+    found = find_roles(names, {"user": "uid", "value": "rating"}, roles=LOG_ROLES)
+    new = renaming(names, found)
+    renamed = [new.get(name, name) for name in names]
+    assert renamed == ["source_value", "value", "source_user", "item", "user"]
+    swapped = find_roles(["user", "item"], {"user": "item", "item": "user"})
+    assert renaming(["user", "item"], swapped) == {"item": "user", "user": "item"}

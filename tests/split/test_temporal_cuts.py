@@ -1,0 +1,172 @@
+"""Cuts of the whole log: strictly before, from the cut on, and nobody without history unless asked for."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from trueval.data.interactions import Interactions
+from trueval.errors import DataError, DefinitionError
+from trueval.split import split
+from trueval.split.temporal import moment
+
+
+def random_log(size: int, times: int, seed: int) -> Interactions:
+    rng = np.random.default_rng(seed)
+    columns = {"user": 8, "item": 8, "time": times}
+    return Interactions.of(
+        pl.DataFrame({name: rng.integers(0, high, size) for name, high in columns.items()})
+    )
+
+
+LOGS = st.builds(random_log, st.integers(20, 80), st.integers(5, 60), st.integers(0, 10**6))
+
+
+def pairs(frame: pl.DataFrame | None) -> list[tuple[int, ...]]:
+    return [] if frame is None else sorted(row[:3] for row in frame.rows())
+
+
+@given(log=LOGS, ratio=st.sampled_from([0.1, 0.25, 0.4]))
+def test_cut_is_strict_and_as_late_as_the_share_allows(log, ratio):
+    times = log.frame["time"].to_numpy()
+    wanted = max(1, int(ratio * len(log) + 0.5))
+    late_enough = [int(t) for t in np.unique(times) if (times >= t).sum() >= wanted]
+    assume(late_enough[-1] > times.min())
+    parts = split(log, "temporal", ratio=ratio, unseen="keep")
+    assert parts.how["cut"] == late_enough[-1]
+    assert parts.train.frame["time"].max() < parts.how["cut"] <= parts.test.frame["time"].min()
+    assert parts.dropped is None
+    assert len(parts.test) >= wanted
+
+
+@given(log=LOGS, at=st.integers(2, 12))
+def test_unseen_are_dropped_with_the_reason(log, at):
+    times = log.frame["time"].to_numpy()
+    assume(times.min() < at <= times.max())
+    before = [row for row in log.frame.rows() if row[2] < at]
+    users, items = {row[0] for row in before}, {row[1] for row in before}
+    later = [row for row in log.frame.rows() if row[2] >= at]
+    known = sorted(row for row in later if row[0] in users and row[1] in items)
+    assume(known)
+    parts = split(log, "temporal", at=at)
+    assert pairs(parts.test.frame) == known
+    assert pairs(parts.train.frame) == sorted(before)
+    for user, item, _, reason in parts.dropped.rows() if parts.dropped is not None else []:
+        assert reason == f"{'item' if user in users else 'user'} unseen before the cut"
+        assert user not in users or item not in items
+    report = parts.report()
+    assert report["unseen_users"] == report["unseen_items"] == report["unseen_rows"] == 0
+    kept = split(log, "temporal", at=at, unseen="keep").report()
+    assert kept["unseen_users"] == len({row[0] for row in later} - users)
+    assert kept["unseen_items"] == len({row[1] for row in later} - items)
+    assert kept["unseen_rows"] == len(later) - len(known)
+
+
+def test_validation_lies_between_train_and_test():
+    log = random_log(200, 100, 1)
+    parts = split(log, "temporal", ratio=0.2, validation=0.2, unseen="keep")
+    train, held, test = (part.frame["time"] for part in (parts.train, parts.validation, parts.test))
+    assert train.max() < held.min()
+    assert held.max() < test.min()
+    assert 40 <= len(held) < 50
+    strict = split(log, "temporal", ratio=0.2, validation=0.7)
+    reasons = strict.report()["reasons"]
+    assert set(strict.validation.frame["user"]) <= set(strict.train.frame["user"])
+    assert any(reason.startswith("validation: ") for reason in reasons)
+
+
+@given(log=LOGS, windows=st.integers(2, 4))
+def test_windows_follow_each_other(log, windows):
+    try:
+        rolled = split(log, "rolling", windows=windows, ratio=0.6, unseen="keep")
+    except DataError as problem:
+        assume("coarse" not in problem.what and "nothing happened" not in problem.what)
+        raise
+    assert len(rolled) == windows
+    tested = pl.concat([parts.test.frame for parts in rolled])
+    first = rolled[0].how["from"]
+    assert pairs(tested) == pairs(log.frame.filter(pl.col("time") >= first))
+    for number, parts in enumerate(rolled):
+        begin, end = parts.how["from"], parts.how["to"]
+        assert pairs(parts.train.frame) == pairs(log.frame.filter(pl.col("time") < begin))
+        assert (end is None) == (number == windows - 1)
+        if end is not None:
+            assert parts.test.frame["time"].max() < end == rolled[number + 1].how["from"]
+            assert parts.report()["reasons"] == {
+                "after the window": log.frame.filter(pl.col("time") >= end).height
+            }
+
+
+def test_windows_at_given_moments():
+    log = Interactions.of(pl.DataFrame({"user": [1] * 10, "item": [1] * 10, "time": range(10)}))
+    rolled = split(log, "rolling", at=[4, 7])
+    assert [(len(p.train), len(p.test), p.report()["dropped"]) for p in rolled] == [(4, 3, 3), (7, 3, 0)]
+
+
+@pytest.mark.parametrize("scale", [1, 10**3, 10**6, 10**9])
+@pytest.mark.parametrize(
+    "at",
+    [
+        "2000-12-31",
+        date(2000, 12, 31),
+        datetime(2000, 12, 31),
+        "2000-12-31T01:00:00+01:00",
+        datetime(2000, 12, 31, tzinfo=UTC),
+    ],
+)
+def test_dates_on_the_clock_of_the_log(scale, at):
+    times = np.array([900_000_000, 1_100_000_000]) * scale
+    assert moment(at, times, split="temporal") == 978_220_800 * scale
+
+
+def test_numbers_are_on_the_scale_of_the_log():
+    times = np.array([10, 20])
+    assert [moment(at, times, split="temporal") for at in (15, "15", 14.5, np.int64(15))] == [15] * 4
+    dates = Interactions.of(
+        pl.DataFrame({"user": [1, 1], "item": [1, 1], "time": ["2020-01-01", "2020-03-01"]})
+    )
+    parts = split(dates, "temporal", at="2020-02-01")
+    assert (len(parts.train), len(parts.test)) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("how", "options", "word"),
+    [
+        ("temporal", {"at": 5, "ratio": 0.2}, "not both"),
+        ("temporal", {"at": 0}, "outside of the log"),
+        ("temporal", {"at": 10}, "outside of the log"),
+        ("temporal", {"at": "2020-01-01"}, "outside of the log"),
+        ("temporal", {"at": "soon"}, "could not be read"),
+        ("temporal", {"at": [1, 2]}, "could not be read"),
+        ("temporal", {"at": float("nan")}, "could not be read"),
+        ("temporal", {"unseen": "kept"}, "did you mean keep"),
+        ("temporal", {"seeds": 3}, "no option 'seeds'"),
+        ("rolling", {"windows": 0}, "1 or more"),
+        ("rolling", {"windows": 2, "at": [3]}, "not both"),
+        ("rolling", {"at": [5, 3]}, "in order"),
+        ("rolling", {"at": []}, "in order"),
+    ],
+)
+def test_bad_cuts(how, options, word):
+    log = Interactions.of(pl.DataFrame({"user": [1] * 10, "item": [1] * 10, "time": range(10)}))
+    with pytest.raises(DefinitionError, match=word):
+        split(log, how, **options)
+
+
+def test_impossible_cuts_say_what_is_possible():
+    log = Interactions.of(pl.DataFrame({"user": [1] * 10, "item": [1] * 10, "time": [1] * 7 + [2] * 3}))
+    with pytest.raises(DataError, match=r"at most 0\.3"):
+        split(log, "temporal", ratio=0.5)
+    assert len(split(log, "temporal", ratio=0.3).test) == 3
+    with pytest.raises(DataError, match="too coarse"):
+        split(log, "rolling", windows=3, ratio=0.3)
+    with pytest.raises(DataError, match="no row for train"):
+        split(log, "temporal", ratio=0.3, validation=0.2)
+    same = log.keep(log.frame.with_columns(time=pl.lit(1, pl.Int64)))
+    with pytest.raises(DataError, match="holdout"):
+        split(same, "temporal")
