@@ -39,9 +39,7 @@ def make_w1(folder: Path, *, users: int, variants: tuple[str, ...] = ("ints", "s
         files.close(shuffle=variant == "shuffled")
 
 
-def _draw(
-    rng: np.random.Generator, cumulative: np.ndarray, users: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _draw(rng: np.random.Generator, cumulative: np.ndarray, users: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Item positions of each user's list and of the relevant items, and strictly falling scores."""
     needed = LIST_LENGTH + OUTSIDE
     draws = np.searchsorted(cumulative, rng.random((users, needed + 120))).astype(np.int32)

@@ -19,6 +19,7 @@ class Work(NamedTuple):
 
     run: Callable[[Path], Any]
     values: Callable[[Any], Any]
+    prepare: Callable[[Path], Any] | None = None  # loads what `run` may take as given (not timed)
 
 
 def measure(contender: str, folder: Path, tiny: Path, values_file: Path, packages: list[str]) -> dict[str, Any]:
@@ -29,9 +30,11 @@ def measure(contender: str, folder: Path, tiny: Path, values_file: Path, package
     # compiled code is loaded and thread pools start here: a price per process, told apart from the work
     work.run(tiny)
     first_call = time.perf_counter()
-    cpu = time.process_time()
+    if work.prepare:
+        work.prepare(folder)
+    wall, cpu = time.perf_counter(), time.process_time()
     result = work.run(folder)
-    seconds, cpu_seconds = time.perf_counter() - first_call, time.process_time() - cpu
+    seconds, cpu_seconds = time.perf_counter() - wall, time.process_time() - cpu
     peak = _peak_bytes()
     _save(work.values(result), values_file)
     return {
@@ -59,16 +62,17 @@ def _save(values: Any, path: Path) -> None:
     """Columns ordered by user, so that files of different contenders compare row by row."""
     import numpy as np
 
-    names = [name for name in getattr(values, "columns", values) if name != "user"]
-    columns = {name: np.asarray(values[name], dtype=np.float64) for name in names}
-    order: Any = slice(None)
-    if "user" in (values.columns if hasattr(values, "columns") else values):
-        users = np.asarray(values["user"])
-        if users.dtype.kind in "UO" and str(users[0]).isdigit():
-            users = users.astype(np.int64)
-        order = np.argsort(users.astype(str) if users.dtype.kind == "O" else users)
+    names = list(getattr(values, "columns", values))
+    columns = {name: np.asarray(values[name]) for name in names if name != "system"}
+    if "user" in columns:
+        users = columns.pop("user")
+        if users.dtype.kind in "UO":  # the TREC family turns whole numbers into text: turn them back
+            users = users.astype(str)
+            users = users.astype(np.int64) if users[0].isdigit() else users
+        order = np.argsort(users)
+        columns = {name: column[order].astype(np.float64) for name, column in columns.items()}
     path.parent.mkdir(parents=True, exist_ok=True)
-    np.savez(path, **{name: column[order] for name, column in columns.items()})
+    np.savez(path, **columns)
 
 
 if __name__ == "__main__":

@@ -2,4 +2,56 @@
 
 from __future__ import annotations
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 __version__ = "0.1.0"
+
+# Where each public name lives. Imported when first used, so that `import trueval` costs next to nothing.
+_HOME = {
+    "read": "trueval.data.read",
+    "Interactions": "trueval.data.interactions",
+    "split": "trueval.splits",
+    "Parts": "trueval.splits.parts",
+    "leakage": "trueval.splits.leakage",
+    "Design": "trueval.design.design",
+    "systems": "trueval.systems.registry",
+    "Factors": "trueval.systems.given",
+    "Scores": "trueval.systems.given",
+    "Function": "trueval.systems.given",
+    "evaluate": "trueval.api",
+    "evaluate_run": "trueval.api",
+    "Result": "trueval.api",
+    "measure": "trueval.metrics.measure",
+    "rating_error": "trueval.metrics.errors.rating_errors",
+    "load_facts": "trueval.facts.files",
+    "TruevalError": "trueval.errors",
+}
+
+__all__ = ["__version__", *_HOME]
+
+if TYPE_CHECKING:
+    from trueval.api import Result, evaluate, evaluate_run
+    from trueval.data.interactions import Interactions
+    from trueval.data.read import read
+    from trueval.design.design import Design
+    from trueval.errors import TruevalError
+    from trueval.facts.files import load_facts
+    from trueval.metrics.errors.rating_errors import rating_error
+    from trueval.metrics.measure import measure
+    from trueval.splits import split
+    from trueval.splits.leakage import leakage
+    from trueval.splits.parts import Parts
+    from trueval.systems.given import Factors, Function, Scores
+    from trueval.systems.registry import systems
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'trueval' has no attribute {name!r}")
+    value = globals()[name] = getattr(importlib.import_module(_HOME[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -112,7 +112,13 @@ def test_qrels_and_run(tmp_path: Path) -> None:
 
 def test_crlf_and_byte_order_mark(tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
-    path.write_bytes(b"\xef\xbb\xbf" + "user_id,item_id,rating\r\n1,x,4\r\n2,y,5\r\n".encode())
+    path.write_bytes(b"\xef\xbb\xbfuser_id,item_id,rating\r\n1,x,4\r\n2,y,5\r\n")
+    assert rows(read(path)) == {"user": [1, 2], "item": ["x", "y"], "value": [4.0, 5.0]}
+
+
+def test_blank_lines_hold_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("user,item,rating\n1,x,4\n\n2,y,5\n\n")
     assert rows(read(path)) == {"user": [1, 2], "item": ["x", "y"], "value": [4.0, 5.0]}
 
 
@@ -156,7 +162,11 @@ def test_a_type_that_changes_late_is_found(tmp_path: Path) -> None:
 def test_ids_survive_text_files(tmp_path: Path, suffix: str, written: list[str], kind: pl.DataType) -> None:
     path = tmp_path / f"log.{suffix}"
     line = {"csv": "{},x,1", "txt": "{}::x::1", "inter": "{}\tx\t1", "qrels": "{} 0 x 1"}[suffix]
-    head = {"csv": "user,item,rating\n", "txt": "user::item::rating\n", "inter": "user:token\titem:token\trating:float\n"}
+    head = {
+        "csv": "user,item,rating\n",
+        "txt": "user::item::rating\n",
+        "inter": "user:token\titem:token\trating:float\n",
+    }
     path.write_text(head.get(suffix, "") + "".join(line.format(user) + "\n" for user in written))
     users = read(path).frame["user"]
     assert users.dtype == kind
@@ -331,6 +341,13 @@ def test_hive_partitions_are_columns(tmp_path: Path) -> None:
         (tmp_path / "out" / f"day={day}").mkdir(parents=True)
         pl.DataFrame({"user": [1], "item": [2]}).write_parquet(tmp_path / "out" / f"day={day}" / "a.parquet")
     assert sorted(rows(read(tmp_path / "out"))["day"]) == [1, 2]
+
+
+def test_a_split_is_not_read_as_one_log(tmp_path: Path) -> None:
+    for name in ("train", "test"):
+        pl.DataFrame({"user": [1], "item": [2]}).write_parquet(tmp_path / f"{name}.parquet")
+    with pytest.raises(DataError, match="holds a split"):
+        read(tmp_path)
 
 
 def test_folder_of_nothing_known(tmp_path: Path) -> None:

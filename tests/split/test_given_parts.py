@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from trueval.data.interactions import Interactions
 from trueval.errors import DataError, DefinitionError
-from trueval.split import leakage, split
+from trueval.splits import leakage, split
 
 TRAIN = pl.DataFrame({"user": [1, 1, 2, 3], "item": ["a", "b", "a", "c"]})
 TEST = pl.DataFrame({"user": [1, 2], "item": ["c", "b"]})
@@ -45,9 +45,7 @@ def test_ids_beyond_the_signed_range():
 def random_log(size: int, seed: int, name: str) -> Interactions:
     rng = np.random.default_rng(seed)
     columns = {"user": 12, "item": 12, "value": 5}
-    return Interactions.of(
-        pl.DataFrame({c: rng.integers(0, high, size) for c, high in columns.items()}), name=name
-    )
+    return Interactions.of(pl.DataFrame({c: rng.integers(0, high, size) for c, high in columns.items()}), name=name)
 
 
 @given(
@@ -77,9 +75,7 @@ def test_unbiased_conserves_rows_and_never_trains_on_a_tested_pair(sizes, seed, 
 
 def test_one_coin_decides_for_both_logs():
     """Where the biased log is part of the unbiased one: a fold of all pairs, and train is the rest."""
-    mar = Interactions.of(
-        pl.DataFrame({"user": np.repeat(np.arange(40), 40), "item": np.tile(np.arange(40), 40)})
-    )
+    mar = Interactions.of(pl.DataFrame({"user": np.repeat(np.arange(40), 40), "item": np.tile(np.arange(40), 40)}))
     known = mar.keep(mar.frame.filter((pl.col("user") + pl.col("item")) % 3 == 0))
     parts = split(known, "unbiased", mar=mar, ratio=0.2, sample=0.2)
     fold = set(parts.test.frame.rows())

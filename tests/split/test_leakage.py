@@ -11,15 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trueval.data.interactions import Interactions
-from trueval.split import Parts, leakage, split
+from trueval.splits import Parts, leakage, split
 
 
 def random_log(size: int, seed: int, *, name: str = "log") -> Interactions:
     rng = np.random.default_rng(seed)
     columns = {"user": 6, "item": 8, "value": 2, "time": 12}
-    return Interactions.of(
-        pl.DataFrame({c: rng.integers(0, high, size) for c, high in columns.items()}), name=name
-    )
+    return Interactions.of(pl.DataFrame({c: rng.integers(0, high, size) for c, high in columns.items()}), name=name)
 
 
 LOGS = st.builds(random_log, st.integers(1, 30), st.integers(0, 10**6))
@@ -32,13 +30,9 @@ def test_counts_against_loops(train, test, held):
     h = [] if held is None else held.frame.rows()
     expected = {
         "overlap": sum(any(x[:2] == y[:2] for x in a) for y in b),
-        "own_future": sum(
-            any(y[0] == x[0] for y in b) and x[3] > min(y[3] for y in b if y[0] == x[0]) for x in a
-        ),
+        "own_future": sum(any(y[0] == x[0] for y in b) and x[3] > min(y[3] for y in b if y[0] == x[0]) for x in a),
         "global_future": sum(x[3] > min(y[3] for y in b) for x in a),
-        "early_items": sum(
-            any(x[1] == y[1] for x in a) and y[3] < min(x[3] for x in a if x[1] == y[1]) for y in b
-        ),
+        "early_items": sum(any(x[1] == y[1] for x in a) and y[3] < min(x[3] for x in a if x[1] == y[1]) for y in b),
         "duplicates": sum(count - 1 for count in Counter([*a, *b, *h]).values()),
         "new_users": len({y[0] for y in b} - {x[0] for x in a}),
         "new_items": len({y[1] for y in b} - {x[1] for x in a}),
@@ -66,9 +60,7 @@ def test_row_order_does_not_matter(log, seed):
 
 
 def test_splits_that_respect_time_are_clean_and_others_say_so():
-    log = random_log(2000, 3).frame.with_columns(
-        time=pl.int_range(pl.len()), item=pl.int_range(pl.len()) % 400
-    )
+    log = random_log(2000, 3).frame.with_columns(time=pl.int_range(pl.len()), item=pl.int_range(pl.len()) % 400)
     log = Interactions.of(log.unique(["user", "item"], keep="first", maintain_order=True))
     clean = leakage(split(log, "temporal"))
     assert clean.verdict == "ok"

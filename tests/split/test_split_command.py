@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 from trueval.cli.split import split_command
 from trueval.data.interactions import Interactions
 from trueval.errors import DataError, DefinitionError, OutputError
-from trueval.split import Parts, load_parts, save_parts, split
-from trueval.split import folder as folder_module
+from trueval.splits import Parts, load_parts, save_parts, split
+from trueval.splits import folder as folder_module
 
 app = typer.Typer()
 app.command("split")(split_command)
@@ -63,9 +63,7 @@ def run(*words: object) -> str:
 def test_round_trip(log_file, tmp_path, words, options):
     out = tmp_path / "parts"
     text = run(log_file, *words, "--seed", 3, "--columns", "user=uid,item=sku,time=ts", "-o", out)
-    log = Interactions.of(
-        pl.read_csv(log_file).rename({"uid": "user", "sku": "item", "ts": "time", "rating": "value"})
-    )
+    log = Interactions.of(pl.read_csv(log_file).rename({"uid": "user", "sku": "item", "ts": "time", "rating": "value"}))
     expected, loaded = split(log, words[1], seed=3, **options), load_parts(out)
     for name in ("train", "validation", "test"):
         one, other = getattr(expected, name), getattr(loaded, name)

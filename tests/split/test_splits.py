@@ -12,11 +12,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-import trueval.split as split_folder
+import trueval as tv
 from trueval.data.interactions import Interactions
 from trueval.errors import DataError, DefinitionError, TruevalError
-from trueval.split import SPLITS, Parts, split
-from trueval.split.chance import Coded, chain, coin, mix
+from trueval.splits import SPLITS, Parts, split
+from trueval.splits.chance import Coded, chain, coin, mix
 
 
 def random_rows(size: int, users: int, times: int, seed: int) -> list[tuple[int, ...]]:
@@ -25,9 +25,7 @@ def random_rows(size: int, users: int, times: int, seed: int) -> list[tuple[int,
     return list(zip(*(rng.integers(0, high, size).tolist() for high in (users, 7, 3, times))))
 
 
-ROWS = st.builds(
-    random_rows, st.integers(12, 60), st.integers(2, 6), st.integers(4, 30), st.integers(0, 10**6)
-)
+ROWS = st.builds(random_rows, st.integers(12, 60), st.integers(2, 6), st.integers(4, 30), st.integers(0, 10**6))
 WAYS = [
     ("holdout", {"ratio": 0.3}),
     ("holdout", {"ratio": 0.3, "validation": 0.2}),
@@ -74,9 +72,7 @@ def possible(log: Interactions, how: str, **options: object) -> list[Parts]:
 
 def pieces(parts: Parts) -> dict[str, Counter]:
     frames = {
-        name: part.frame
-        for name in ("train", "validation", "test")
-        if (part := getattr(parts, name)) is not None
+        name: part.frame for name in ("train", "validation", "test") if (part := getattr(parts, name)) is not None
     }
     if parts.dropped is not None:
         frames["dropped"] = parts.dropped.drop("reason")
@@ -149,14 +145,10 @@ def test_ids_of_any_kind_split_the_same():
     rows = [(u, i, 1, u * i) for u in range(20) for i in range(10)]
     numbers = log_of(rows)
     names = Interactions.of(
-        numbers.frame.with_columns(
-            pl.format("u{}", pl.col("user").cast(pl.String).str.zfill(3)).alias("user")
-        )
+        numbers.frame.with_columns(pl.format("u{}", pl.col("user").cast(pl.String).str.zfill(3)).alias("user"))
     )
     big = Interactions.of(numbers.frame.with_columns(user=pl.col("user") + 2**60))
-    tests = [
-        split(log, ratio=0.3).test.frame.select("item", "value", "time") for log in (numbers, names, big)
-    ]
+    tests = [split(log, ratio=0.3).test.frame.select("item", "value", "time") for log in (numbers, names, big)]
     assert tests[0].equals(tests[1])
     assert tests[0].equals(tests[2])
 
@@ -260,9 +252,7 @@ def test_core_is_the_largest_with_enough_rows(rows, least):
     assume(kept)
     (parts,) = possible(log_of(rows), "holdout", ratio=0.5, min_user=least, min_item=least)
     used = Counter(
-        (int(u), int(i), int(v), int(t))
-        for part in (parts.train, parts.test)
-        for u, i, v, t in part.frame.rows()
+        (int(u), int(i), int(v), int(t)) for part in (parts.train, parts.test) for u, i, v, t in part.frame.rows()
     )
     assert used == Counter(kept)
 
@@ -314,9 +304,9 @@ def test_parts_are_never_empty():
         split(log, "kfold")
 
 
-def test_frames_are_read_and_the_folder_is_callable():
+def test_frames_are_read():
     frame = pl.DataFrame({"userId": [1] * 9, "movieId": range(9)})
-    parts = split_folder(frame, "holdout", by="user", ratio=0.3)
+    parts = tv.split(frame, "holdout", by="user", ratio=0.3)
     assert (len(parts.train), len(parts.test)) == (6, 3)
     named = "holdout kfold leave_one_out temporal user_temporal rolling uniform_test given unbiased"
     assert list(SPLITS) == named.split()

@@ -12,16 +12,14 @@ from hypothesis import strategies as st
 
 from trueval.data.interactions import Interactions
 from trueval.errors import DataError, DefinitionError
-from trueval.split import split
-from trueval.split.temporal import moment
+from trueval.splits import split
+from trueval.splits.temporal import moment
 
 
 def random_log(size: int, times: int, seed: int) -> Interactions:
     rng = np.random.default_rng(seed)
     columns = {"user": 8, "item": 8, "time": times}
-    return Interactions.of(
-        pl.DataFrame({name: rng.integers(0, high, size) for name, high in columns.items()})
-    )
+    return Interactions.of(pl.DataFrame({name: rng.integers(0, high, size) for name, high in columns.items()}))
 
 
 LOGS = st.builds(random_log, st.integers(20, 80), st.integers(5, 60), st.integers(0, 10**6))
@@ -97,9 +95,7 @@ def test_windows_follow_each_other(log, windows):
         assert (end is None) == (number == windows - 1)
         if end is not None:
             assert parts.test.frame["time"].max() < end == rolled[number + 1].how["from"]
-            assert parts.report()["reasons"] == {
-                "after the window": log.frame.filter(pl.col("time") >= end).height
-            }
+            assert parts.report()["reasons"] == {"after the window": log.frame.filter(pl.col("time") >= end).height}
 
 
 def test_windows_at_given_moments():
@@ -127,9 +123,7 @@ def test_dates_on_the_clock_of_the_log(scale, at):
 def test_numbers_are_on_the_scale_of_the_log():
     times = np.array([10, 20])
     assert [moment(at, times, split="temporal") for at in (15, "15", 14.5, np.int64(15))] == [15] * 4
-    dates = Interactions.of(
-        pl.DataFrame({"user": [1, 1], "item": [1, 1], "time": ["2020-01-01", "2020-03-01"]})
-    )
+    dates = Interactions.of(pl.DataFrame({"user": [1, 1], "item": [1, 1], "time": ["2020-01-01", "2020-03-01"]}))
     parts = split(dates, "temporal", at="2020-02-01")
     assert (len(parts.train), len(parts.test)) == (1, 1)
 

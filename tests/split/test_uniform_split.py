@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from trueval.data.interactions import Interactions
 from trueval.errors import DataError, DefinitionError
-from trueval.split import split
-from trueval.split.uniform import candidate_items
+from trueval.splits import split
+from trueval.splits.uniform import candidate_items
 
 # worked by hand in the golden file, section F2_U1R
 GOLDEN = {
@@ -39,9 +39,7 @@ def log_with(popularity: list[int]) -> Interactions:
 def naive(popularity: list[int], sigma: str, eps: str) -> int | None:
     ordered = sorted(popularity, reverse=True)
     kept = 1 - Fraction(eps)
-    fits = [
-        k for k in range(1, len(ordered) + 1) if kept * ordered[k - 1] * k / sum(ordered) >= Fraction(sigma)
-    ]
+    fits = [k for k in range(1, len(ordered) + 1) if kept * ordered[k - 1] * k / sum(ordered) >= Fraction(sigma)]
     return max(fits, default=None)
 
 
@@ -78,6 +76,15 @@ def test_against_the_rule_read_naively(popularity, sigma, eps, seed):
     assert sorted((popularity[item - 1] for item in parts.candidates), reverse=True) == ordered[:zeta]
     left = Counter(parts.train.frame["item"])
     assert all(left[item] >= Fraction(eps) * popularity[item - 1] for item in parts.candidates)
+
+
+@pytest.mark.parametrize(
+    ("popularity", "sigma", "eps", "zeta"),
+    [([6, 5, 1], 0.2, 0.2, 3), ([9, 8, 7, 4], 0.4, 0.3, 4), ([11, 6, 3, 1], 0.4, 0.3, 2)],
+)
+def test_equality_counts_where_binary_fractions_would_miss_it(popularity, sigma, eps, zeta):
+    assert naive(popularity, str(sigma), str(eps)) == zeta
+    assert candidate_items(np.array(popularity), sigma, eps)[0] == zeta
 
 
 def test_every_rating_of_an_item_is_equally_likely():

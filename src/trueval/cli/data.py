@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from trueval.progress import set_quiet
@@ -30,6 +31,10 @@ class Format(StrEnum):
     json = "json"
 
 
+def _on_terminal() -> bool:
+    return sys.stdout.isatty()
+
+
 @app.command("list", epilog="Example: trueval data list")
 def list_(quiet: Quiet = False, seed: Seed = 0, threads: Threads = None) -> None:
     """Known data sets, and which of them are on this machine."""
@@ -47,7 +52,7 @@ def list_(quiet: Quiet = False, seed: Seed = 0, threads: Threads = None) -> None
         )
         for name, dataset in CATALOGUE.items()
     ]
-    if not sys.stdout.isatty():
+    if not _on_terminal():
         print("\n".join("\t".join(row) for row in rows))
         return
     table = Table("name", "", "size", "what", "terms", box=box.SIMPLE_HEAD, caption=f"kept in {home}")
@@ -94,12 +99,12 @@ def info(
         print(json.dumps(described, indent=2, ensure_ascii=False))
         return
     lines = described_lines(described)
-    if not sys.stdout.isatty():
+    if not _on_terminal():
         width = max(len(label) for label, _ in lines)
         text = "\n".join([described["name"], *(f"{label:<{width}}  {words}" for label, words in lines)])
         print(text if "utf" in (sys.stdout.encoding or "").lower() else text.replace("█", "#"))
         return
-    table = Table("", described["name"], box=box.SIMPLE_HEAD)
+    table = Table("", escape(described["name"]), box=box.SIMPLE_HEAD)
     for label, words in lines:
-        table.add_row(label, words)
+        table.add_row(label, escape(words))
     Console().print(table)

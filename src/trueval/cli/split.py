@@ -10,7 +10,7 @@ import typer
 
 if TYPE_CHECKING:
     from trueval.data.interactions import Interactions
-    from trueval.split import Parts
+    from trueval.splits import Parts
 
 
 def split_command(
@@ -63,7 +63,7 @@ def split_command(
     from trueval.data.read import read
     from trueval.kernels import use_threads
     from trueval.progress import set_quiet
-    from trueval.split import save_parts, split
+    from trueval.splits import save_parts, split
 
     set_quiet(quiet)
     given = {"ratio": ratio, "eps": eps, "windows": windows, "by": by, "over": over, "which": which}
@@ -94,7 +94,7 @@ def _whole(number: float | None) -> float | int | None:
 
 def _told(made: Parts | Sequence[Parts], log: Interactions, output: Path) -> str:
     """The report: counts of each part, reasons of drops, the leakage table."""
-    from trueval.split import Parts, leakage
+    from trueval.splits import Parts, leakage
 
     several = [made] if isinstance(made, Parts) else list(made)
     lines = [f"{log.name}: {len(log):,} rows, {log.n_users:,} users, {log.n_items:,} items -> {output}"]
@@ -110,7 +110,8 @@ def _told(made: Parts | Sequence[Parts], log: Interactions, output: Path) -> str
 
 
 def _named(parts: Parts) -> str:
-    told = [f"{name}={value}" for name, value in parts.how.items() if name != "how" and value is not None]
+    own = ("how", "fold", "window", "from", "to")  # what differs from fold to fold is not the split's name
+    told = [f"{name}={value}" for name, value in parts.how.items() if name not in own and value is not None]
     return f"{parts.how['how']}({', '.join(told)})"
 
 

@@ -60,6 +60,20 @@ class ByUser:
         total = np.concatenate([[0], np.cumsum(keep)])
         return ByUser(total[self.start], self.item[keep], None if self.value is None else self.value[keep])
 
+    def contains(self, user: np.ndarray, item: np.ndarray) -> np.ndarray:
+        """Whether each pair is among the rows.
+
+        >>> ByUser.of(np.array([0, 1]), np.array([4, 2]), n_users=2).contains(np.array([1, 1]), np.array([2, 4])).tolist()
+        [True, False]
+        """
+        if not len(self.item):
+            return np.zeros(len(item), bool)
+        width = max(int(self.item.max()), int(item.max(initial=0))) + 1
+        rows = self.user * np.int64(width) + self.item  # ascending, like users and their items
+        wanted = user.astype(np.int64) * width + item
+        place = np.minimum(np.searchsorted(rows, wanted), len(rows) - 1)
+        return rows[place] == wanted
+
     @staticmethod
     def empty(n_users: int) -> ByUser:
         """No rows at all."""

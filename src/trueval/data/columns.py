@@ -82,7 +82,15 @@ def parse_columns(text: str) -> dict[str, str | int | None]:
 
 
 def check_role(role: str) -> None:
-    """Refuse a role that does not exist, with the one that was probably meant."""
+    """Refuse a role that does not exist, with the one that was probably meant.
+
+    >>> check_role("rating")
+    Traceback (most recent call last):
+    trueval.errors.DefinitionError: unknown column role
+      where: columns
+      found: 'rating'
+      do:    did you mean value, score?
+    """
     if role in ALL_ROLES:
         return
     meant = [known for known in ALL_ROLES if looks_like(role, known)]

@@ -112,13 +112,13 @@ def scan_delimited(
     new_names = renaming(form.names, found)
     names = [new_names.get(name, name) for name in form.names]
     if form.separator in ("::", " "):
-        frame = split_lines(path, names, separator=form.separator, skip_first=form.header)
-        return numbers_where_possible(frame, leave=("user", "item")).lazy()
+        fields = split_lines(path, names, separator=form.separator, skip_first=form.header)
+        return numbers_where_possible(fields, leave=("user", "item")).lazy()
     types: dict[str, type[pl.DataType]] = {"user": pl.String, "item": pl.String}
     if not exact:
         types |= {"value": pl.Float64, "score": pl.Float64}
     with reading(path, what="a text table"):
-        return pl.scan_csv(
+        frame = pl.scan_csv(
             path,
             separator=form.separator,
             has_header=form.header,
@@ -127,3 +127,5 @@ def scan_delimited(
             infer_schema_length=None if exact else 10_000,
             glob=False,
         )
+    blank_line = pl.all_horizontal(pl.col(role).is_null() for role in found)
+    return frame.filter(~blank_line)

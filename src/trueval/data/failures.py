@@ -59,5 +59,9 @@ def read_error(error: BaseException, path: Path | str, *, what: str, do: str) ->
 
 
 def empty(path: Path | str) -> DataError:
-    """A file without a single row."""
+    """A file without a single row.
+
+    >>> str(empty("log.csv")).splitlines()[0]
+    'the table is empty'
+    """
     return DataError("the table is empty", where=str(path), found="0 rows", do="check the export")

@@ -13,12 +13,14 @@ def _changes_as_integer(column: pl.Expr) -> pl.Expr:
 
 
 def kinds(frame: pl.LazyFrame, roles: tuple[str, ...] = ("user", "item")) -> dict[str, pl.DataType]:
-    """The type that each column of textual ids can take; reads these columns once, in bounded memory.
+    """The type that each column of textual ids can take; reads the table once, in bounded memory.
 
     >>> kinds(pl.LazyFrame({"user": ["007", "8"], "item": ["1", "20"]}))
     {'user': String, 'item': Int64}
     """
-    questions = []
+    # Counting what is missing elsewhere makes the reader parse it, so that a broken number is found now.
+    others = [name for name in frame.collect_schema().names() if name not in roles]
+    questions = [pl.col(name).null_count() for name in others]
     for role in roles:
         column = pl.col(role)
         questions += [
@@ -48,4 +50,5 @@ def settled(frame: pl.DataFrame, roles: tuple[str, ...] = ("user", "item")) -> p
     text = tuple(role for role in roles if role in frame.columns and frame.schema[role] == pl.String)
     if not text:
         return frame
-    return frame.with_columns(pl.col(role).cast(kind) for role, kind in kinds(frame.lazy(), text).items())
+    found = kinds(frame.lazy().select(text), text)
+    return frame.with_columns(pl.col(role).cast(kind) for role, kind in found.items())

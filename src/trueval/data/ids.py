@@ -99,7 +99,7 @@ class Ids:
         if self._offset is not None and column.dtype.is_integer() and not column.null_count():
             return look_up(column.to_numpy(), self._offset, self.table)
         joined = column.alias("id").to_frame().join(self._codebook, on="id", how="left", maintain_order="left")
-        return joined["code"].fill_null(-1).to_numpy()
+        return joined["code"].fill_null(-1).to_numpy(writable=True)
 
     def decode(self, codes: Codes) -> pl.Series:
         """Ids of some codes."""

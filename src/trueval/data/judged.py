@@ -14,8 +14,8 @@ def judge(frame: pl.DataFrame, *, threshold: float | None, where: str) -> pl.Dat
     With a threshold an item is relevant when its value reaches it; without one, when its value is positive.
     The same pair twice with one value is one judgement; with two values it is an error.
 
-    >>> judge(pl.DataFrame({"user": [1, 1], "item": [7, 8], "value": [5.0, 2.0]}), threshold=4, where="test")[
-    ...     "relevant"].to_list()
+    >>> rows = pl.DataFrame({"user": [1, 1], "item": [7, 8], "value": [5.0, 2.0]})
+    >>> judge(rows, threshold=4, where="test").sort("item")["relevant"].to_list()
     [True, False]
     """
     if "value" not in frame.columns:

@@ -104,6 +104,14 @@ def scan_parts(folder: Path) -> pl.LazyFrame:
             found=", ".join(sorted(entry.name for entry in folder.iterdir())[:8]) or "an empty folder",
             do="give a file, a folder of .parquet parts, or the folder of a known data set",
         )
+    named = sorted({"train.parquet", "test.parquet"} & {part.name for part in parts})
+    if named:
+        raise DataError(
+            "the folder holds a split, not the parts of one table",
+            where=str(folder),
+            found=", ".join(named),
+            do=f"give one of its files, e.g. {folder / named[0]}",
+        )
     with reading(folder, what="parquet parts"):
         return pl.scan_parquet(parts, hive_partitioning=any("=" in part.parent.name for part in parts), glob=False)
 

@@ -14,7 +14,7 @@ from trueval.data.judged import judge
 from trueval.design.design import Design
 from trueval.design.sample import sample_targets
 from trueval.errors import DataError, DefinitionError, rows_found
-from trueval.split.parts import Parts
+from trueval.splits.parts import Parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,8 +197,7 @@ def _percentiles(candidates: np.ndarray, popularity: np.ndarray, number: int) ->
 
 def _check_unseen(train: ByUser, judged: ByUser, users: Ids, items: Ids, parts: Parts) -> None:
     """A test pair that is also in train could never be ranked, and would only look like a miss."""
-    size = len(items)
-    seen = np.isin(judged.user.astype(np.int64) * size + judged.item, train.user.astype(np.int64) * size + train.item)
+    seen = train.contains(judged.user, judged.item)
     if seen.any():
         pairs = zip(users.decode(judged.user[seen][:5]), items.decode(judged.item[seen][:5]))
         raise DataError(

@@ -184,6 +184,4 @@ def random_ranking(facts: RankingFacts) -> RankingFacts | None:
         above=np.zeros(len(targets), np.int32),
         tied=np.where(in_set, targets, 0).astype(np.int32),
         ties="expected",
-        list_start=np.zeros(len(facts) + 1, np.int64),
-        list_item=np.empty(0, np.int32),
     )

@@ -1,0 +1,1 @@
+"""What a person reads: tables for the terminal and for papers, and JSON for programs."""

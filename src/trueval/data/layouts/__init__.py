@@ -26,5 +26,9 @@ def layout_of(folder: Path) -> tuple[Layout, Path] | None:
 
 
 def log_layout(path: Path) -> Layout | None:
-    """The layout of a bare log file whose columns are known without a header."""
+    """The layout of a bare log file whose columns are known without a header.
+
+    >>> log_layout(Path("ml-1m/ratings.dat")).name
+    'MovieLens 1M/10M'
+    """
     return next((layout for layout in LAYOUTS if layout.is_log(path)), None)

@@ -18,7 +18,6 @@ from trueval.metrics.registry import Parameter, metric
     parameters={
         "gmax": Parameter(0.0, low=0.0, meaning="highest gain of the scale; 0 takes the highest in the test set")
     },
-    undefined="R = 0",
     reference="Chapelle et al. 2009",
 )
 def err(facts: RankingFacts, k: int | None, *, gmax: float) -> np.ndarray:
@@ -37,7 +36,7 @@ def err(facts: RankingFacts, k: int | None, *, gmax: float) -> np.ndarray:
         inside = slice(None) if k is None else h.rank <= k
         unit, s, rank = h.unit[inside], satisfied[inside], h.rank[inside]
         value = facts.per_unit(unit, s * _left_before(unit, 1 - s) / rank)
-    return np.where(facts.R > 0, value, np.nan)
+    return value
 
 
 def _left_before(unit: np.ndarray, left: np.ndarray) -> np.ndarray:

@@ -13,7 +13,6 @@ from trueval.metrics.registry import metric
     family="accuracy",
     formula="1 if top(k) holds a relevant item, else 0",
     range=(0, 1),
-    undefined="R = 0",
     reference="Deshpande & Karypis 2004",
     aliases=("hr", "hit_rate", "success"),
 )
@@ -28,7 +27,7 @@ def hit(facts: RankingFacts, k: int) -> np.ndarray:
         value = (hits_at(facts, k) > 0).astype(np.float64)
     else:
         value = 1 - _missed(facts, k)
-    return np.where(facts.R > 0, value, np.nan)
+    return value
 
 
 def _missed(facts: RankingFacts, k: int) -> np.ndarray:

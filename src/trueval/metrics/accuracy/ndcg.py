@@ -55,7 +55,6 @@ def _ideal(facts: RankingFacts, k: int | None, gain: str, ideal: str, table: Tab
     range=(0, np.inf),
     cutoff="optional",
     parameters={"gain": _GAIN, "discount": _DISCOUNT},
-    undefined="R = 0",
     reference="Järvelin & Kekäläinen 2002",
 )
 def dcg(facts: RankingFacts, k: int | None, *, gain: str, discount: str) -> np.ndarray:
@@ -65,7 +64,7 @@ def dcg(facts: RankingFacts, k: int | None, *, gain: str, discount: str) -> np.n
     >>> round(measure("dcg@5[gain=exp]", ["a", "b", "c", "d", "e"], {"a": 3, "c": 1, "e": 2}), 3)
     8.661
     """
-    return np.where(facts.R > 0, _dcg(facts, k, gain, _table(facts, k, discount)), np.nan)
+    return _dcg(facts, k, gain, _table(facts, k, discount))
 
 
 @metric(

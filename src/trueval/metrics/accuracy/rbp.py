@@ -15,7 +15,6 @@ from trueval.metrics.registry import Parameter, metric
     range=(0, 1),
     cutoff="optional",
     parameters={"p": Parameter(0.8, low=0.0, high=0.999999, meaning="chance of looking at the next item")},
-    undefined="R = 0",
     reference="Moffat & Zobel 2008",
 )
 def rbp(facts: RankingFacts, k: int | None, *, p: float) -> np.ndarray:
@@ -26,4 +25,4 @@ def rbp(facts: RankingFacts, k: int | None, *, p: float) -> np.ndarray:
     0.65625
     """
     rows, weight = collect(facts, k, geometric(p, deepest_rank(facts, k)))
-    return np.where(facts.R > 0, (1 - p) * facts.per_unit(facts.hits.unit[rows], weight), np.nan)
+    return (1 - p) * facts.per_unit(facts.hits.unit[rows], weight)

@@ -13,7 +13,6 @@ from trueval.metrics.registry import metric
     formula="1 / rank of the first relevant item, 0 if none is within k",
     range=(0, 1),
     cutoff="optional",
-    undefined="R = 0",
     reference="Voorhees 1999",
     aliases=("mrr",),
 )
@@ -33,7 +32,7 @@ def rr(facts: RankingFacts, k: int | None) -> np.ndarray:
         value[h.unit[inside]] = 1 / h.rank[inside]
     else:
         value[h.unit[first]] = _expected(facts, first, k)
-    return np.where(facts.R > 0, value, np.nan)
+    return value
 
 
 def _expected(facts: RankingFacts, first: np.ndarray, k: int | None) -> np.ndarray:

@@ -55,12 +55,8 @@ def seen(facts: RankingFacts, k: int, *, train: ByUser) -> np.ndarray:
     0.5
     """
     inside = facts.top(k)
-    unit, size = facts.list_unit[inside], len(facts.items)
-    profile = train.pick(facts.unit_user)
-    known = np.isin(
-        unit.astype(np.int64) * size + facts.list_item[inside],
-        profile.user.astype(np.int64) * size + profile.item,
-    )
+    unit = facts.list_unit[inside]
+    known = train.contains(facts.unit_user[unit], facts.list_item[inside])
     shown = facts.shown(k)
     return np.divide(facts.per_unit(unit[known]), shown, out=np.full(len(facts), np.nan), where=shown > 0)
 

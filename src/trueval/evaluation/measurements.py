@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trueval.evaluate.compat import Preset
-from trueval.evaluate.population import in_population
+from trueval.evaluation.compat import Preset
+from trueval.evaluation.population import in_population
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.readings import random_ranking, select
 from trueval.metrics.compute import Measured, compute, merge
@@ -37,11 +37,12 @@ def measure_facts(
     population: str,
     inputs: Inputs,
     preset: Preset | None = None,
+    with_random: bool = True,
 ) -> Measurements:
     """Compute every metric (by label) over the units of the population, and its value for a random ranking."""
     facts = select(facts, in_population(facts, population))
     values = {label: _under(preset, spec, facts, compute(spec, facts, inputs)) for label, spec in specs.items()}
-    shuffled = random_ranking(facts)
+    shuffled = random_ranking(facts) if with_random else None
     random = {}
     if shuffled is not None and len(shuffled):
         comparable = {label: s for label, s in specs.items() if s.metric.against_random}

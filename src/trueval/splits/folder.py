@@ -15,8 +15,8 @@ import polars as pl
 
 from trueval.data.interactions import Interactions
 from trueval.errors import DataError, OutputError
-from trueval.split.leakage import leakage
-from trueval.split.parts import Parts
+from trueval.splits.leakage import leakage
+from trueval.splits.parts import Parts
 
 _MANIFEST = "split.json"
 

@@ -8,9 +8,9 @@ import polars as pl
 from trueval.data.ids import Ids, check_same_kind
 from trueval.data.interactions import Interactions
 from trueval.errors import DataError, DefinitionError
-from trueval.split.chance import chain, coin
-from trueval.split.options import check_ratio
-from trueval.split.parts import Parts
+from trueval.splits.chance import chain, coin
+from trueval.splits.options import check_ratio
+from trueval.splits.parts import Parts
 
 
 def given(train: Interactions, test: Interactions, *, validation: Interactions | None = None) -> Parts:

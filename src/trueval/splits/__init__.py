@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Callable
-from types import ModuleType
 from typing import Any, Literal, overload
 
 from trueval.data.interactions import Interactions
 from trueval.errors import DefinitionError, suggest
-from trueval.split.core import keep_core
-from trueval.split.folder import load_parts, save_parts
-from trueval.split.given import given, unbiased
-from trueval.split.holdout import holdout, kfold
-from trueval.split.last import leave_one_out, user_temporal
-from trueval.split.leakage import Leakage, leakage
-from trueval.split.options import check_count
-from trueval.split.parts import Parts, with_dropped
-from trueval.split.temporal import rolling, temporal
-from trueval.split.uniform import uniform_test
+from trueval.splits.core import keep_core
+from trueval.splits.folder import load_parts, save_parts
+from trueval.splits.given import given, unbiased
+from trueval.splits.holdout import holdout, kfold
+from trueval.splits.last import leave_one_out, user_temporal
+from trueval.splits.leakage import Leakage, leakage
+from trueval.splits.options import check_count
+from trueval.splits.parts import Parts, with_dropped
+from trueval.splits.temporal import rolling, temporal
+from trueval.splits.uniform import uniform_test
 
 __all__ = ["SPLITS", "Leakage", "Parts", "leakage", "load_parts", "save_parts", "split"]
 
@@ -139,13 +137,3 @@ def _as_log(source: Any, name: str) -> Interactions | None:
 
     log = read(source)
     return log if log.name != "log" else log.keep(log.frame, name=name)
-
-
-class _Callable(ModuleType):
-    """`trueval.split` is both this folder and the function: importing one must not hide the other."""
-
-    def __call__(self, *args: Any, **options: Any) -> Parts | list[Parts]:
-        return split(*args, **options)
-
-
-sys.modules[__name__].__class__ = _Callable

@@ -10,9 +10,9 @@ import numpy as np
 
 from trueval.data.interactions import Interactions
 from trueval.errors import DataError, DefinitionError
-from trueval.split.chance import Coded, place_within
-from trueval.split.options import check_choice, check_ratio, exact
-from trueval.split.parts import TEST, TRAIN, Parts, assemble
+from trueval.splits.chance import Coded, place_within
+from trueval.splits.options import check_choice, check_ratio, exact
+from trueval.splits.parts import TEST, TRAIN, Parts, assemble
 
 
 def uniform_test(

@@ -11,8 +11,8 @@ import polars as pl
 
 from trueval.data.ids import Ids
 from trueval.errors import DefinitionError, suggest
-from trueval.evaluate.estimate import Estimate, Sums, estimate_all, sums
-from trueval.evaluate.measurements import Measurements
+from trueval.evaluation.estimate import Estimate, Sums, estimate_all, sums
+from trueval.evaluation.measurements import Measurements
 from trueval.metrics.grammar import Spec
 
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from trueval.data.interactions import Interactions
-from trueval.split.chance import Coded, place_within
-from trueval.split.holdout import cut_each
-from trueval.split.options import check_choice, check_count, check_ratio, check_together, need_time
-from trueval.split.parts import TEST, TRAIN, VALIDATION, Parts, assemble
+from trueval.splits.chance import Coded, place_within
+from trueval.splits.holdout import cut_each
+from trueval.splits.options import check_choice, check_count, check_ratio, check_together, need_time
+from trueval.splits.parts import TEST, TRAIN, VALIDATION, Parts, assemble
 
 
 def leave_one_out(log: Interactions, *, which: str = "last", n: int = 1, validation: int = 0, seed: int = 0) -> Parts:

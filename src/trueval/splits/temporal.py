@@ -10,9 +10,9 @@ import numpy as np
 
 from trueval.data.interactions import Interactions
 from trueval.errors import DataError, DefinitionError
-from trueval.split.chance import Coded
-from trueval.split.options import check_choice, check_count, check_ratio, check_together, need_time, share_of
-from trueval.split.parts import DROPPED, TEST, TRAIN, VALIDATION, Parts, assemble
+from trueval.splits.chance import Coded
+from trueval.splits.options import check_choice, check_count, check_ratio, check_together, need_time, share_of
+from trueval.splits.parts import DROPPED, TEST, TRAIN, VALIDATION, Parts, assemble
 
 Moment = int | float | str | date | datetime
 

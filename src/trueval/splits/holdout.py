@@ -6,9 +6,9 @@ import numpy as np
 
 from trueval.data.interactions import Interactions
 from trueval.errors import DataError
-from trueval.split.chance import Coded, chain, coin, place_within
-from trueval.split.options import check_choice, check_count, check_ratio, check_together, share_of
-from trueval.split.parts import TEST, TRAIN, VALIDATION, Parts, assemble
+from trueval.splits.chance import Coded, chain, coin, place_within
+from trueval.splits.options import check_choice, check_count, check_ratio, check_together, share_of
+from trueval.splits.parts import TEST, TRAIN, VALIDATION, Parts, assemble
 
 
 def holdout(

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from trueval.data.interactions import ROLES
-from trueval.split.parts import Parts
+from trueval.splits.parts import Parts
 
 _SEVERITY = ("ok", "unknown", "caution", "wrong")
 # Splits that promise no future leak, and which of the checks they promise.

@@ -1,0 +1,81 @@
+"""Tables of the results, and a description of the machine that says nothing about whose it is."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from pathlib import Path
+from typing import Any
+
+ORDER = ("w1-ints", "w1-strings", "w1-shuffled", "w1-large-ints", "w2", "small")
+HEADER = """# Benchmark results
+
+Written by `python benchmarks/run.py w1 w2 small` (and `w1-large`). Time is the wall time of the work, best
+run, without interpreter start, imports and a first call on tiny data (the "start" column); reading files
+is included in W1 and left out in W2. CPU is processor time of the same run, all threads. Peak memory is
+the highest resident memory of the whole process.
+"""
+
+
+def machine() -> str:
+    """Processor, cores, memory, system, and how busy it was."""
+    model = platform.processor() or platform.machine()
+    cpuinfo, meminfo = Path("/proc/cpuinfo"), Path("/proc/meminfo")
+    if cpuinfo.exists():
+        names = [line.split(":", 1)[1].strip() for line in cpuinfo.read_text().splitlines() if "model name" in line]
+        model = names[0] if names else model
+    memory = ""
+    if meminfo.exists():
+        memory = f", {int(meminfo.read_text().split()[1]) / 2**20:.0f} GB"
+    python = platform.python_version()
+    load = f"{os.getloadavg()[1]:.1f}"
+    return f"{model}, {os.cpu_count()} cores{memory}, {platform.system()}, Python {python}, load average {load}"
+
+
+def write_results(folder: Path, path: Path) -> None:
+    parts = [HEADER]
+    for name in ORDER:
+        file = folder / f"{name}.json"
+        if file.exists():
+            found = json.loads(file.read_text())
+            parts.append(f"## {found['title']}\n\n{found['date']}; {found['machine']}\n")
+            parts.append(_small_table(found["rows"]) if name == "small" else _table(found))
+    path.write_text("\n".join(parts))
+
+
+def _table(found: dict[str, Any]) -> str:
+    best = {name: min(r, key=lambda run: run.get("seconds", 1e9)) for name, r in found["runs"].items()}
+    base = best.get("trueval", {}).get("seconds")
+    lines = [
+        "| contender | time (s) | × trueval | CPU (s) | peak memory (GB) | start (s) | runs | values | versions |",
+        "|---|---:|---:|---:|---:|---:|---:|---|---|",
+    ]
+    for name, run in sorted(best.items(), key=lambda pair: pair[1].get("seconds", 1e9)):
+        if "seconds" not in run:
+            lines.append(f"| {name} | – | – | – | – | – | – | – | {run['error']} |")
+            continue
+        ratio = f"{run['seconds'] / base:.2f}" if base else "–"
+        start = run["import"] + run["first_call"]
+        versions = ", ".join(f"{package} {version}" for package, version in run["versions"].items())
+        cells = [f"{run['seconds']:.3f}", ratio, f"{run['cpu']:.2f}", f"{run['peak'] / 1e9:.2f}", f"{start:.1f}"]
+        runs = str(len(found["runs"][name]))
+        lines.append(f"| {' | '.join([name, *cells, runs, _agreement(found, name), versions])} |")
+    return "\n".join(lines) + "\n"
+
+
+def _agreement(found: dict[str, Any], name: str) -> str:
+    difference = found["differences"].get(name)
+    if difference is None:
+        return "–"
+    word = "agree" if difference["agrees"] else "**differ**"
+    others = f", {difference['share']:.2%} of users beyond" if difference["share"] else ""
+    return f"{word} (largest gap {difference['largest']:.0e}{others})"
+
+
+def _small_table(rows: list[dict[str, Any]]) -> str:
+    lines = ["| what | time (s) | limit (s) |", "|---|---:|---:|"]
+    for row in rows:
+        shown = f"{row['seconds']:.2f}" if "seconds" in row else row["error"]
+        lines.append(f"| {row['what']} | {shown} | {row['limit'] or '–'} |")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,183 @@
+"""The public functions, and the result they return."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from trueval.comparison.paired import Comparison, compare_with
+from trueval.evaluation.compat import find_preset
+from trueval.evaluation.experiment import evaluate_systems
+from trueval.evaluation.outcome import Evaluation
+from trueval.evaluation.runs import evaluate_runs
+from trueval.kernels import use_threads
+from trueval.metrics.grammar import Spec, parse
+from trueval.report.formats import as_json, as_latex, as_markdown, as_record, summary_frame
+from trueval.report.terminal import print_evaluation, table_text
+from trueval.splits.parts import Parts
+
+Metrics = str | Sequence[str | Spec]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What an evaluation found. Prints as a table.
+
+    >>> import trueval as tv
+    >>> recs = pl.DataFrame({"user": [1, 1, 2], "item": ["a", "b", "a"], "rank": [1, 2, 1]})
+    >>> test = pl.DataFrame({"user": [1, 2], "item": ["b", "a"]})
+    >>> result = tv.evaluate_run(recs, test, metrics=["rr", "hit@1"], interval="none")
+    >>> result["run", "rr"].value
+    0.75
+    """
+
+    evaluation: Evaluation
+
+    def __getitem__(self, key: tuple[str, str]) -> Any:
+        """The estimate of one system and metric."""
+        name, metric = key
+        estimates = self.evaluation.system(name).estimates
+        if metric in estimates:
+            return estimates[metric]
+        wanted = parse(metric)
+        return next(e for label, e in estimates.items() if self.evaluation.specs[label] == wanted)
+
+    def __str__(self) -> str:
+        return table_text(self.evaluation)
+
+    def __repr__(self) -> str:
+        return f"<Result: {len(self.evaluation.systems)} systems, {len(self.evaluation.specs)} metrics>"
+
+    def show(self, *, baseline: str | None = None) -> None:
+        """Print the table, with comparisons where a baseline is named."""
+        print_evaluation(self.evaluation, file=sys.stdout, comparisons=self.compare(baseline) if baseline else ())
+
+    def table(self) -> pl.DataFrame:
+        """One row per system and metric: value, interval, n, undefined."""
+        return summary_frame(self.evaluation)
+
+    @property
+    def per_user(self) -> pl.DataFrame:
+        """One row per system and user, one column per metric."""
+        return self.evaluation.per_user()
+
+    @property
+    def random(self) -> dict[str, float]:
+        """Exact expected value of each accuracy metric for a random ranking, where targets are known."""
+        return self.evaluation.random
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """Everything that must be equal for two results to be comparable."""
+        return self.evaluation.manifest
+
+    @property
+    def warnings(self) -> list[str]:
+        """What a reader should know before trusting the numbers."""
+        return self.evaluation.warnings
+
+    def compare(self, baseline: str) -> list[Comparison]:
+        """Every other system against a baseline, paired over users, with Holm's correction."""
+        return compare_with(self.evaluation, baseline)
+
+    def to_dict(self, *, baseline: str | None = None) -> dict[str, Any]:
+        """The record that `trueval evaluate --format json` prints."""
+        return as_record(self.evaluation, self.compare(baseline) if baseline else ())
+
+    def to_json(self, *, baseline: str | None = None) -> str:
+        """The record as text."""
+        return as_json(self.evaluation, self.compare(baseline) if baseline else ())
+
+    def to_markdown(self) -> str:
+        """A Markdown table."""
+        return as_markdown(self.evaluation)
+
+    def to_latex(self) -> str:
+        """A LaTeX (booktabs) table."""
+        return as_latex(self.evaluation)
+
+
+def evaluate(
+    parts: Parts,
+    systems: Any,
+    *,
+    design: Any = "AR-TI-AN",
+    metrics: Metrics = ("ndcg@10", "recall@10", "coverage@10"),
+    threshold: float | None = None,
+    population: str = "relevant",
+    ties: str = "random",
+    interval: str = "bootstrap",
+    resamples: int = 1000,
+    items: Any = None,
+    compat: str | None = None,
+    seed: int = 0,
+    threads: int | None = None,
+) -> Result:
+    """Fit systems on the train part of a split, rank under a design, and measure.
+
+    `systems`: names (see `systems()`), functions `users -> scores`, score matrices, objects with `fit` and
+    `score`; a list, or a mapping from names. Test items whose value reaches `threshold` are relevant;
+    without one, those with a positive value.
+
+    >>> import trueval as tv
+    >>> pairs = [(u, (u + j * j) % 11) for u in range(8) for j in range(4)]
+    >>> log = pl.DataFrame(pairs, schema=["user", "item"], orient="row")
+    >>> result = tv.evaluate(tv.split(log, "holdout", ratio=0.4), ["popularity"], metrics=["auc"], interval="none")
+    >>> 0 <= result["popularity", "auc"].value <= 1
+    True
+    """
+    with use_threads(threads):
+        return Result(
+            evaluate_systems(
+                parts, systems, design=design, metrics=metrics, threshold=threshold, population=population, ties=ties,
+                interval=interval, resamples=resamples, items=items, preset=find_preset(compat), compat=compat,
+                seed=seed,
+            )
+        )  # fmt: skip
+
+
+def evaluate_run(
+    recs: Any,
+    test: Any,
+    *,
+    train: Any = None,
+    items: Any = None,
+    metrics: Metrics = ("ndcg@10", "recall@10", "coverage@10"),
+    threshold: float | None = None,
+    population: str = "relevant",
+    ties: str = "random",
+    condensed: bool = False,
+    interval: str = "bootstrap",
+    resamples: int = 1000,
+    columns: Mapping[str, Any] | str | None = None,
+    sorted_by_user: bool = False,
+    compat: str | None = None,
+    seed: int = 0,
+    threads: int | None = None,
+) -> Result:
+    """Measure recommendations that were already made.
+
+    `recs` is a table (polars, pandas, Arrow), a file, a list of files, or a mapping from names to these;
+    one row per recommended item, with a score or a rank. `test` is the truth; `train` allows novelty and
+    popularity metrics; `items` is the catalogue. Files sorted by user can be streamed (`sorted_by_user`).
+
+    >>> recs = pl.DataFrame({"user": ["u", "u"], "item": ["a", "b"], "score": [0.9, 0.1]})
+    >>> test = pl.DataFrame({"user": ["u"], "item": ["b"]})
+    >>> evaluate_run(recs, test, metrics="rr", interval="none")["run", "rr"].value
+    0.5
+    """
+    from trueval.data.columns import parse_columns
+
+    roles = parse_columns(columns) if isinstance(columns, str) else columns
+    with use_threads(threads):
+        return Result(
+            evaluate_runs(
+                recs, test, train=train, items=items, metrics=metrics, threshold=threshold, population=population,
+                ties=ties, condensed=condensed, interval=interval, resamples=resamples, columns=roles,
+                sorted_by_user=sorted_by_user, preset=find_preset(compat), compat=compat, seed=seed,
+            )
+        )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Is it better: paired comparisons of systems over common users."""

@@ -1,0 +1,45 @@
+"""Tables about items: the catalogue, with whatever is known of each item."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from trueval.data.columns import find_roles, renaming
+from trueval.data.frames import as_polars, is_table
+from trueval.data.id_text import settled
+from trueval.data.ids import plain
+from trueval.data.layouts import layout_of
+from trueval.data.read import locate, read
+from trueval.data.tables import ids_are_text, scan_table
+from trueval.errors import DataError
+
+
+def read_items(source: Any) -> pl.DataFrame:
+    """A table with one row per item: ids alone (a list, an array), a table, a file, or a data-set folder.
+
+    >>> read_items(["b", "a", "b"])["item"].to_list()
+    ['a', 'b']
+    """
+    if isinstance(source, pl.Series | list | tuple | np.ndarray):
+        ids = plain(pl.Series("item", source), where="items")
+        return ids.unique().sort().to_frame()
+    if is_table(source):
+        frame = as_polars(source, where="items")
+        frame = frame.rename(renaming(frame.columns, find_roles(frame.columns, None, roles=("item",), where="items")))
+    else:
+        path = locate(source)
+        if path.is_dir() and layout_of(path) is not None:
+            return _of_data_set(source)
+        frame = scan_table(path, None, roles=("item",)).collect()
+        frame = settled(frame) if ids_are_text(path) else frame
+    return frame.with_columns(plain(frame["item"], where="items").alias("item")).unique("item", maintain_order=True)
+
+
+def _of_data_set(source: Any) -> pl.DataFrame:
+    table = read(source).items
+    if table is None:
+        raise DataError("this data set has no table of items", where=str(source), do="give a file with an item column")
+    return table

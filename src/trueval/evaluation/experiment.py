@@ -1,0 +1,142 @@
+"""Evaluate systems on a split: rank, measure, estimate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from trueval.data.by_user import ByUser
+from trueval.data.ids import Ids
+from trueval.data.items import read_items
+from trueval.design.design import Design
+from trueval.design.task import Task, make_tasks
+from trueval.errors import DefinitionError
+from trueval.evaluation.compat import Preset
+from trueval.evaluation.features import item_features
+from trueval.evaluation.manifest import make_manifest
+from trueval.evaluation.measurements import measure_facts
+from trueval.evaluation.outcome import Evaluation, label_specs, notes_on, random_values, summarise
+from trueval.evaluation.population import check_anyone, check_population
+from trueval.facts.from_scores import rank_system
+from trueval.facts.ranking_facts import RankingFacts
+from trueval.facts.readings import concat, condense, one_relevant, with_ties
+from trueval.metrics.grammar import Spec, parse_all
+from trueval.metrics.inputs import Inputs, Popularity
+from trueval.splits.parts import Parts
+from trueval.systems.protocol import Recommender, TrainSet
+from trueval.systems.registry import make_system, name_systems
+
+
+def evaluate_systems(
+    parts: Parts,
+    systems: Any,
+    *,
+    design: str | Design = "AR-TI-AN",
+    metrics: str | Sequence[str | Spec] = ("ndcg@10",),
+    threshold: float | None = None,
+    population: str = "relevant",
+    ties: str = "random",
+    interval: str = "bootstrap",
+    resamples: int = 1000,
+    items: Any = None,
+    preset: Preset | None = None,
+    compat: str | None = None,
+    seed: int = 0,
+) -> Evaluation:
+    """Fit every system on the train part, rank under the design, and measure."""
+    design = Design.parse(design)
+    asked = parse_all(metrics)
+    if preset is not None:
+        population = preset.population
+    check_population(population)
+    labels = label_specs(asked, design.sample)
+    specs = {label: preset.apply(spec) if preset else spec for label, spec in labels.items()}
+    named = name_systems(systems)
+    if not named:
+        raise DefinitionError("no system was given", do='for example systems=["popularity"]')
+    table = None if items is None else read_items(items)
+    tasks = make_tasks(
+        parts,
+        design,
+        threshold=threshold,
+        everyone=population == "all",
+        catalogue=None if table is None else table["item"],
+        seed=seed,
+    )
+    train = train_set(parts, tasks[0], seed=seed)
+    inputs = make_inputs(train.log, tasks[0].items, parts.train.items if table is None else table)
+    depth = max([spec.k or 0 for spec in specs.values()] + [10])
+    measured = {}
+    for name, spec in named.items():
+        fitted = make_system(spec).fit(train)
+        facts = rank_tasks(fitted, tasks, design, depth=depth, ties=ties, name=name)
+        # the random ranking is the same whatever the system: measured once, with the first
+        measured[name] = measure_facts(
+            facts, specs, population=population, inputs=inputs, preset=preset, with_random=not measured
+        )
+        check_anyone(len(measured[name]), population)
+    users = tasks[0].users
+    found = {
+        name: summarise(m, users=users, interval=interval, seed=seed, resamples=resamples)
+        for name, m in measured.items()
+    }
+    short = sum(task.short for task in tasks)
+    notes = notes_on(measured, specs)
+    if short:
+        notes.append(
+            f"{short:,} target sets have fewer than {design.sample} non-relevant items: their users have seen the rest"
+        )
+    first = next(iter(measured.values()))
+    manifest = make_manifest(
+        specs,
+        design=str(design),
+        population=population,
+        ties=ties,
+        interval=interval,
+        threshold=threshold,
+        seed=seed,
+        compat=compat,
+        split=dict(parts.how),
+        data={"train": parts.train.fingerprint(), "test": parts.test.fingerprint()},
+    )
+    return Evaluation(found, specs, random_values(first), manifest, notes)
+
+
+def rank_tasks(
+    system: Recommender, tasks: Sequence[Task], design: Design, *, depth: int, ties: str, name: str
+) -> RankingFacts:
+    """Facts of a fitted system under a design: percentiles side by side, 1R and condensed as readings of AR."""
+    built = "given" if ties == "given" else "random"
+    parts = []
+    for number, task in enumerate(tasks):
+        if not len(task.unit_user):
+            continue
+        facts = rank_system(system, task, depth=depth, ties=built, name=name)
+        facts = facts if ties in ("random", "given") else with_ties(facts, ties)
+        if design.relevant == "1R" and not design.resample:
+            facts = one_relevant(facts)
+        if design.condensed:
+            facts = condense(facts)
+        if design.percentiles:
+            facts = facts.changed(stratum=np.full(len(facts), number, np.int32))
+        parts.append(facts)
+    return concat(parts).changed(label={"design": str(design), "seed": tasks[0].seed})
+
+
+def train_set(parts: Parts, task: Task, *, seed: int) -> TrainSet:
+    """The coded train log, with values where it has them; a pair seen twice keeps the mean of its values."""
+    frame = parts.train.frame
+    columns = ["user", "item"]
+    if parts.train.has("value"):
+        log = frame.group_by(columns).agg(pl.col("value").mean())
+        return TrainSet(task.users, task.items, ByUser.code(log, task.users, task.items), seed)
+    return TrainSet(task.users, task.items, task.train, seed)
+
+
+def make_inputs(train: ByUser | None, items: Ids, table: pl.DataFrame | None) -> Inputs:
+    """What metrics may need besides the facts."""
+    popularity = None if train is None else Popularity.of(train, len(items))
+    return Inputs(train=train, popularity=popularity, features=item_features(table, items))
