@@ -27,7 +27,7 @@ SLOW = 20.0
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("suites", nargs="+", choices=[*SUITES, "small"])
-    parser.add_argument("--only", help="comma-separated beginnings of contender names")
+    parser.add_argument("--only", help="beginnings of contender names, by commas; results are not kept")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--limit", type=float, default=600, help="seconds one run may take")
     options = parser.parse_args()
@@ -42,7 +42,8 @@ def main() -> int:
             runs = _run_interleaved(suite, chosen, options.repeats, options.limit)
             differences = _compare(suite, [c for c in chosen if any("seconds" in r for r in runs[c.name])])
             agree = agree and all(d["agrees"] for d in differences.values())
-            _keep(suite.name, {"title": suite.title, "runs": runs, "differences": differences})
+            if not options.only:
+                _keep(suite.name, {"title": suite.title, "runs": runs, "differences": differences})
         write_results(DATA / "results", HERE / "RESULTS.md")
     return 0 if agree else 1
 
@@ -81,27 +82,39 @@ def _values_file(suite: Suite, contender: Contender) -> Any:
 
 
 def _compare(suite: Suite, contenders: list[Contender]) -> dict[str, dict[str, Any]]:
-    """Largest difference per user from the reference; a contender with fewer users is compared on those."""
+    """Largest difference per user from the references, over the metrics and first users both have."""
     by_name = {c.name: c for c in suite.contenders}
-    reference_file = _values_file(suite, by_name[suite.reference])
+    files = {name: _values_file(suite, by_name[name]) for name in suite.references}
+    references = [np.load(path) for path in files.values() if path.exists()]
     differences: dict[str, dict[str, Any]] = {}
-    if not reference_file.exists():
-        return differences
-    reference = np.load(reference_file)
     for contender in contenders:
         values = np.load(_values_file(suite, contender))
-        names = [name for name in reference.files if name in values.files]
-        if not names:
+        gaps = [_gaps(values, reference) for reference in references]
+        gaps = [gap for gap in gaps if gap.size]
+        if not gaps:
             continue
-        users = min(len(values[names[0]]), len(reference[names[0]]))
-        gaps = np.stack([np.abs(values[n][:users] - reference[n][:users]) for n in names])
-        share = float((gaps.max(axis=0) > suite.tolerance).mean())
-        agrees = share <= suite.differing_users
-        means = {name: float(values[name].mean()) for name in values.files}
-        found = {"largest": float(gaps.max()), "share": share, "agrees": agrees, "means": means}
+        # written so that NaN counts as a difference
+        share = float(np.concatenate([~(gap <= suite.tolerance) for gap in gaps]).mean())
+        found = {
+            "largest": float(max(gap.max() for gap in gaps)),
+            "share": share,
+            "agrees": share <= suite.differing_users,
+            "means": {name: float(values[name].mean()) for name in values.files},
+        }
         differences[contender.name] = found
-        print(f"{suite.name:12} {contender.name:34} {'agrees' if agrees else 'DIFFERS'}: {found}", flush=True)
+        word = "agrees" if found["agrees"] else "DIFFERS"
+        means = ", ".join(f"{name} {mean:.6f}" for name, mean in found["means"].items())
+        print(f"{suite.name:12} {contender.name:34} {word}, largest gap {found['largest']:.0e}; {means}", flush=True)
     return differences
+
+
+def _gaps(values: Any, reference: Any) -> np.ndarray:
+    """Largest absolute difference of each user over the metrics in common."""
+    names = [name for name in reference.files if name in values.files]
+    if not names:
+        return np.empty(0)
+    users = min(len(values[names[0]]), len(reference[names[0]]))
+    return np.max([np.abs(values[name][:users] - reference[name][:users]) for name in names], axis=0)
 
 
 def _keep(name: str, found: dict[str, Any]) -> None:

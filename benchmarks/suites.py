@@ -27,7 +27,7 @@ class Suite:
     folder: Path
     tiny: Path
     contenders: tuple[Contender, ...]
-    reference: str  # whose values the others must have
+    references: tuple[str, ...]  # whose values the others must have
     tolerance: float
     differing_users: float  # share of users allowed beyond the tolerance (float32 sums differ by library)
     prepare: Callable[[], None]
@@ -60,7 +60,7 @@ def _w1(variant: str, title: str, contenders: tuple[Contender, ...], users: int 
         make_w1(DATA / name, users=users, variants=(variant,))
 
     folders = DATA / name / variant, DATA / "w1-tiny" / variant
-    return Suite(f"{name}-{variant}", title, *folders, contenders, POLARS.name, 1e-6, 0.0, prepare)
+    return Suite(f"{name}-{variant}", title, *folders, contenders, (POLARS.name,), 1e-6, 0.0, prepare)
 
 
 def _prepare_w2() -> None:
@@ -82,7 +82,7 @@ SUITES: dict[str, tuple[Suite, ...]] = {
             DATA / "w2",
             DATA / "w2-tiny",
             W2_CONTENDERS,
-            "torch matmul + mask + topk",
+            (W2_CONTENDERS[1].name, W2_CONTENDERS[3].name),
             1e-6,
             0.001,
             _prepare_w2,

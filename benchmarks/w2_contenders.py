@@ -82,7 +82,7 @@ def trueval_w2() -> Work:
     @lru_cache(maxsize=1)
     def parts(folder: Path) -> Any:
         train, test = (pl.read_parquet(folder / f"{name}.parquet") for name in ("train", "test"))
-        return tv.split.given(train, test), load(folder)
+        return tv.split(train, "given", test=test), load(folder)
 
     def run(folder: Path) -> Any:
         given, data = parts(folder)

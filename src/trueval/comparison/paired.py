@@ -86,7 +86,7 @@ def _paired_t(
 def _per_user(system: SystemValues, label: str, base: SystemValues) -> np.ndarray:
     """Differences of users' own means, for users with a value on both sides."""
     left, right = (_user_means(s, label) for s in (system, base))
-    common, at_left, at_right = np.intersect1d(left[0], right[0], assume_unique=True, return_indices=True)
+    _, at_left, at_right = np.intersect1d(left[0], right[0], assume_unique=True, return_indices=True)
     return left[1][at_left] - right[1][at_right]
 
 

@@ -26,11 +26,14 @@ class ByUser:
 
     @staticmethod
     def of(user: np.ndarray, item: np.ndarray, value: np.ndarray | None = None, *, n_users: int) -> ByUser:
-        """Group coded rows by user. Rows whose user is -1 are left out."""
-        by_item = np.argsort(item, kind="stable")
+        """Group coded rows by user. Rows whose user or item is -1 are left out; equal rows keep their order."""
+        kernel = choose("lists", len(user)).group_order
+        user, item = user.astype(np.int32, copy=False), item.astype(np.int32, copy=False)
+        # two counting sorts, by item and then (stable) by user, are linear
+        by_item = kernel(item, np.zeros(int(item.max(initial=-1)) + 2, np.int64))
         start = np.zeros(n_users + 1, np.int64)
-        order = by_item[choose("lists", len(user)).group_order(user[by_item].astype(np.int32), start)]
-        return ByUser(start, item[order].astype(np.int32), None if value is None else value[order])
+        order = by_item[kernel(user[by_item], start)]
+        return ByUser(start, item[order], None if value is None else value[order])
 
     @staticmethod
     def code(frame: pl.DataFrame, users: Ids, items: Ids) -> ByUser:
@@ -63,7 +66,8 @@ class ByUser:
     def contains(self, user: np.ndarray, item: np.ndarray) -> np.ndarray:
         """Whether each pair is among the rows.
 
-        >>> ByUser.of(np.array([0, 1]), np.array([4, 2]), n_users=2).contains(np.array([1, 1]), np.array([2, 4])).tolist()
+        >>> rows = ByUser.of(np.array([0, 1]), np.array([4, 2]), n_users=2)
+        >>> rows.contains(np.array([1, 1]), np.array([2, 4])).tolist()
         [True, False]
         """
         if not len(self.item):

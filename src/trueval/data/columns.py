@@ -105,7 +105,7 @@ def find_roles(
     roles: Sequence[str] = LOG_ROLES,
     where: str = "table",
 ) -> dict[str, str]:
-    """The column of each role that a table has; `user` and `item` must be among them.
+    """The column of each role that a table has; `user` and `item`, where asked for, must be among them.
 
     Mapped roles that this kind of table does not have (`rank` in a log) are for other tables and skipped.
 
@@ -129,7 +129,7 @@ def find_roles(
             if name is not None:
                 found[role] = name
     for role in ("user", "item"):
-        if role not in found:
+        if role in roles and role not in found:
             raise DataError(
                 f"there is no {role} column",
                 where=where,

@@ -27,8 +27,7 @@ def plain(series: pl.Series, *, where: str) -> pl.Series:
     kind = series.dtype
     if kind.is_integer():
         if kind == pl.UInt64:
-            small = series.max()
-            return series if small is not None and int(small) > 2**63 - 1 else series.cast(pl.Int64)
+            return series if (series > 2**63 - 1).any() else series.cast(pl.Int64)
         return series.cast(pl.Int64)
     if kind in (pl.Categorical, pl.Enum):
         return series.cast(pl.String)

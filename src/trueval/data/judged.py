@@ -1,55 +1,90 @@
-"""Judgements: what the test set says about each user's items."""
+"""Judgements: what the test set says about each user's items, in codes."""
 
 from __future__ import annotations
 
-import numpy as np
-import polars as pl
+from dataclasses import dataclass
 
+import numpy as np
+
+from trueval.data.by_user import ByUser
+from trueval.data.ids import Ids
+from trueval.data.interactions import Interactions
 from trueval.errors import DataError, rows_found
 
 
-def judge(frame: pl.DataFrame, *, threshold: float | None, where: str) -> pl.DataFrame:
-    """One row per judged pair, with its `value` (1 for implicit data) and whether it is `relevant`.
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One row per judged pair, with its value (1 for implicit data) and whether it is relevant."""
+
+    rows: ByUser
+    relevant: np.ndarray
+
+    def pick(self, users: np.ndarray) -> Judged:
+        """The judgements of some users, in their order."""
+        places = self.places().pick(users).value
+        assert places is not None
+        return Judged(self.rows.pick(users), self.relevant[places])
+
+    def where(self, keep: np.ndarray) -> Judged:
+        """The judgements for which `keep` holds."""
+        return Judged(self.rows.where(keep), self.relevant[keep])
+
+    def places(self) -> ByUser:
+        """The same rows with their place as value."""
+        return ByUser(self.rows.start, self.rows.item, np.arange(len(self.rows.item)))
+
+
+def judge(test: Interactions, users: Ids, items: Ids, *, threshold: float | None = None) -> Judged:
+    """Code and judge a test set.
 
     With a threshold an item is relevant when its value reaches it; without one, when its value is positive.
     The same pair twice with one value is one judgement; with two values it is an error.
 
-    >>> rows = pl.DataFrame({"user": [1, 1], "item": [7, 8], "value": [5.0, 2.0]})
-    >>> judge(rows, threshold=4, where="test").sort("item")["relevant"].to_list()
+    >>> test = Interactions.of(pl.DataFrame({"user": [1, 1], "item": [7, 8], "value": [5.0, 2.0]}))
+    >>> judge(test, Ids(pl.Series([1])), Ids(pl.Series([7, 8])), threshold=4).relevant.tolist()
     [True, False]
     """
-    if "value" not in frame.columns:
-        if threshold is not None:
-            raise DataError(
-                "a threshold needs a value column",
-                where=where,
-                found="columns " + ", ".join(frame.columns),
-                do="name it with columns={'value': …} (--columns value=…), or leave the threshold out",
-            )
-        pairs = frame.select("user", "item").unique(maintain_order=False)
-        return pairs.with_columns(value=pl.lit(1.0), relevant=pl.lit(True))
-    rows = frame.select("user", "item", "value")
-    pairs = rows.unique(maintain_order=False)
-    doubled = pairs.select(pl.struct("user", "item").is_duplicated()).to_series() if len(pairs) else None
-    if doubled is not None and doubled.any():
-        shown = pairs.filter(doubled).sort("user", "item", "value").head(5).rows()
+    if threshold is not None and not test.has("value"):
         raise DataError(
-            "the same user and item are judged twice with different values",
-            where=where,
-            found=rows_found([f"user {u}, item {i}: {v:g}" for u, i, v in shown], int(doubled.sum())),
-            do="keep one judgement per user and item (the last, or the mean)",
+            "a threshold needs a value column",
+            where=test.name,
+            found="columns " + ", ".join(test.frame.columns),
+            do="name it with columns={'value': …} (--columns value=…), or leave the threshold out",
         )
-    relevant = pairs["value"] >= threshold if threshold is not None else pairs["value"] > 0
+    rows = ByUser.code(test.frame, users, items)
+    value = np.ones(len(rows.item)) if rows.value is None else rows.value
+    rows = _distinct(ByUser(rows.start, rows.item, value), users, items, where=test.name)
+    assert rows.value is not None
+    relevant = rows.value >= threshold if threshold is not None else rows.value > 0
     if not relevant.any():
-        found = f"values from {pairs['value'].min():g} to {pairs['value'].max():g}"
         limit = f"the threshold {threshold:g}" if threshold is not None else "0"
         raise DataError(
             f"no value reaches {limit}: nobody would have a relevant item",
-            where=where,
-            found=found,
+            where=test.name,
+            found=f"values from {rows.value.min():g} to {rows.value.max():g}",
             do="lower the threshold",
         )
-    return pairs.with_columns(relevant=relevant)
+    return Judged(rows, relevant)
+
+
+def _distinct(rows: ByUser, users: Ids, items: Ids, *, where: str) -> ByUser:
+    """Each pair once. Rows are sorted by user and item, so equal pairs are neighbours."""
+    user, value = rows.user, rows.value
+    assert value is not None
+    again = np.concatenate([[False], (rows.item[1:] == rows.item[:-1]) & (user[1:] == user[:-1])])
+    if not again.any():
+        return rows
+    differs = np.flatnonzero(again & (value != np.roll(value, 1)))
+    if len(differs):
+        pairs = np.sort(np.unique(np.concatenate([differs - 1, differs])))[:5]
+        shown = zip(users.decode(user[pairs]), items.decode(rows.item[pairs]), value[pairs])
+        raise DataError(
+            "the same user and item are judged twice with different values",
+            where=where,
+            found=rows_found([f"user {u}, item {i}: {v:g}" for u, i, v in shown], len(differs) + 1),
+            do="keep one judgement per user and item (the last, or the mean)",
+        )
+    return rows.where(~again)
 
 
 def check_overlap(known: np.ndarray, *, what: str, where: str, examples: tuple[list, list]) -> None:

@@ -64,6 +64,6 @@ def _check_pool(design: Design, pool: np.ndarray) -> None:
         largest = int(np.quantile(pool, 0.1, method="lower"))
         raise DefinitionError(
             f"the design {design} is impossible for this data",
-            found=f"{int(short.sum()):,} of {len(pool):,} target sets have fewer than {design.sample} non-relevant candidates",
+            found=f"{int(short.sum()):,} of {len(pool):,} target sets have fewer than {design.sample} candidates left",
             do=f"the largest sample that nine in ten target sets can have is {largest} (NN{largest})",
         )

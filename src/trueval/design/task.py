@@ -10,7 +10,7 @@ import polars as pl
 from trueval.data.by_user import ByUser
 from trueval.data.ids import Ids, check_same_kind, plain
 from trueval.data.interactions import Interactions
-from trueval.data.judged import judge
+from trueval.data.judged import Judged, judge
 from trueval.design.design import Design
 from trueval.design.sample import sample_targets
 from trueval.errors import DataError, DefinitionError, rows_found
@@ -26,8 +26,7 @@ class Task:
     users: Ids
     items: Ids
     unit_user: np.ndarray
-    judged: ByUser
-    relevant: np.ndarray
+    judged: Judged  # by unit
     barred: ByUser
     candidates: np.ndarray
     sample: ByUser | None
@@ -50,8 +49,8 @@ def make_tasks(
     `everyone` adds users without a judgement (population "all"); `catalogue` is the list of items that
     LIST designs rank and, where given, what "all items" means.
     """
-    judgements = judge(parts.test.frame, threshold=threshold, where=parts.test.name)
     users, items = _vocabularies(parts, catalogue)
+    judged = judge(parts.test, users, items, threshold=threshold)
     popularity = _popularity(parts, items)
     if design.uniform and parts.how.get("how") != "uniform_test":
         raise DefinitionError(
@@ -59,75 +58,46 @@ def make_tasks(
             found=f"a {parts.how.get('how', 'given')} split",
             do='split with how="uniform_test"',
         )
-    rows = judgements.with_columns(pl.Series("code", items.codes(judgements["item"])))
-    test_items = np.unique(rows["code"].to_numpy())
-    candidates = _candidates(design, test_items, items, catalogue)
-    _check_inside(rows, candidates, items, design)
+    candidates = _candidates(design, np.unique(judged.rows.item), items, catalogue)
+    _check_inside(judged, candidates, users, items, design)
     if design.head:
         head = _head(popularity, design.head)
-        rows = rows.filter(~pl.Series(np.isin(rows["code"].to_numpy(), head)))
+        judged = judged.where(~np.isin(judged.rows.item, head))
         candidates = np.setdiff1d(candidates, head, assume_unique=True)
-        if not rows["relevant"].any():
+        if not judged.relevant.any():
             raise DataError(
                 "no relevant test item is left once the head is removed", where=str(design), do="remove less"
             )
     train = ByUser.code(parts.train.frame.select("user", "item").unique(), users, items)
-    judged = ByUser.of(users.codes(rows["user"]), rows["code"].to_numpy(), np.arange(len(rows)), n_users=len(users))
-    order = judged.value
-    assert order is not None
-    judged = ByUser(judged.start, judged.item, rows["value"].to_numpy()[order])
-    relevant = rows["relevant"].to_numpy()[order]
     if design.seen == "exclude":
-        _check_unseen(train, judged, users, items, parts)
+        _check_unseen(train, judged.rows, users, items, parts)
     strata = _percentiles(candidates, popularity, design.percentiles) if design.percentiles else [candidates]
-    units = np.arange(len(users)) if everyone else np.flatnonzero(judged.counts)
-    return [
-        _task(design, users, items, units, judged, relevant, train, stratum, popularity, seed) for stratum in strata
-    ]
+    units = np.arange(len(users)) if everyone else np.flatnonzero(judged.rows.counts)
+    return [_task(design, users, items, units, judged, train, stratum, popularity, seed) for stratum in strata]
 
 
 def _task(
-    design: Design, users: Ids, items: Ids, units: np.ndarray, judged: ByUser, relevant: np.ndarray,
-    train: ByUser, candidates: np.ndarray, popularity: np.ndarray, seed: int,
+    design: Design, users: Ids, items: Ids, units: np.ndarray, judged: Judged, train: ByUser,
+    candidates: np.ndarray, popularity: np.ndarray, seed: int,
 ) -> Task:  # fmt: skip
-    inside = np.isin(judged.item, candidates)
-    judged, relevant = judged.where(inside), relevant[inside]
+    judged = judged.where(np.isin(judged.rows.item, candidates))
     if design.percentiles:
-        units = units[judged.where(relevant).counts[units] > 0]
+        units = units[judged.rows.where(judged.relevant).counts[units] > 0]
     unit_user = units.astype(np.int32)
-    rows = ByUser(judged.start, judged.item, np.arange(len(judged.item))).pick(units)
-    picked = rows.value
-    assert picked is not None and judged.value is not None
-    judged, relevant = ByUser(rows.start, rows.item, judged.value[picked]), relevant[picked]
+    judged = judged.pick(units)
+    relevant = judged.rows.where(judged.relevant)
+    own = relevant
     if design.resample:  # every relevant item becomes a unit of its own before sampling
-        alone = np.flatnonzero(relevant)
-        all_relevant = judged.where(relevant)
-        owner = judged.user[alone]
+        owner = own.user
         unit_user = unit_user[owner]
-        judged = ByUser(
-            np.arange(len(alone) + 1),
-            judged.item[alone],
-            judged.value[alone] if judged.value is not None else None,
-        )
-        relevant = np.ones(len(alone), bool)
-        relevant_rows = all_relevant.pick(owner)
-    else:
-        relevant_rows = judged.where(relevant)
+        own = ByUser(np.arange(len(owner) + 1), own.item, own.value)
+        judged = Judged(own, np.ones(len(owner), bool))
+        relevant = relevant.pick(owner)
     seen = train.pick(unit_user) if design.seen == "exclude" else ByUser.empty(len(unit_user))
     sample, short = None, 0
     if design.sample:
-        sample, short = sample_targets(
-            design,
-            candidates,
-            popularity,
-            seen,
-            relevant_rows,
-            judged.where(relevant),
-            unit_user,
-            len(items),
-            seed,
-        )
-    return Task(design, users, items, unit_user, judged, relevant, seen, candidates, sample, train, short, seed)
+        sample, short = sample_targets(design, candidates, popularity, seen, relevant, own, unit_user, len(items), seed)
+    return Task(design, users, items, unit_user, judged, seen, candidates, sample, train, short, seed)
 
 
 def _vocabularies(parts: Parts, catalogue: pl.Series | None) -> tuple[Ids, Ids]:
@@ -164,16 +134,15 @@ def _candidates(design: Design, test_items: np.ndarray, items: Ids, catalogue: p
     return np.arange(len(items), dtype=np.int32)
 
 
-def _check_inside(rows: pl.DataFrame, candidates: np.ndarray, items: Ids, design: Design) -> None:
-    outside = ~np.isin(rows["code"].to_numpy(), candidates)
+def _check_inside(judged: Judged, candidates: np.ndarray, users: Ids, items: Ids, design: Design) -> None:
+    outside = ~np.isin(judged.rows.item, candidates)
     if outside.any():
-        shown = [
-            f"user {u}, item {i}" for u, i in rows.filter(pl.Series(outside)).select("user", "item").head(5).rows()
-        ]
+        first = np.flatnonzero(outside)[:5]
+        pairs = zip(users.decode(judged.rows.user[first]), items.decode(judged.rows.item[first]))
         raise DataError(
             "test items are outside the given catalogue",
             where=str(design),
-            found=rows_found(shown, int(outside.sum())),
+            found=rows_found([f"user {u}, item {i}" for u, i in pairs], int(outside.sum())),
             do="add them to the catalogue, or drop them from the test set",
         )
 

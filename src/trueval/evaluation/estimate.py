@@ -44,13 +44,15 @@ class Sums:
 
     def value(self, weights: np.ndarray | None = None) -> np.ndarray:
         """The estimate, or one for each row of weights."""
-        w = np.ones((1, len(self.numerator))) if weights is None else weights
-        above, below = w @ self.numerator, w @ self.denominator
+        if weights is None:
+            above, below = self.numerator.sum(axis=0)[None], self.denominator.sum(axis=0)[None]
+        else:
+            above, below = weights @ self.numerator, weights @ self.denominator
         with np.errstate(invalid="ignore", divide="ignore"):
             per_stratum = np.where(below > 0, above / below, np.nan)
         present = self.denominator.sum(axis=0) > 0
         if not present.any():
-            return np.full(len(w), np.nan)
+            return np.full(len(above), np.nan)
         known = per_stratum[:, present]
         return self.finish(known[:, 0] if known.shape[1] == 1 else np.nanmean(known, axis=1))
 
@@ -103,7 +105,7 @@ def _bootstrap(all_sums: list[Sums], *, seed: int, resamples: int, level: float)
     tail = (1 - level) / 2
     joined = [np.concatenate(values) for values in drawn]
     joined = [values[~np.isnan(values)] for values in joined]
-    return [tuple(np.quantile(v, [tail, 1 - tail])) if len(v) else (np.nan, np.nan) for v in joined]  # type: ignore[misc]
+    return [tuple(np.quantile(v, [tail, 1 - tail])) if len(v) else (np.nan, np.nan) for v in joined]
 
 
 def _t_interval(s: Sums, level: float) -> tuple[float, float]:

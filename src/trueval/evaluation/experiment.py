@@ -17,7 +17,7 @@ from trueval.errors import DefinitionError
 from trueval.evaluation.compat import Preset
 from trueval.evaluation.features import item_features
 from trueval.evaluation.manifest import make_manifest
-from trueval.evaluation.measurements import measure_facts
+from trueval.evaluation.measurements import Measurements, measure_facts
 from trueval.evaluation.outcome import Evaluation, label_specs, notes_on, random_values, summarise
 from trueval.evaluation.population import check_anyone, check_population
 from trueval.facts.from_scores import rank_system
@@ -69,7 +69,7 @@ def evaluate_systems(
     train = train_set(parts, tasks[0], seed=seed)
     inputs = make_inputs(train.log, tasks[0].items, parts.train.items if table is None else table)
     depth = max([spec.k or 0 for spec in specs.values()] + [10])
-    measured = {}
+    measured: dict[str, Measurements] = {}
     for name, spec in named.items():
         fitted = make_system(spec).fit(train)
         facts = rank_tasks(fitted, tasks, design, depth=depth, ties=ties, name=name)

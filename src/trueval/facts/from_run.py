@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from trueval.data.by_user import ByUser
 from trueval.data.ids import Ids, check_same_kind, plain
-from trueval.data.judged import check_overlap
+from trueval.data.judged import Judged, check_overlap
 from trueval.errors import DataError, rows_found
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.kernels import blocks, choose, in_order, threads
@@ -25,8 +26,7 @@ class Truth:
 
     users: Ids
     items: Ids
-    judged: ByUser
-    relevant: np.ndarray
+    judged: Judged
     train: ByUser | None
     catalogue: np.ndarray | None
     seed: int = 0
@@ -36,24 +36,24 @@ def run_facts(run: pl.DataFrame, truth: Truth, *, ties: str = "random", name: st
     """Facts of a run: a table with `user`, `item` and `score` or `rank` (or, with ties="given", neither)."""
     lists = order_run(run, truth, ties=ties, name=name)
     units = len(truth.users)
-    rows = len(truth.judged.item)
+    rows = len(truth.judged.rows.item)
     rank, above, tied = (np.zeros(rows, np.int32) for _ in range(3))
     order = np.zeros(rows, np.int64)
     kernels = choose("lists", len(lists.item) + rows)
 
     def join(part: slice) -> int:
         return kernels.join_lists(
-            lists.start, lists.item, lists.score, truth.judged.start, truth.judged.item, len(truth.items),
+            lists.start, lists.item, lists.score, truth.judged.rows.start, truth.judged.rows.item, len(truth.items),
             part.start, part.stop, order, rank, above, tied,
         )  # fmt: skip
 
-    doubled = list(in_order(join, blocks(units, max(1024, units // (4 * threads()) + 1))))
+    doubled = list(in_order(join, _parts(units)))
     if max(doubled, default=-1) >= 0:
         _refuse_duplicates(lists, truth, name)
     splits = np.zeros(int(np.diff(lists.start).max(initial=0)), np.int64)
     if len(lists.score):
         kernels.count_splits(lists.start, lists.score, splits)
-    assert truth.judged.value is not None
+    assert truth.judged.rows.value is not None
     n_catalogue = len(truth.items) if truth.catalogue is None else int(truth.catalogue.sum())
     targets = np.zeros(units, np.int64)
     if truth.catalogue is not None:
@@ -62,10 +62,10 @@ def run_facts(run: pl.DataFrame, truth: Truth, *, ties: str = "random", name: st
             targets -= truth.train.where(truth.catalogue[truth.train.item]).counts
     return RankingFacts(
         unit_user=np.arange(units, dtype=np.int32),
-        start=truth.judged.start,
-        item=truth.judged.item[order],
-        value=truth.judged.value[order],
-        relevant=truth.relevant[order],
+        start=truth.judged.rows.start,
+        item=truth.judged.rows.item[order],
+        value=truth.judged.rows.value[order],
+        relevant=truth.judged.relevant[order],
         rank=rank,
         above=above,
         tied=tied,
@@ -114,13 +114,11 @@ def order_run(run: pl.DataFrame, truth: Truth, *, ties: str, name: str) -> Lists
     key = _sort_key(run, has_score=has_score, has_rank=has_rank, name=name)
     kernels = choose("lists", len(run))
     start = np.zeros(len(truth.users) + 1, np.int64)
-    if bool((user >= 0).all()) and _grouped(user):
-        np.cumsum(np.bincount(user, minlength=len(truth.users)), out=start[1:])
-        key = key.copy() if len(key) else key
-    else:
+    if not kernels.grouped_starts(user, start):
         order = kernels.group_order(user, start)
         item, key = item[order], key[order] if len(key) else key
-    if len(key):
+    if len(key) and not _in_order(kernels, start, key):
+        item, key = item.copy(), key.copy()
         _sort(kernels, start, key, item, truth, ties=ties, name=name)
     if has_rank:
         _check_ranks(start, key, item, truth, name)
@@ -128,10 +126,10 @@ def order_run(run: pl.DataFrame, truth: Truth, *, ties: str, name: str) -> Lists
             _check_agreement(run, user, item, truth, start, name)
         key = np.empty(0)
     check_overlap(
-        np.isin(item[:1_000_000], truth.judged.item) if len(item) else np.ones(1, bool),
+        np.isin(item[:1_000_000], truth.judged.rows.item) if len(item) else np.ones(1, bool),
         what="item",
         where=f"{name} and the test set",
-        examples=(run["item"].head(3).to_list(), truth.items.decode(truth.judged.item[:3]).to_list()),
+        examples=(run["item"].head(3).to_list(), truth.items.decode(truth.judged.rows.item[:3]).to_list()),
     )
     return Lists(start, item, key)
 
@@ -149,8 +147,14 @@ def _ids(run: pl.DataFrame, role: str, vocabulary: Ids, name: str) -> np.ndarray
     return vocabulary.codes(column)
 
 
-def _grouped(user: np.ndarray) -> bool:
-    return bool((user[1:] >= user[:-1]).all())
+def _parts(units: int) -> list[slice]:
+    """Lists cut for the workers."""
+    return blocks(units, max(1024, units // (4 * threads()) + 1))
+
+
+def _in_order(kernels: Any, start: np.ndarray, key: np.ndarray) -> bool:
+    """Whether every list already falls strictly: then there is nothing to sort and nothing tied."""
+    return all(in_order(lambda part: kernels.falls(start, key, part.start, part.stop), _parts(len(start) - 1)))
 
 
 def _sort_key(run: pl.DataFrame, *, has_score: bool, has_rank: bool, name: str) -> np.ndarray:
@@ -182,7 +186,7 @@ def _sort(kernels, start: np.ndarray, key: np.ndarray, item: np.ndarray, truth: 
     def sort(part: slice) -> int:
         return kernels.order_lists(start, key, item, users, seed, ties == "given", part.start, part.stop)
 
-    bad = [unit for unit in in_order(sort, blocks(units, max(1024, units // (4 * threads()) + 1))) if unit >= 0]
+    bad = [unit for unit in in_order(sort, _parts(units)) if unit >= 0]
     if bad:
         part = slice(start[bad[0]], start[bad[0] + 1])
         wrong = ~np.isfinite(key[part])

@@ -35,7 +35,7 @@ def rank_system(
     the number of units one worker takes at a time; it changes nothing but speed.
     """
     units = len(task.unit_user)
-    judged = len(task.judged.item)
+    judged = len(task.judged.rows.item)
     depth = max(1, min(depth, len(task.candidates)))
     out = _Output(units, judged, depth)
     scorer = _Scorer(system, task)
@@ -119,9 +119,9 @@ def _rank_block(
     name: str,
 ) -> None:
     users = task.unit_user[part]
-    start = task.judged.start[part.start : part.stop + 1]
+    start = task.judged.rows.start[part.start : part.stop + 1]
     rows = slice(start[0], start[-1])
-    judged_item = task.judged.item[rows]
+    judged_item = task.judged.rows.item[rows]
     shared = (users, derive(task.seed, "ties"), ties == "given", out.top.shape[1], out.top[part])
     ranks = (out.rank[rows], out.above[rows], out.tied[rows], splits)
     local = start - start[0]
@@ -184,16 +184,16 @@ def _places(owner: np.ndarray, items: np.ndarray, t_start: np.ndarray, targets: 
 
 
 def _facts(task: Task, out: _Output, ties: str) -> RankingFacts:
-    unit = task.judged.user
-    order = np.lexsort((task.judged.item, out.rank, out.rank == 0, unit))
+    unit = task.judged.rows.user
+    order = np.lexsort((task.judged.rows.item, out.rank, out.rank == 0, unit))
     shown = out.top >= 0
-    assert task.judged.value is not None
+    assert task.judged.rows.value is not None
     return RankingFacts(
         unit_user=task.unit_user,
-        start=task.judged.start,
-        item=task.judged.item[order],
-        value=task.judged.value[order],
-        relevant=task.relevant[order],
+        start=task.judged.rows.start,
+        item=task.judged.rows.item[order],
+        value=task.judged.rows.value[order],
+        relevant=task.judged.relevant[order],
         rank=out.rank[order],
         above=out.above[order],
         tied=out.tied[order],

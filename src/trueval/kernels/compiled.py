@@ -25,7 +25,7 @@ def load(family: str) -> ModuleType:
 
 
 def _prepare_cache() -> None:
-    """numba keeps compiled code beside the sources or in the user's cache; give it a place when neither can be written."""
+    """numba caches beside the sources or in the user's cache; give it a place when neither can be written."""
     if "NUMBA_CACHE_DIR" in os.environ:
         return
     beside = Path(__file__).parent / "__pycache__"

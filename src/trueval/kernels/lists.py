@@ -25,17 +25,34 @@ def mark_present(values, low, present):
 
 
 @njit(nogil=True, cache=True)
-def is_grouped(codes):
-    """Whether codes never fall."""
-    for j in range(1, codes.size):
-        if codes[j] < codes[j - 1]:
+def grouped_starts(codes, start):
+    """Fill `start` where codes never fall and none is negative; otherwise leave it empty and say so."""
+    last = 0
+    for j in range(codes.size):
+        code = codes[j]
+        if code < last:
+            start[:] = 0
             return False
+        last = code
+        start[code + 1] += 1
+    for u in range(1, start.size):
+        start[u] += start[u - 1]
+    return True
+
+
+@njit(nogil=True, cache=True)
+def falls(start, score, first, last):
+    """Whether the scores of lists first to last are finite and strictly falling."""
+    for u in range(first, last):
+        for j in range(start[u], start[u + 1]):
+            if not np.isfinite(score[j]) or (j > start[u] and score[j - 1] <= score[j]):
+                return False
     return True
 
 
 @njit(nogil=True, cache=True)
 def group_order(codes, start):
-    """Stable order of rows by code; fills `start`, one longer than the number of codes. Codes < 0 go nowhere."""
+    """Stable order of rows by code, fills `start` (one longer than codes go). Codes below 0 go nowhere."""
     for j in range(codes.size):
         if codes[j] >= 0:
             start[codes[j] + 1] += 1

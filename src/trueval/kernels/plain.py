@@ -49,6 +49,22 @@ def group_order(codes: np.ndarray, start: np.ndarray) -> np.ndarray:
     return order[np.count_nonzero(~kept) :]
 
 
+def grouped_starts(codes: np.ndarray, start: np.ndarray) -> bool:
+    """See `lists.grouped_starts`."""
+    if len(codes) and (codes[0] < 0 or (codes[1:] < codes[:-1]).any()):
+        return False
+    np.cumsum(np.bincount(codes, minlength=len(start) - 1), out=start[1:])
+    return True
+
+
+def falls(start: np.ndarray, score: np.ndarray, first: int, last: int) -> bool:
+    """See `lists.falls`."""
+    part = score[start[first] : start[last]]
+    begins = np.zeros(len(part) + 1, bool)
+    begins[start[first : last + 1] - start[first]] = True
+    return bool(np.isfinite(part).all() and ((part[1:] < part[:-1]) | begins[1:-1]).all())
+
+
 def order_lists(start, score, item, users, seed, given, first, last) -> int:
     """See `lists.order_lists`."""
     for u in range(first, last):

@@ -12,7 +12,7 @@ from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.readings import flip
 from trueval.metrics.grammar import Spec
 from trueval.metrics.inputs import Inputs
-from trueval.metrics.results import Ratio, Tally, same
+from trueval.metrics.results import Ratio, Tally
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +79,6 @@ def merge(parts: list[Measured]) -> Measured:
     whole = Ratio(
         np.concatenate([r.numerator for r in ratios]),
         np.concatenate([r.denominator for r in ratios]),
-        first.ratio.finish or same,
+        first.ratio.finish,
     )
     return Measured(per_unit, ratio=whole)

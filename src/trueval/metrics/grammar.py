@@ -98,7 +98,7 @@ class _Reader:
         spec = self._metric()
         self._space()
         if self.at < len(self.text):
-            self._complain("this was not expected")
+            raise self._complaint("this was not expected")
         return spec
 
     def _metric(self) -> Spec:
@@ -108,7 +108,7 @@ class _Reader:
             return self._transformed(name, begin)
         if name not in names():
             self.at = begin
-            self._complain(f"unknown metric {name!r}", found=suggest(name, names()))
+            raise self._complaint(f"unknown metric {name!r}", found=suggest(name, names()))
         metric = find(name)
         k, given = self._tail()
         return self._checked(metric, k, given, begin)
@@ -116,28 +116,28 @@ class _Reader:
     def _transformed(self, name: str, begin: int) -> Spec:
         if name not in TRANSFORMS:
             self.at = begin
-            self._complain(f"unknown transform {name!r}", found=suggest(name, TRANSFORMS))
+            raise self._complaint(f"unknown transform {name!r}", found=suggest(name, TRANSFORMS))
         self.at += 1
         self._space()
         inner_at = self.at
         inner_name = self._match(_NAME, "a metric name was expected")
         if self._peek("("):
-            self._complain("a transform of a transform")
+            raise self._complaint("a transform of a transform")
         if inner_name not in names():
             self.at = inner_at
-            self._complain(f"unknown metric {inner_name!r}", found=suggest(inner_name, names()))
+            raise self._complaint(f"unknown metric {inner_name!r}", found=suggest(inner_name, names()))
         metric = find(inner_name)
         if metric.family != "accuracy":
             self.at = inner_at
-            self._complain(f"{name}(…) takes an accuracy metric, {metric.name} is not one")
+            raise self._complaint(f"{name}(…) takes an accuracy metric, {metric.name} is not one")
         inner_k, inner_given = self._tail()
         self._space()
         if not self._peek(")"):
-            self._complain("a closing parenthesis was expected")
+            raise self._complaint("a closing parenthesis was expected")
         self.at += 1
         k, given = self._tail()
         if k and inner_k:
-            self._complain("the cutoff is given twice")
+            raise self._complaint("the cutoff is given twice")
         spec = self._checked(metric, k or inner_k, {**inner_given, **given}, begin)
         return Spec(spec.metric, spec.k, spec.parameters, (name,))
 
@@ -149,12 +149,12 @@ class _Reader:
             self._space()
             if self._peek("@"):
                 if k is not None:
-                    self._complain("the cutoff is given twice")
+                    raise self._complaint("the cutoff is given twice")
                 self.at += 1
                 k = self._cutoff()
             elif self._peek("["):
                 if given:
-                    self._complain("the parameters are given twice")
+                    raise self._complaint("the parameters are given twice")
                 given = self._parameters()
             else:
                 return k, given
@@ -162,10 +162,10 @@ class _Reader:
     def _cutoff(self) -> int:
         begin = self.at
         found = re.compile(r"[+-]?[0-9.]+").match(self.text, begin)
-        if not found:
-            self._complain("a whole number was expected after @")
+        if found is None:
+            raise self._complaint("a whole number was expected after @")
         if not re.fullmatch(r"[0-9]+", found[0]) or int(found[0]) < 1:
-            self._complain(f"the cutoff must be a whole number of at least 1, not {found[0]}")
+            raise self._complaint(f"the cutoff must be a whole number of at least 1, not {found[0]}")
         self.at = found.end()
         return int(found[0])
 
@@ -176,17 +176,17 @@ class _Reader:
             self._space()
             name = self._match(_NAME, "a parameter name was expected")
             if name in given:
-                self._complain(f"{name} is given twice")
+                raise self._complaint(f"{name} is given twice")
             self._space()
             if not self._peek("="):
-                self._complain(f"{name}=value was expected")
+                raise self._complaint(f"{name}=value was expected")
             self.at += 1
             given[name] = self._match(_VALUE, f"a value for {name} was expected").strip()
             if self._peek("]"):
                 self.at += 1
                 return given
             if not self._peek(","):
-                self._complain("a comma or a closing bracket was expected")
+                raise self._complaint("a comma or a closing bracket was expected")
             self.at += 1
 
     def _checked(self, metric: Metric, k: int | None, given: dict[str, str], begin: int) -> Spec:
@@ -194,14 +194,14 @@ class _Reader:
             if name not in metric.parameters:
                 self.at = self.text.find(name, begin)
                 known = list(metric.parameters)
-                self._complain(
+                raise self._complaint(
                     f"{metric.name} has no parameter {name!r}",
                     found=suggest(name, known) if known else "it has none",
                 )
         if metric.cutoff == "required" and k is None:
-            self._complain(f"{metric.name} needs a cutoff", do=f"for example {metric.name}@10")
+            raise self._complaint(f"{metric.name} needs a cutoff", do=f"for example {metric.name}@10")
         if metric.cutoff == "none" and k is not None:
-            self._complain(f"{metric.name} has no cutoff", do=f"write {metric.name}")
+            raise self._complaint(f"{metric.name} has no cutoff", do=f"write {metric.name}")
         values = {name: parameter.default for name, parameter in metric.parameters.items()}
         values |= {n: metric.parameters[n].read(text, name=n, metric=metric.name) for n, text in given.items()}
         return Spec(metric, k, values)
@@ -216,12 +216,11 @@ class _Reader:
 
     def _match(self, pattern: re.Pattern[str], complaint: str) -> str:
         found = pattern.match(self.text, self.at)
-        if not found:
-            self._complain(complaint)
-        assert found is not None
+        if found is None:
+            raise self._complaint(complaint)
         self.at = found.end()
         return found[0]
 
-    def _complain(self, what: str, *, found: str = "", do: str = "") -> None:
+    def _complaint(self, what: str, *, found: str = "", do: str = "") -> DefinitionError:
         pointer = f"{self.text}\n{' ' * self.at}^"
-        raise DefinitionError(what, where=pointer, found=found, do=do)
+        return DefinitionError(what, where=pointer, found=found, do=do)

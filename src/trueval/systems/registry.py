@@ -65,11 +65,8 @@ def name_systems(specs: Any) -> dict[str, Any]:
         specs = [specs]
     named: dict[str, Any] = {}
     for spec in specs:
-        name = (
-            spec
-            if isinstance(spec, str)
-            else getattr(spec, "name", None) or getattr(spec, "__name__", type(spec).__name__)
-        )
+        name = spec if isinstance(spec, str) else getattr(spec, "name", None) or getattr(spec, "__name__", "")
+        name = name or type(spec).__name__
         if name in named:
             raise DefinitionError(f"two systems are called {name!r}", do="give a mapping from names to systems")
         named[name] = spec

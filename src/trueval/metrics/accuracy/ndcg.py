@@ -36,11 +36,11 @@ def _ideal(facts: RankingFacts, k: int | None, gain: str, ideal: str, table: Tab
         top = np.zeros(len(facts))
         top[facts.R > 0] = best[start[:-1][facts.R > 0]]
         return top * table.upto(np.array(k)) if k else top * table.upto(facts.R)
-    size = (
-        facts.R
-        if ideal == "full" or (ideal == "cut" and k is None)
-        else np.minimum(facts.R, k if ideal == "cut" else facts.shown(k))
-    )
+    size = facts.R
+    if ideal == "cut" and k is not None:
+        size = np.minimum(facts.R, k)
+    elif ideal == "list":
+        size = np.minimum(facts.R, facts.shown(k))
     if len(best) and best.min() == best.max():
         return best[0] * table.upto(size)
     place = np.arange(len(best)) - np.repeat(start[:-1], facts.R)

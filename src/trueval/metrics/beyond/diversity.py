@@ -84,10 +84,8 @@ def epd(facts: RankingFacts, k: int, *, relevance: bool, features: np.ndarray, t
     unit_features = _unit_length(features)
     profile = train.pick(facts.unit_user)
     size = np.maximum(profile.counts, 1)[:, None]
-    mean = np.stack(
-        [np.bincount(profile.user, unit_features[profile.item, c], minlength=len(facts)) for c in range(features.shape[1])],
-        axis=1,
-    ) / size  # fmt: skip
+    columns = range(features.shape[1])
+    mean = np.stack([facts.per_unit(profile.user, unit_features[profile.item, c]) for c in columns], axis=1) / size
     near = np.einsum("ij,ij->i", unit_features[facts.list_item], mean[facts.list_unit])
     value = discounted_mean(facts, k, 1 - near, relevance=relevance)
     return np.where(profile.counts > 0, value, np.nan)

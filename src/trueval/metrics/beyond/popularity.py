@@ -82,7 +82,8 @@ def _share(facts: RankingFacts, k: int, popularity: Popularity, head: float, tai
 
 @metric(
     family="beyond", formula="share of top(k) among the most popular tenth of the catalogue", range=(0, 1),
-    better="neither", parameters={"head": _HEAD}, needs=("popularity",), undefined="an empty list", reference=_REFERENCE,
+    better="neither", parameters={"head": _HEAD}, needs=("popularity",), undefined="an empty list",
+    reference=_REFERENCE,
 )  # fmt: skip
 def head_share(facts: RankingFacts, k: int, *, head: float, popularity: Popularity) -> np.ndarray:
     """Share of the list that is head items.
@@ -112,7 +113,8 @@ def mid_share(facts: RankingFacts, k: int, *, head: float, tail: float, populari
 
 @metric(
     family="beyond", formula="share of top(k) among the least popular half of the catalogue", range=(0, 1),
-    better="neither", parameters={"tail": _TAIL}, needs=("popularity",), undefined="an empty list", reference=_REFERENCE,
+    better="neither", parameters={"tail": _TAIL}, needs=("popularity",), undefined="an empty list",
+    reference=_REFERENCE,
 )  # fmt: skip
 def tail_share(facts: RankingFacts, k: int, *, tail: float, popularity: Popularity) -> np.ndarray:
     """Share of the list that is tail items.

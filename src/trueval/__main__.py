@@ -1,0 +1,5 @@
+"""`python -m trueval`."""
+
+from trueval.cli import main
+
+main()

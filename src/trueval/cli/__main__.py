@@ -1,0 +1,5 @@
+"""`python -m trueval.cli`."""
+
+from trueval.cli import main
+
+main()

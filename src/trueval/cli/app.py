@@ -1,0 +1,49 @@
+"""The commands together."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from trueval.cli import data
+from trueval.cli.demo import demo_command
+from trueval.cli.evaluate import evaluate_command
+from trueval.cli.metrics import metrics_command
+from trueval.cli.split import split_command
+
+
+def make_app() -> typer.Typer:
+    """The `trueval` application."""
+    app = typer.Typer(
+        name="trueval",
+        help="Measure recommender systems by what is true, not by what is popular.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_options)
+    app.command("demo")(demo_command)
+    app.command("evaluate")(evaluate_command)
+    app.command("split")(split_command)
+    app.command("metrics")(metrics_command)
+    app.add_typer(data.app, name="data")
+    return app
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from trueval import __version__
+
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None:
+    """Measure recommender systems by what is true, not by what is popular."""

@@ -1,0 +1,77 @@
+"""trueval metrics: what is measured, and how exactly."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from typing import Annotated
+
+import typer
+
+
+def metrics_command(
+    name: Annotated[str | None, typer.Argument(help="A metric; without one, all are listed.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but the result and errors.")] = False,
+) -> None:
+    """List the metrics, or explain one: formula, parameters, range, reference, worked example.
+
+    Examples:
+
+      trueval metrics
+
+      trueval metrics ndcg
+    """
+    sys.stdout.write(explain(name) if name else listing())
+
+
+def listing() -> str:
+    """All metrics by family, one line each."""
+    from trueval.metrics.registry import FAMILIES, all_metrics
+
+    lines = []
+    for family, title in FAMILIES.items():
+        lines += [title, ""]
+        for metric in (m for m in all_metrics() if m.family == family):
+            cutoff = {"required": "@k", "optional": "[@k]", "none": ""}[metric.cutoff]
+            lines.append(f"  {metric.name + cutoff:<24} {metric.summary}")
+        lines.append("")
+    lines.append("anti(metric) turns relevance round among judged items. One metric in full: trueval metrics ndcg")
+    return "\n".join(lines) + "\n"
+
+
+def explain(name: str) -> str:
+    """One metric in full."""
+    from trueval.metrics.grammar import parse
+    from trueval.metrics.registry import find, names
+
+    metric = find(name) if name in names() else parse(name).metric
+    low, high = (f"{bound:g}" if abs(bound) != float("inf") else "∞" for bound in metric.range)
+    better = {"higher": "higher is better", "lower": "lower is better", "neither": "neither is better"}[metric.better]
+    cutoff = {"required": "@k is required", "optional": "@k is optional", "none": "no cutoff"}[metric.cutoff]
+    lines = [f"{metric.name}: {metric.summary}", "", f"  formula     {metric.formula}"]
+    lines += [
+        f"  range       {low} to {high}; {better}",
+        f"  cutoff      {cutoff}",
+        f"  undefined   {metric.undefined}",
+    ]
+    if metric.aliases:
+        lines.append(f"  also called {', '.join(metric.aliases)}")
+    if metric.needs:
+        lines.append(f"  needs       {', '.join(metric.needs)}")
+    if metric.exact:
+        lines.append("  needs       the rank of every judged item (a model, not a short list)")
+    for key, parameter in metric.parameters.items():
+        choices = ", ".join(str(c).lower() if isinstance(c, bool) else str(c) for c in parameter.choices)
+        default = str(parameter.default).lower() if isinstance(parameter.default, bool) else parameter.default
+        lines.append(
+            f"  parameter   {key} = {default}" + (f" (one of {choices})" if choices else "") + f": {parameter.meaning}"
+        )
+    lines += [f"  reference   {metric.reference}", "", "  example", ""]
+    return "\n".join(lines + [f"    {line}" for line in _example(metric.function)]) + "\n"
+
+
+def _example(function: object) -> list[str]:
+    """The doctest of a metric, without its imports."""
+    text = (inspect.getdoc(function) or "").split("\n")
+    begin = next((i for i, line in enumerate(text) if line.startswith(">>>")), len(text))
+    return [line for line in text[begin:] if "import" not in line]

@@ -1,0 +1,90 @@
+"""What runs are held against: the test set and what else is known, read once for all runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from trueval.data.by_user import ByUser
+from trueval.data.ids import Ids, check_same_kind
+from trueval.data.interactions import Interactions
+from trueval.data.items import read_items
+from trueval.data.judged import judge
+from trueval.data.read import read
+from trueval.errors import DataError
+from trueval.evaluation.features import item_features
+from trueval.facts.from_run import Truth
+from trueval.metrics.inputs import Inputs, Popularity
+
+Columns = Mapping[str, Any] | None
+
+
+class TruthSource:
+    """Test, train and catalogue. Each run adds its own items to the vocabulary, so a truth is made per run."""
+
+    def __init__(
+        self, test: Any, *, train: Any, items: Any, threshold: float | None, columns: Columns, everyone: bool, seed: int
+    ) -> None:
+        self.test = _read_log(test, columns, name="test")
+        self.train = None if train is None else _read_log(train, columns, name="train")
+        if self.train is not None:
+            for role in ("user", "item"):
+                where = (self.train.name, self.test.name)
+                check_same_kind(self.train.frame[role], self.test.frame[role], role=role, where=where)
+        self.pairs = None if self.train is None else self.train.frame.select("user", "item").unique()
+        self.item_table = None if items is None else read_items(items)
+        self.catalogue = None if self.item_table is None else self.item_table["item"]
+        if self.item_table is None and self.train is not None:
+            self.item_table = self.train.items
+        self.threshold, self.everyone, self.seed = threshold, everyone, seed
+        self.others: list[pl.Series] = []  # items of the other runs of the evaluation
+
+    def truth(self, run_users: pl.Series, run_items: pl.Series) -> Truth:
+        """The truth for a run with these users and items."""
+        users, items = [self.test.frame["user"]], [self.test.frame["item"], run_items, *self.others]
+        if self.everyone:
+            users.append(run_users)
+        if self.pairs is not None:
+            items.append(self.pairs["item"])
+            users += [self.pairs["user"]] if self.everyone else []
+        if self.catalogue is not None:
+            items.append(self.catalogue)
+        for column in items[1:]:
+            check_same_kind(column, items[0], role="item", where=("the run", self.test.name))
+        return self._coded(Ids.of(*users), Ids.of(*items))
+
+    def _coded(self, users: Ids, items: Ids) -> Truth:
+        judged = judge(self.test, users, items, threshold=self.threshold)
+        train = None if self.pairs is None else ByUser.code(self.pairs, users, items)
+        listed = None
+        if self.catalogue is not None:
+            listed = np.zeros(len(items), bool)
+            listed[items.codes(self.catalogue)] = True
+        return Truth(users, items, judged, train, listed, self.seed)
+
+    def inputs(self, truth: Truth) -> Inputs:
+        """What metrics may need besides the facts; popularity counts all train users, judged or not."""
+        popularity = None
+        if self.pairs is not None:
+            counts = np.bincount(truth.items.codes(self.pairs["item"]), minlength=len(truth.items))
+            popularity = Popularity(counts, self.pairs["user"].n_unique())
+        return Inputs(train=truth.train, popularity=popularity, features=item_features(self.item_table, truth.items))
+
+
+def _read_log(source: Any, columns: Columns, *, name: str) -> Interactions:
+    """A log whose columns may be named like the run's, or by common names."""
+    label = Path(source).name if isinstance(source, (str, Path)) else name
+    own = {role: column for role, column in (columns or {}).items() if role in ("user", "item", "value", "time")}
+    try:
+        return read(source, columns=own or None, name=label)
+    except DataError as first:
+        if not own:
+            raise
+        try:
+            return read(source, name=label)
+        except DataError:
+            raise first from None
