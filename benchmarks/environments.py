@@ -1,4 +1,4 @@
-"""Creates the virtual environments of the benchmarks: python benchmarks/environments.py
+"""The virtual environments of the benchmarks, made when missing.
 
 Peers that cannot live with current NumPy or polars get their own: RecTools 0.19 wants numpy<2 (and that
 numpy an older pyarrow), RePlay 0.22 wants polars<2. The torch pin names the CPU build, because the plain
@@ -8,6 +8,7 @@ wheels first.
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -30,17 +31,19 @@ def interpreter(environment: str) -> Path:
     return found if found.exists() else Path(sys.executable)
 
 
-def main() -> None:
+def make_environments() -> None:
+    """Make what is missing; a peer that cannot be installed is reported and left out."""
     for name, steps in ENVIRONMENTS.items():
         folder = ROOT / f".venv-{name}"
         if folder.exists():
-            print(f"{folder.name}: exists, left as it is")
             continue
-        subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
-        for packages in steps:
-            print(f"{folder.name}: installing {' '.join(p for p in packages if p != str(ROOT))}")
-            subprocess.run([str(folder / "bin" / "pip"), "install", "--quiet", *packages], check=True)
-
-
-if __name__ == "__main__":
-    main()
+        try:
+            subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+            for packages in steps:
+                print(f"{folder.name}: installing {' '.join(p for p in packages if p != str(ROOT))}", flush=True)
+                subprocess.run([str(folder / "bin" / "pip"), "install", "--quiet", *packages], check=True)
+        except subprocess.CalledProcessError as error:
+            shutil.rmtree(folder, ignore_errors=True)
+            if name == "bench":
+                raise SystemExit(f"cannot make {folder.name}: {error}") from error
+            print(f"{folder.name} could not be made: its contender is left out")

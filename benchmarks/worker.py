@@ -1,6 +1,6 @@
 """Runs one contender once, in a process of its own, and prints what it cost as one line of JSON.
 
-Called by run.py: python worker.py MODULE:FUNCTION WORK_FOLDER TINY_FOLDER VALUES_FILE PACKAGES
+Called by measure.py: python worker.py MODULE:FUNCTION WORK_FOLDER TINY_FOLDER VALUES_FILE PACKAGES
 """
 
 from __future__ import annotations

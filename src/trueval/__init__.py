@@ -25,6 +25,7 @@ _HOME = {
     "measure": "trueval.metrics.measure",
     "rating_error": "trueval.metrics.errors.rating_errors",
     "load_facts": "trueval.facts.files",
+    "save_facts": "trueval.facts.files",
     "TruevalError": "trueval.errors",
 }
 
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from trueval.data.read import read
     from trueval.design.design import Design
     from trueval.errors import TruevalError
-    from trueval.facts.files import load_facts
+    from trueval.facts.files import load_facts, save_facts
     from trueval.metrics.errors.rating_errors import rating_error
     from trueval.metrics.measure import measure
     from trueval.splits import split

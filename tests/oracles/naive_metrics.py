@@ -127,13 +127,14 @@ def _precision(case: Case, denom: str = "k") -> float:
     return case.weighted_hits / below if below else 0.0
 
 
-def _recall(case: Case, cap: bool = False) -> float:
+def _recall(case: Case, cap: bool | str = False) -> float:
+    """`cap="list"` divides by min(length shown, R), LensKit's rule."""
     if not case.relevant:
         return NAN
     if cap:
         if case.weights:
             raise ValueError("a capped recall has no popularity-stratified form")
-        below = min(case.depth, len(case.relevant))
+        below = min(len(case.shown) if cap == "list" else case.depth, len(case.relevant))
         return len(case.hits) / below if below else 0.0
     return case.weighted_hits / case.weigh(case.relevant)
 
@@ -148,13 +149,20 @@ def _rr(case: Case) -> float:
 
 
 def _ap(case: Case, denom: str = "relevant") -> float:
-    if denom in ("relevant", "min") and not case.relevant:
+    """A cutoff that is not there limits nothing: `min` is then R. `list` is LensKit's min(length shown, R)."""
+    if not case.relevant:
         return NAN
     if not case.hits:
         return 0.0
     total = sum(found / rank for found, rank in enumerate(case.hits, 1))
     relevant = len(case.relevant)
-    below = {"relevant": relevant, "min": min(case.depth, relevant), "hits": len(case.hits), "k": case.depth}
+    below = {
+        "relevant": relevant,
+        "min": relevant if case.k is None else min(case.k, relevant),
+        "hits": len(case.hits),
+        "k": case.depth,
+        "list": min(len(case.shown), relevant),
+    }
     return total / below[denom]
 
 
@@ -182,6 +190,10 @@ def _ndcg(case: Case, gain: str = "linear", ideal: str = "cut", discount: str = 
         gains = gains[:1] * case.depth
     elif ideal == "cut":
         gains = gains if case.k is None else gains[: case.k]
+    elif ideal == "list":
+        gains = gains[: len(case.shown)]
+        if not gains:
+            return 0.0
     elif ideal != "full":
         raise ValueError(f"no ideal called {ideal}")
     best = sum(g * DISCOUNTS[discount](rank) for rank, g in enumerate(gains, 1))

@@ -63,6 +63,30 @@ class ByUser:
         total = np.concatenate([[0], np.cumsum(keep)])
         return ByUser(total[self.start], self.item[keep], None if self.value is None else self.value[keep])
 
+    @property
+    def repeated(self) -> np.ndarray:
+        """Whether a row has the same user and item as the row before it."""
+        same = np.zeros(len(self.item), bool)
+        same[1:] = self.item[1:] == self.item[:-1]
+        same[self.start[:-1][self.counts > 0]] = False
+        return same
+
+    def distinct(self) -> ByUser:
+        """Each pair once, with the mean of its values.
+
+        >>> rows = ByUser.of(np.array([0, 0]), np.array([4, 4]), np.array([1.0, 2.0]), n_users=1).distinct()
+        >>> rows.item.tolist(), rows.value.tolist()
+        ([4], [1.5])
+        """
+        again = self.repeated
+        if not again.any():
+            return self
+        kept = self.where(~again)
+        if self.value is None:
+            return kept
+        pair = np.cumsum(~again) - 1
+        return ByUser(kept.start, kept.item, np.bincount(pair, self.value) / np.bincount(pair))
+
     def contains(self, user: np.ndarray, item: np.ndarray) -> np.ndarray:
         """Whether each pair is among the rows.
 

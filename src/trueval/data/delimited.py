@@ -64,11 +64,14 @@ def _has_header(rows: Sequence[Sequence[str]], columns: ColumnMap) -> bool | Non
     return None
 
 
-def shape(path: Path, columns: ColumnMap | None = None, *, suffix: str = ".txt") -> TextShape:
-    """Look at the first lines of a text table; a table without header needs columns by position."""
+def shape(path: Path, columns: ColumnMap | None = None, *, suffix: str = ".txt", lone: bool = False) -> TextShape:
+    """Look at the first lines of a text table; a table without header needs columns by position.
+
+    `lone` allows a single column, as lists of users or items have.
+    """
     columns = columns or {}
     lines = first_lines(path)
-    separator = sniff(lines, suffix)
+    separator = sniff(lines, suffix) or ("," if lone else None)
     if separator is None:
         raise DataError(
             "the file has a single column",
@@ -107,7 +110,7 @@ def scan_delimited(
 
     `exact` looks at every row to find the type of the other columns, and leaves values as they are written.
     """
-    form = shape(path, columns, suffix=suffix)
+    form = shape(path, columns, suffix=suffix, lone=len(roles) == 1)
     found = find_roles(form.names, columns, roles=roles, where=str(path))
     new_names = renaming(form.names, found)
     names = [new_names.get(name, name) for name in form.names]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field, replace
 
+import numpy as np
 import polars as pl
 
 from trueval.data.ids import plain
@@ -95,7 +96,9 @@ class Interactions:
         """A short digest of the set of rows, whatever their order."""
         columns = [role for role in ROLES if self.has(role)]
         rows = self.frame.select(columns).hash_rows(seed=0)
-        digest = hashlib.sha256(f"{columns}{len(rows)}{rows.sum()}{(rows ^ (rows // 128)).sum()}".encode())
+        hashes = rows.to_numpy()
+        mixed = (int(hashes.sum(dtype=np.uint64)), int(np.bitwise_xor.reduce(hashes)))
+        digest = hashlib.sha256(f"{columns}{len(rows)}{mixed}".encode())
         return digest.hexdigest()[:16]
 
 

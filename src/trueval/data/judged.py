@@ -69,11 +69,11 @@ def judge(test: Interactions, users: Ids, items: Ids, *, threshold: float | None
 
 def _distinct(rows: ByUser, users: Ids, items: Ids, *, where: str) -> ByUser:
     """Each pair once. Rows are sorted by user and item, so equal pairs are neighbours."""
-    user, value = rows.user, rows.value
-    assert value is not None
-    again = np.concatenate([[False], (rows.item[1:] == rows.item[:-1]) & (user[1:] == user[:-1])])
+    again = rows.repeated
     if not again.any():
         return rows
+    user, value = rows.user, rows.value
+    assert value is not None
     differs = np.flatnonzero(again & (value != np.roll(value, 1)))
     if len(differs):
         pairs = np.sort(np.unique(np.concatenate([differs - 1, differs])))[:5]

@@ -145,9 +145,7 @@ def bias_variance(
     return _solved(name, int(pool), int(sample), float(gamma), k, bool(replacement)).copy()
 
 
-def _solve(
-    metric: RankMetric, pool: int, sample: int, gamma: float, k: int | None, replacement: bool
-) -> np.ndarray:
+def _solve(metric: RankMetric, pool: int, sample: int, gamma: float, k: int | None, replacement: bool) -> np.ndarray:
     ranks = np.arange(1, pool + 2)
     chances = sampled_ranks(ranks, pool=pool, sample=sample, replacement=replacement)
     truth = rank_metric(metric, ranks, size=pool + 1, k=k)

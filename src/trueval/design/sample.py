@@ -14,11 +14,12 @@ from trueval.kernels.seeds import derive
 def sample_targets(
     design: Design, candidates: np.ndarray, popularity: np.ndarray, seen: ByUser, relevant: ByUser,
     own: ByUser, unit_user: np.ndarray, n_items: int, seed: int,
-) -> tuple[ByUser, int]:  # fmt: skip
+) -> tuple[ByUser, np.ndarray]:  # fmt: skip
     """Targets of each unit: its own relevant items and `design.sample` of its non-relevant candidates.
 
-    Nothing a unit's user has seen or finds relevant is ever sampled. Returns also how many units had fewer
-    candidates than asked for. Each unit draws from its own stream, so results do not depend on the others.
+    Nothing a unit's user has seen or finds relevant is ever sampled. Returns also the number of candidates
+    that each unit's sample was drawn from; some may have fewer than asked for. Each unit draws from its own
+    stream, so results do not depend on the others.
     """
     units = len(unit_user)
     barred = _merged(seen, relevant)
@@ -44,9 +45,7 @@ def sample_targets(
     _check_pool(design, pool)
     rows = np.flatnonzero(drawn.ravel() >= 0)
     unit = np.concatenate([rows // design.sample, own.user])
-    return ByUser.of(unit, np.concatenate([drawn.ravel()[rows], own.item]), n_users=units), int(
-        (pool < design.sample).sum()
-    )
+    return ByUser.of(unit, np.concatenate([drawn.ravel()[rows], own.item]), n_users=units), pool
 
 
 def _merged(left: ByUser, right: ByUser) -> ByUser:

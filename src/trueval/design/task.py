@@ -33,6 +33,7 @@ class Task:
     train: ByUser  # all users
     short: int = 0  # units whose sample is smaller than asked for
     seed: int = 0
+    pool: np.ndarray | None = None  # non-relevant candidates each unit's sample was drawn from
 
 
 def make_tasks(
@@ -68,7 +69,7 @@ def make_tasks(
             raise DataError(
                 "no relevant test item is left once the head is removed", where=str(design), do="remove less"
             )
-    train = ByUser.code(parts.train.frame.select("user", "item").unique(), users, items)
+    train = ByUser.code(parts.train.frame, users, items).distinct()
     if design.seen == "exclude":
         _check_unseen(train, judged.rows, users, items, parts)
     strata = _percentiles(candidates, popularity, design.percentiles) if design.percentiles else [candidates]
@@ -94,10 +95,11 @@ def _task(
         judged = Judged(own, np.ones(len(owner), bool))
         relevant = relevant.pick(owner)
     seen = train.pick(unit_user) if design.seen == "exclude" else ByUser.empty(len(unit_user))
-    sample, short = None, 0
+    sample, pool, short = None, None, 0
     if design.sample:
-        sample, short = sample_targets(design, candidates, popularity, seen, relevant, own, unit_user, len(items), seed)
-    return Task(design, users, items, unit_user, judged, seen, candidates, sample, train, short, seed)
+        sample, pool = sample_targets(design, candidates, popularity, seen, relevant, own, unit_user, len(items), seed)
+        short = int((pool < design.sample).sum())
+    return Task(design, users, items, unit_user, judged, seen, candidates, sample, train, short, seed, pool)
 
 
 def _vocabularies(parts: Parts, catalogue: pl.Series | None) -> tuple[Ids, Ids]:

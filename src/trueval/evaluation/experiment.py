@@ -66,7 +66,7 @@ def evaluate_systems(
         catalogue=None if table is None else table["item"],
         seed=seed,
     )
-    train = train_set(parts, tasks[0], seed=seed)
+    train = TrainSet(users := tasks[0].users, tasks[0].items, tasks[0].train, seed)
     inputs = make_inputs(train.log, tasks[0].items, parts.train.items if table is None else table)
     depth = max([spec.k or 0 for spec in specs.values()] + [10])
     measured: dict[str, Measurements] = {}
@@ -78,7 +78,6 @@ def evaluate_systems(
             facts, specs, population=population, inputs=inputs, preset=preset, with_random=not measured
         )
         check_anyone(len(measured[name]), population)
-    users = tasks[0].users
     found = {
         name: summarise(m, users=users, interval=interval, seed=seed, resamples=resamples)
         for name, m in measured.items()
@@ -124,16 +123,6 @@ def rank_tasks(
             facts = facts.changed(stratum=np.full(len(facts), number, np.int32))
         parts.append(facts)
     return concat(parts).changed(label={"design": str(design), "seed": tasks[0].seed})
-
-
-def train_set(parts: Parts, task: Task, *, seed: int) -> TrainSet:
-    """The coded train log, with values where it has them; a pair seen twice keeps the mean of its values."""
-    frame = parts.train.frame
-    columns = ["user", "item"]
-    if parts.train.has("value"):
-        log = frame.group_by(columns).agg(pl.col("value").mean())
-        return TrainSet(task.users, task.items, ByUser.code(log, task.users, task.items), seed)
-    return TrainSet(task.users, task.items, task.train, seed)
 
 
 def make_inputs(train: ByUser | None, items: Ids, table: pl.DataFrame | None) -> Inputs:

@@ -207,5 +207,6 @@ def _facts(task: Task, out: _Output, ties: str) -> RankingFacts:
         exact=True,
         ties=ties,
         splits=out.splits,
+        pool=task.pool if task.design.weights == "uniform" else None,
         one_relevant=task.design.resample,
     )

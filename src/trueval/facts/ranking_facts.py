@@ -51,6 +51,8 @@ class RankingFacts:
     splits: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))  # lists whose cut at k splits a tie
     score: np.ndarray | None = None  # predicted value of each judged row
     stratum: np.ndarray | None = None  # percentile of each unit (P1R)
+    # non-relevant items each unit's sample was drawn from, where all were equally likely
+    pool: np.ndarray | None = None
     one_relevant: bool = False
     condensed: bool = False
     label: dict[str, Any] = field(default_factory=dict)

@@ -56,7 +56,8 @@ def _settled(facts: RankingFacts, *, worst: bool) -> RankingFacts:
 def _reordered(facts: RankingFacts, order: np.ndarray, rank: np.ndarray) -> RankingFacts:
     rows = {name: getattr(facts, name)[order] for name in ("item", "value", "relevant", "above", "tied")}
     score = None if facts.score is None else facts.score[order]
-    return facts.changed(rank=rank[order], list_rank=facts.rank[order], score=score, **rows)
+    in_list = facts.rank if facts.list_rank is None else facts.list_rank
+    return facts.changed(rank=rank[order], list_rank=in_list[order], score=score, **rows)
 
 
 def select(facts: RankingFacts, keep: np.ndarray) -> RankingFacts:
@@ -71,7 +72,9 @@ def select(facts: RankingFacts, keep: np.ndarray) -> RankingFacts:
         list_item=facts.list_item[shown],
         targets=facts.targets[keep],
         stratum=None if facts.stratum is None else facts.stratum[keep],
+        pool=None if facts.pool is None else facts.pool[keep],
         score=None if facts.score is None else facts.score[rows],
+        list_rank=None if facts.list_rank is None else facts.list_rank[rows],
         **{name: getattr(facts, name)[rows] for name in ("item", "value", "relevant", "rank", "above", "tied")},
     )
 
@@ -91,13 +94,13 @@ def concat(parts: Sequence[RankingFacts]) -> RankingFacts:
     for part in parts:
         splits[: len(part.splits)] += part.splits
     plain = ("unit_user", "item", "value", "relevant", "rank", "above", "tied", "list_item", "targets")
+    optional = ("stratum", "pool", "score", "list_rank")
     return parts[0].changed(
         start=starts("start"),
         list_start=starts("list_start"),
         splits=splits,
-        stratum=None if parts[0].stratum is None else joined("stratum"),
-        score=None if parts[0].score is None else joined("score"),
         **{name: joined(name) for name in plain},
+        **{name: None if getattr(parts[0], name) is None else joined(name) for name in optional},
     )
 
 
@@ -112,7 +115,7 @@ def one_relevant(facts: RankingFacts) -> RankingFacts:
     ranked = facts.rank[rows] > 0
     place = np.arange(len(rows)) - (np.cumsum(facts.R) - facts.R)[unit]  # relevant rows are sorted by rank
     new = np.ones(len(rows), bool)
-    new[1:] = (unit[1:] != unit[:-1]) | (facts.above[rows][1:] != facts.above[rows][:-1])
+    new[1:] = (unit[1:] != unit[:-1]) | (facts.above[rows][1:] != facts.above[rows][:-1]) | (ranked[1:] != ranked[:-1])
     first = np.flatnonzero(new)
     block = np.cumsum(new) - 1
     relevant_above = place[first][block] if len(rows) else place
@@ -137,7 +140,9 @@ def one_relevant(facts: RankingFacts) -> RankingFacts:
         ties=facts.ties,
         score=None if facts.score is None else facts.score[rows],
         stratum=None if facts.stratum is None else facts.stratum[unit],
+        pool=None if facts.pool is None else facts.pool[unit],
         one_relevant=True,
+        condensed=facts.condensed,
         label=facts.label,
     )
 
@@ -153,12 +158,20 @@ def condense(facts: RankingFacts) -> RankingFacts:
     members = np.bincount(block, weights=ranked, minlength=len(first)) if len(ranked) else ranked
     counts = np.bincount(facts.unit[ranked], minlength=len(facts))
     list_start = np.concatenate([[0], np.cumsum(counts)])
+    # a tie rule may have moved ranks away from the lists, which keep the order in which they were shown
+    shown = np.flatnonzero(ranked)
+    list_rank = None
+    if facts.list_rank is not None:
+        shown = shown[np.lexsort((facts.list_rank[shown], facts.unit[shown]))]
+        list_rank = np.zeros(len(ranked), np.int32)
+        list_rank[shown] = np.arange(1, len(shown) + 1) - list_start[facts.unit[shown]]
     return facts.changed(
         rank=np.where(ranked, place, 0).astype(np.int32),
         above=np.where(ranked, place[first][block] - 1 if len(ranked) else place, 0).astype(np.int32),
         tied=np.where(ranked, members[block] if len(ranked) else place, 0).astype(np.int32),
         list_start=list_start,
-        list_item=facts.item[ranked],
+        list_item=facts.item[shown],
+        list_rank=list_rank,
         targets=counts,
         condensed=True,
     )
@@ -174,12 +187,18 @@ def random_ranking(facts: RankingFacts) -> RankingFacts | None:
 
     Under ties="expected" every metric of it is its exact expected value for a random ranking.
     """
-    if not len(facts) or (facts.targets <= 0).any():
+    # a condensed list that was cut says nothing of the judged items behind it, which are targets all the same
+    number = np.diff(facts.start) if facts.condensed and not facts.exact else facts.targets
+    if not len(facts) or (number <= 0).any():
         return None
-    targets = facts.targets[facts.unit].astype(np.int32)
+    targets = number[facts.unit].astype(np.int32)
     # a sampled target set may lack judged non-relevant items; a short list lacks only what it did not show
     in_set = (facts.rank > 0) | facts.relevant | (not facts.exact)
     return facts.changed(
+        targets=number,
+        list_start=np.concatenate([[0], np.cumsum(number)]),  # every target is shown, in no order
+        list_item=np.empty(0, np.int32),
+        list_rank=None,
         rank=np.where(in_set, 1, 0).astype(np.int32),
         above=np.zeros(len(targets), np.int32),
         tied=np.where(in_set, targets, 0).astype(np.int32),

@@ -55,6 +55,13 @@ def look_up(values: np.ndarray, low: int, table: np.ndarray) -> np.ndarray:
     >>> look_up(np.array([7, 5, 9]), 5, np.array([0, -1, 1], np.int32)).tolist()
     [1, 0, -1]
     """
+    span = np.iinfo(values.dtype)
+    if not span.min <= low <= span.max:  # signed and unsigned ids: what they have in common lies below 2^63
+        out = np.full(len(values), -1, np.int32)
+        if low < 0:
+            shared = values < 2**63
+            out[shared] = look_up(values[shared].astype(np.int64), low, table)
+        return out
     out = np.empty(len(values), np.int32)
     kernel = choose("lists", len(values)).look_up
     low_typed = values.dtype.type(low)

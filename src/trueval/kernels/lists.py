@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from trueval.kernels.ranking import sort_places, tie_key, user_key
+from trueval.kernels.draws import tie_key, user_key
+from trueval.kernels.ordering import sort_places
 
 
 @njit(nogil=True, cache=True)
@@ -168,13 +169,18 @@ def count_splits(start, score, splits):
 
 @njit(nogil=True, cache=True)
 def sort_down(start, values):
-    """Sort each segment in descending order, in place."""
+    """Sort each segment in descending order, in place (shell sort)."""
     for u in range(start.size - 1):
-        segment = values[start[u] : start[u + 1]]
-        tidy = True
-        for j in range(1, segment.size):
-            if segment[j] > segment[j - 1]:
-                tidy = False
-                break
-        if not tidy:
-            segment[:] = -np.sort(-segment)
+        first, size = start[u], start[u + 1] - start[u]
+        gap = 1
+        while gap < size // 3:
+            gap = 3 * gap + 1
+        while gap >= 1:
+            for i in range(first + gap, first + size):
+                value = values[i]
+                j = i
+                while j >= first + gap and values[j - gap] < value:
+                    values[j] = values[j - gap]
+                    j -= gap
+                values[j] = value
+            gap //= 3

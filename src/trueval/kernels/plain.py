@@ -31,7 +31,7 @@ def _tie_keys(stream: np.ndarray, items: np.ndarray, given: bool) -> np.ndarray:
 
 def look_up(values: np.ndarray, low: int, table: np.ndarray, out: np.ndarray) -> None:
     """See `lists.look_up`."""
-    inside = (values >= low) & (values <= low + len(table) - 1)
+    inside = (values >= low) & (values <= int(low) + len(table) - 1)
     out[:] = -1
     out[inside] = table[(values[inside] - values.dtype.type(low)).astype(np.int64)]
 

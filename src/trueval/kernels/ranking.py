@@ -9,137 +9,11 @@ and the ranks are exact, for a cost close to two reads of the row.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, uint64
+from numba import njit
 
-BUCKETS = 2048
-
-
-@njit(nogil=True, cache=True, inline="always")
-def mixed(state):
-    """Splitmix64's finisher: every bit of the state reaches every bit of the result."""
-    z = (state ^ (state >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> uint64(27))) * uint64(0x94D049BB133111EB)
-    return z ^ (z >> uint64(31))
-
-
-@njit(nogil=True, cache=True, inline="always")
-def user_key(seed, user):
-    """A user's own random stream."""
-    return mixed(uint64(seed) + uint64(0x9E3779B97F4A7C15) * uint64(user + 1))
-
-
-@njit(nogil=True, cache=True, inline="always")
-def item_key(stream, item):
-    """An item's place among equals, in a user's stream."""
-    return mixed(stream + uint64(0x9E3779B97F4A7C15) * uint64(item + 1))
-
-
-@njit(nogil=True, cache=True, inline="always")
-def tie_key(stream, item, place, given):
-    """Who comes first among equal scores: a seeded draw, or the place in the input."""
-    return uint64(place) if given else item_key(stream, item)
-
-
-@njit(nogil=True, cache=True, fastmath={"reassoc"})
-def all_finite(row):
-    """Whether no score is NaN or infinite (0·x is NaN for those)."""
-    total = row[0] * 0
-    for j in range(row.size):
-        total += row[j] * 0
-    return total == 0
-
-
-@njit(nogil=True, cache=True)
-def spread(row):
-    """Least and greatest of a sample of the scores; what lies outside is put into the end buckets."""
-    step = max(1, row.size // 1024)
-    low = row[0]
-    high = row[0]
-    for j in range(0, row.size, step):
-        low = min(low, row[j])
-        high = max(high, row[j])
-    return low, high
-
-
-@njit(nogil=True, cache=True, fastmath={"nnan"})
-def quantise(row, low, scale, bucket):
-    """Bucket of every score; rounding and clamping keep the map monotone, so order between buckets is exact."""
-    for j in range(row.size):
-        place = (row[j] - low) * scale
-        place = max(place, np.float32(0))
-        place = min(place, np.float32(BUCKETS - 1))
-        bucket[j] = np.uint16(np.int32(place))
-
-
-@njit(nogil=True, cache=True)
-def count(bucket, size, counts):
-    """Histogram of buckets in two halves, so that neighbours rarely wait for each other."""
-    left, right = counts[0], counts[1]
-    half = size // 2
-    for j in range(half):
-        left[bucket[j]] += 1
-        right[bucket[half + j]] += 1
-    if size % 2:
-        left[bucket[size - 1]] += 1
-
-
-@njit(nogil=True, cache=True)
-def flagged(bucket, size, flag, candidate):
-    """Places whose bucket is flagged. Most are not, so eight are asked at once."""
-    n = 0
-    whole = size - size % 8
-    for j in range(0, whole, 8):
-        if (
-            flag[bucket[j]] | flag[bucket[j + 1]] | flag[bucket[j + 2]] | flag[bucket[j + 3]]
-            | flag[bucket[j + 4]] | flag[bucket[j + 5]] | flag[bucket[j + 6]] | flag[bucket[j + 7]]
-        ):  # fmt: skip
-            for i in range(j, j + 8):
-                candidate[n] = i
-                n += flag[bucket[i]] != 0
-    for i in range(whole, size):
-        candidate[n] = i
-        n += flag[bucket[i]] != 0
-    return n
-
-
-@njit(nogil=True, cache=True)
-def sort_places(scores, keys, places, size):
-    """Shell sort of places by score (descending), then key."""
-    gap = 1
-    while gap < size // 3:
-        gap = 3 * gap + 1
-    while gap >= 1:
-        for i in range(gap, size):
-            s, key, place = scores[i], keys[i], places[i]
-            j = i
-            while j >= gap and (scores[j - gap] < s or (scores[j - gap] == s and keys[j - gap] > key)):
-                scores[j], keys[j], places[j] = scores[j - gap], keys[j - gap], places[j - gap]
-                j -= gap
-            scores[j], keys[j], places[j] = s, key, place
-        gap //= 3
-
-
-@njit(nogil=True, cache=True)
-def keep_best(scores, keys, places, size, want):
-    """Move the best `want` (by score, then key) to the front when there are far more candidates."""
-    cut = np.partition(-scores[:size], want - 1)[want - 1]
-    better = 0
-    for i in range(size):
-        if -scores[i] < cut:
-            better += 1
-    tied = np.empty(size, np.uint64)
-    n_tied = 0
-    for i in range(size):
-        if -scores[i] == cut:
-            tied[n_tied] = keys[i]
-            n_tied += 1
-    last = np.partition(tied[:n_tied], want - better - 1)[want - better - 1]
-    kept = 0
-    for i in range(size):
-        if -scores[i] < cut or (-scores[i] == cut and keys[i] <= last):
-            scores[kept], keys[kept], places[kept] = scores[i], keys[i], places[i]
-            kept += 1
-    return kept
+from trueval.kernels.buckets import BUCKETS, all_finite, bucketise, flagged
+from trueval.kernels.draws import tie_key, user_key
+from trueval.kernels.ordering import keep_best, sort_places
 
 
 @njit(nogil=True, cache=True)
@@ -202,33 +76,6 @@ def meet(
                 end = mid
         if p < last:
             before[p] += 1
-
-
-@njit(nogil=True, cache=True)
-def bucketise(row, excluded, depth, bucket, counts, flag, higher):
-    """Fill buckets and their counts, flag the buckets of the list; returns targets and list candidates."""
-    size = row.size
-    low, high = spread(row)
-    scale = row.dtype.type(0)
-    if high > low and (high - low) * 2 < np.inf:
-        scale = row.dtype.type(BUCKETS / np.float64(high - low))
-    counts[:] = 0
-    quantise(row, low, scale, bucket)
-    count(bucket, size, counts)
-    targets = size
-    for j in excluded:
-        if bucket[j] != BUCKETS:
-            counts[0, bucket[j]] -= 1
-            bucket[j] = BUCKETS
-            targets -= 1
-    want = min(depth + 1, targets)
-    running = 0
-    for b in range(BUCKETS - 1, -1, -1):
-        higher[b] = running
-        flag[b] = 2 if running < want else 0
-        running += counts[0, b] + counts[1, b]
-    flag[BUCKETS] = 0
-    return targets
 
 
 @njit(nogil=True, cache=True)

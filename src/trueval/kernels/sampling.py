@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, uint64
 
-from trueval.kernels.ranking import item_key, mixed, user_key
+from trueval.kernels.draws import item_key, mixed, user_key
+from trueval.kernels.ordering import sort_places
 
 
 @njit(nogil=True, cache=True)
@@ -81,16 +82,18 @@ def weight_at(cumulative, c):
 @njit(nogil=True, cache=True)
 def order_pool(candidates, cumulative, closed, r, stream, available, row):
     """The first items of the whole pool ordered by exponential arrival times with the weights as rates."""
-    arrival = np.empty(available, np.float64)
-    item = np.empty(available, np.int32)
+    early = np.empty(available, np.float64)  # minus the arrival time: earlier is better
+    key = np.empty(available, np.uint64)
+    item = np.empty(available, np.int64)
     n = 0
     for c in range(candidates.size):
         rate = 1.0 if cumulative.size == 0 else weight_at(cumulative, c)
         if closed[candidates[c]] != r and rate > 0:
             u = unit_interval(item_key(stream, candidates[c]))
-            arrival[n] = -np.log1p(-u) / rate
+            early[n] = np.log1p(-u) / rate
+            key[n] = uint64(candidates[c])
             item[n] = candidates[c]
             n += 1
-    order = np.argsort(arrival, kind="mergesort")
+    sort_places(early, key, item, n)
     for j in range(row.size):
-        row[j] = item[order[j]] if j < n else -1
+        row[j] = item[j] if j < n else -1

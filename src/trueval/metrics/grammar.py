@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from trueval.errors import DefinitionError, suggest
 from trueval.metrics.registry import Metric, find, names
@@ -88,6 +88,22 @@ def split_list(text: str) -> list[str]:
     return [part.strip() for part in re.split(r",(?![^\[]*\])", text) if part.strip()]
 
 
+class _Given(NamedTuple):
+    """A parameter as it was written, and where its name and its value begin."""
+
+    text: str
+    name_at: int
+    value_at: int
+
+
+class _Tail(NamedTuple):
+    """What follows a name: the cutoff, where its @ is, and the parameters."""
+
+    k: int | None
+    k_at: int
+    given: dict[str, _Given]
+
+
 class _Reader:
     """Recursive descent over one text; complaints point at the character."""
 
@@ -106,50 +122,47 @@ class _Reader:
         name = self._match(_NAME, "a metric name was expected")
         if self._peek("("):
             return self._transformed(name, begin)
+        return self._checked(self._named(name, begin), self._tail())
+
+    def _named(self, name: str, begin: int) -> Metric:
         if name not in names():
-            self.at = begin
-            raise self._complaint(f"unknown metric {name!r}", found=suggest(name, names()))
-        metric = find(name)
-        k, given = self._tail()
-        return self._checked(metric, k, given, begin)
+            raise self._complaint(f"unknown metric {name!r}", found=suggest(name.lower(), names()), at=begin)
+        return find(name)
 
     def _transformed(self, name: str, begin: int) -> Spec:
         if name not in TRANSFORMS:
-            self.at = begin
-            raise self._complaint(f"unknown transform {name!r}", found=suggest(name, TRANSFORMS))
+            raise self._complaint(f"unknown transform {name!r}", found=suggest(name, TRANSFORMS), at=begin)
         self.at += 1
-        self._space()
-        inner_at = self.at
+        inner_at = self._space()
         inner_name = self._match(_NAME, "a metric name was expected")
         if self._peek("("):
-            raise self._complaint("a transform of a transform")
-        if inner_name not in names():
-            self.at = inner_at
-            raise self._complaint(f"unknown metric {inner_name!r}", found=suggest(inner_name, names()))
-        metric = find(inner_name)
+            raise self._complaint("a transform of a transform", at=inner_at)
+        metric = self._named(inner_name, inner_at)
         if metric.family != "accuracy":
-            self.at = inner_at
-            raise self._complaint(f"{name}(…) takes an accuracy metric, {metric.name} is not one")
-        inner_k, inner_given = self._tail()
-        self._space()
+            raise self._complaint(f"{name}(…) takes an accuracy metric, {metric.name} is not one", at=inner_at)
+        inside = self._tail()
         if not self._peek(")"):
             raise self._complaint("a closing parenthesis was expected")
         self.at += 1
-        k, given = self._tail()
-        if k and inner_k:
-            raise self._complaint("the cutoff is given twice")
-        spec = self._checked(metric, k or inner_k, {**inner_given, **given}, begin)
+        outside = self._tail()
+        if inside.k and outside.k:
+            raise self._complaint("the cutoff is given twice", at=outside.k_at)
+        for again in inside.given.keys() & outside.given.keys():
+            raise self._complaint(f"{again} is given twice", at=outside.given[again].name_at)
+        k, k_at = (outside.k, outside.k_at) if outside.k else (inside.k, inside.k_at)
+        spec = self._checked(metric, _Tail(k, k_at, {**inside.given, **outside.given}))
         return Spec(spec.metric, spec.k, spec.parameters, (name,))
 
-    def _tail(self) -> tuple[int | None, dict[str, str]]:
+    def _tail(self) -> _Tail:
         """Cutoff and parameters, in either order."""
-        k: int | None = None
-        given: dict[str, str] = {}
+        k, k_at = None, 0
+        given: dict[str, _Given] = {}
         while True:
             self._space()
             if self._peek("@"):
                 if k is not None:
                     raise self._complaint("the cutoff is given twice")
+                k_at = self.at
                 self.at += 1
                 k = self._cutoff()
             elif self._peek("["):
@@ -157,7 +170,7 @@ class _Reader:
                     raise self._complaint("the parameters are given twice")
                 given = self._parameters()
             else:
-                return k, given
+                return _Tail(k, k_at, given)
 
     def _cutoff(self) -> int:
         begin = self.at
@@ -169,19 +182,20 @@ class _Reader:
         self.at = found.end()
         return int(found[0])
 
-    def _parameters(self) -> dict[str, str]:
+    def _parameters(self) -> dict[str, _Given]:
         self.at += 1
-        given: dict[str, str] = {}
+        given: dict[str, _Given] = {}
         while True:
-            self._space()
+            name_at = self._space()
             name = self._match(_NAME, "a parameter name was expected")
             if name in given:
-                raise self._complaint(f"{name} is given twice")
+                raise self._complaint(f"{name} is given twice", at=name_at)
             self._space()
             if not self._peek("="):
                 raise self._complaint(f"{name}=value was expected")
             self.at += 1
-            given[name] = self._match(_VALUE, f"a value for {name} was expected").strip()
+            value_at = self._space()
+            given[name] = _Given(self._match(_VALUE, f"a value for {name} was expected").strip(), name_at, value_at)
             if self._peek("]"):
                 self.at += 1
                 return given
@@ -189,22 +203,23 @@ class _Reader:
                 raise self._complaint("a comma or a closing bracket was expected")
             self.at += 1
 
-    def _checked(self, metric: Metric, k: int | None, given: dict[str, str], begin: int) -> Spec:
-        for name in given:
-            if name not in metric.parameters:
-                self.at = self.text.find(name, begin)
-                known = list(metric.parameters)
-                raise self._complaint(
-                    f"{metric.name} has no parameter {name!r}",
-                    found=suggest(name, known) if known else "it has none",
-                )
-        if metric.cutoff == "required" and k is None:
-            raise self._complaint(f"{metric.name} needs a cutoff", do=f"for example {metric.name}@10")
-        if metric.cutoff == "none" and k is not None:
-            raise self._complaint(f"{metric.name} has no cutoff", do=f"write {metric.name}")
+    def _checked(self, metric: Metric, tail: _Tail) -> Spec:
         values = {name: parameter.default for name, parameter in metric.parameters.items()}
-        values |= {n: metric.parameters[n].read(text, name=n, metric=metric.name) for n, text in given.items()}
-        return Spec(metric, k, values)
+        for name, written in tail.given.items():
+            if name not in metric.parameters:
+                found = suggest(name, metric.parameters) if metric.parameters else "it has none"
+                raise self._complaint(f"{metric.name} has no parameter {name!r}", found=found, at=written.name_at)
+            try:
+                values[name] = metric.parameters[name].read(written.text, name=name, metric=metric.name)
+            except DefinitionError as wrong:
+                raise self._complaint(wrong.what, found=wrong.found, at=written.value_at) from None
+            if values[name] == "k" and tail.k is None:
+                raise self._complaint(f"{name}=k of {metric.name} needs a cutoff", at=written.value_at)
+        if metric.cutoff == "required" and tail.k is None:
+            raise self._complaint(f"{metric.name} needs a cutoff", do=f"for example {metric.name}@10")
+        if metric.cutoff == "none" and tail.k is not None:
+            raise self._complaint(f"{metric.name} has no cutoff", do=f"write {metric.name}", at=tail.k_at)
+        return Spec(metric, tail.k, values)
 
     def _space(self) -> int:
         while self.at < len(self.text) and self.text[self.at].isspace():
@@ -221,6 +236,6 @@ class _Reader:
         self.at = found.end()
         return found[0]
 
-    def _complaint(self, what: str, *, found: str = "", do: str = "") -> DefinitionError:
-        pointer = f"{self.text}\n{' ' * self.at}^"
+    def _complaint(self, what: str, *, found: str = "", do: str = "", at: int | None = None) -> DefinitionError:
+        pointer = f"{self.text}\n{' ' * (self.at if at is None else at)}^"
         return DefinitionError(what, where=pointer, found=found, do=do)

@@ -8,6 +8,7 @@ import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from math import isfinite
 from typing import Any
 
 from trueval.errors import DefinitionError, suggest
@@ -43,7 +44,7 @@ class Parameter:
         if self.choices and value not in self.choices:
             words = [_show(choice) for choice in self.choices]
             raise DefinitionError(f"{name} of {metric} cannot be {text!r}", found=suggest(text, words))
-        if isinstance(value, float) and not self.low <= value <= self.high:
+        if isinstance(value, float) and not (isfinite(value) and self.low <= value <= self.high):
             raise DefinitionError(f"{name} of {metric} must be from {self.low:g} to {self.high:g}", found=text)
         return value
 
@@ -158,4 +159,7 @@ def names() -> list[str]:
 def _show(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        short = f"{value:g}"
+        return short if float(short) == value else repr(value)  # identities keep every digit
+    return str(value)

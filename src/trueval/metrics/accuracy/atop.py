@@ -27,5 +27,5 @@ def atop(facts: RankingFacts, k: None) -> np.ndarray:
     """
     h = facts.hits
     rank = h.above + (h.tied + 1) / 2 if facts.ties == "expected" else h.rank
-    lost = facts.per_unit(h.unit, (rank - 1).astype(np.float64))
-    return np.where(facts.R > 0, 1 - share(lost, facts.R * (facts.targets - 1.0)), np.nan)
+    won = facts.per_unit(h.unit, (facts.targets[h.unit] - rank).astype(np.float64))  # outside the targets: nothing
+    return np.where(facts.R > 0, share(won, facts.R * (facts.targets - 1.0)), np.nan)

@@ -29,15 +29,16 @@ def auc(facts: RankingFacts, k: None, *, against: str) -> np.ndarray:
     0.833333
     """
     ranked = facts.rank > 0
+    found = facts.per_unit(facts.hits.unit)  # a relevant item outside the targets loses every pair
     if against == "judged":
         rivals = ranked & ~facts.relevant
         others = facts.per_unit(facts.unit[rivals])
         lost = _lost(facts, rivals)
     else:
-        others = facts.targets - facts.R
+        others = facts.targets - found
         all_above = facts.per_unit(facts.hits.unit, facts.hits.above + (facts.hits.tied - 1) / 2)
-        lost = all_above - facts.R * (facts.R - 1) / 2  # pairs of relevant items cost half a place each way
-    return 1 - share(lost, facts.R * others.astype(np.float64))
+        lost = all_above - found * (found - 1) / 2  # pairs of relevant items cost half a place each way
+    return share(found * others - lost, facts.R * others.astype(np.float64))
 
 
 def _lost(facts: RankingFacts, rivals: np.ndarray) -> np.ndarray:

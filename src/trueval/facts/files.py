@@ -1,0 +1,167 @@
+"""Facts in a folder: parquet tables that any tool reads, written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from trueval.data.failures import reading
+from trueval.data.ids import Ids
+from trueval.errors import DataError, OutputError
+from trueval.facts.ranking_facts import RankingFacts
+
+_MANIFEST = "facts.json"
+_VERSION = 1
+_SINGLE = ("catalogue", "exact", "ties", "one_relevant", "condensed", "label")
+_BY_UNIT = ("targets", "stratum", "pool")
+_BY_ROW = ("item", "value", "relevant", "rank", "above", "tied", "score", "list_rank")
+_OPTIONAL = ("stratum", "pool", "score", "list_rank")
+_COLUMNS = {
+    "units": ("user", "list_item", *(name for name in (*_BY_UNIT, *_BY_ROW) if name not in _OPTIONAL)),
+    "users": ("user",),
+    "items": ("item",),
+}
+
+
+def save_facts(facts: RankingFacts, folder: str | Path) -> Path:
+    """Write facts into a folder, in place of facts written there earlier; any other content is left alone.
+
+    `units.parquet` has one row per unit: the user's id, sizes, and as lists the judged items (`item`, a code,
+    `value`, `relevant`, `rank`…) and what was shown (`list_item`). Item codes are rows of `items.parquet`.
+
+    >>> from trueval.metrics.measure import toy_facts
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     written = save_facts(toy_facts(["a", "b"], {"b"}), Path(place) / "facts")
+    ...     sorted(path.name for path in written.iterdir()), load_facts(written).rank.tolist()
+    (['facts.json', 'items.parquet', 'units.parquet', 'users.parquet'], [2])
+    """
+    folder = Path(folder)
+    _check_free(folder)
+    told = {name: getattr(facts, name) for name in _SINGLE}
+    text = json.dumps({"version": _VERSION, **told, "units": len(facts), "splits": facts.splits.tolist()}, indent=1)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as scratch:
+            place = Path(scratch) / "new"
+            place.mkdir()
+            _unit_table(facts).write_parquet(place / "units.parquet")
+            facts.users.values.alias("user").to_frame().write_parquet(place / "users.parquet")
+            facts.items.values.alias("item").to_frame().write_parquet(place / "items.parquet")
+            (place / _MANIFEST).write_text(text + "\n", encoding="utf-8")
+            _replace(folder, place)
+    except OSError as problem:
+        raise OutputError(
+            "the facts could not be written; nothing was left behind",
+            where=str(folder),
+            found=problem.strerror or str(problem),
+            do="choose a folder that can be written, with enough free space",
+        ) from problem
+    return folder
+
+
+def _check_free(folder: Path) -> None:
+    if folder.exists() and not (folder / _MANIFEST).exists() and not (folder.is_dir() and not any(folder.iterdir())):
+        raise OutputError(
+            "there is already something else at the output folder",
+            where=str(folder),
+            found="a folder with other files" if folder.is_dir() else "a file",
+            do="use another folder",
+        )
+
+
+def _replace(folder: Path, place: Path) -> None:
+    """Put the new folder where the old one was; the old one goes with the scratch folder, or comes back."""
+    old = place.with_name("old")
+    if folder.exists():
+        os.replace(folder, old)
+    try:
+        os.replace(place, folder)
+    except OSError:
+        if old.exists():
+            os.replace(old, folder)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _unit_table(facts: RankingFacts) -> pl.DataFrame:
+    single = {name: getattr(facts, name) for name in _BY_UNIT if getattr(facts, name) is not None}
+    rows = {name: getattr(facts, name) for name in _BY_ROW if getattr(facts, name) is not None}
+    table = pl.DataFrame({"user": facts.users.decode(facts.unit_user), **single})
+    lists = _nested(rows, facts.unit, len(facts)).hstack(
+        _nested({"list_item": facts.list_item}, facts.list_unit, len(facts))
+    )
+    return table.hstack(lists)
+
+
+def _nested(columns: dict[str, np.ndarray], unit: np.ndarray, units: int) -> pl.DataFrame:
+    """One row per unit with the values of each column as a list; units without rows get an empty one."""
+    flat = pl.DataFrame({"unit": unit.astype(np.int32), **columns})
+    lists = flat.group_by("unit", maintain_order=True).agg(pl.all())
+    every = pl.DataFrame({"unit": np.arange(units, dtype=np.int32)})
+    return every.join(lists, on="unit", how="left", maintain_order="left").drop("unit").fill_null([])
+
+
+def load_facts(folder: str | Path) -> RankingFacts:
+    """Read facts back from a folder written by `save_facts` (see there), equal to the last bit."""
+    folder = Path(folder)
+    told = _read_manifest(folder)
+    tables = {name: _read_table(folder / f"{name}.parquet", needed) for name, needed in _COLUMNS.items()}
+    units = tables["units"]
+    users, items = Ids(tables["users"]["user"]), Ids(tables["items"]["item"])
+    if len(units) != told["units"]:
+        found = f"{len(units):,} rows instead of {told['units']:,}"
+        raise DataError("units of the facts are missing", where=str(folder), found=found, do="save the facts again")
+    by_unit: dict[str, Any] = {name: units[name].to_numpy(writable=True) for name in _BY_UNIT if name in units.columns}
+    by_row: dict[str, Any] = {name: _flat(units[name]) for name in (*_BY_ROW, "list_item") if name in units.columns}
+    return RankingFacts(
+        unit_user=users.codes(units["user"]),
+        start=_starts(units["item"]),
+        list_start=_starts(units["list_item"]),
+        users=users,
+        items=items,
+        splits=np.array(told["splits"], np.int64),
+        **{name: told[name] for name in _SINGLE},
+        **by_unit,
+        **by_row,
+    )
+
+
+def _flat(lists: pl.Series) -> np.ndarray:
+    return lists.filter(lists.list.len() > 0).explode().to_numpy(writable=True)
+
+
+def _starts(lists: pl.Series) -> np.ndarray:
+    return np.concatenate([[0], np.cumsum(lists.list.len().to_numpy(), dtype=np.int64)])
+
+
+def _read_manifest(folder: Path) -> dict[str, Any]:
+    try:
+        told = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
+        if not isinstance(told, dict) or told.get("version") != _VERSION:
+            raise ValueError(f"not version {_VERSION} of the format")
+        if missing := {*_SINGLE, "units", "splits"} - told.keys():
+            raise ValueError("no " + ", ".join(sorted(missing)))
+    except (OSError, ValueError) as problem:
+        raise DataError(
+            "this is not a folder of facts",
+            where=str(folder),
+            found=f"{_MANIFEST}: {problem}",
+            do="write one with save_facts",
+        ) from problem
+    return told
+
+
+def _read_table(path: Path, needed: tuple[str, ...]) -> pl.DataFrame:
+    with reading(path, what="parquet", do="save the facts again"):
+        table = pl.read_parquet(path)
+    if missing := set(needed) - set(table.columns):
+        found = "no " + ", ".join(sorted(missing))
+        raise DataError("columns of the facts are missing", where=str(path), found=found, do="save the facts again")
+    return table

@@ -1,0 +1,385 @@
+"""Every kernel twice: the compiled form must give what the plain one gives, bit for bit, and both the truth."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from trueval.kernels import choose, look_up, plain, use_kernels
+
+FLOATS = (np.float32, np.float64)
+KINDS = ("noise", "few", "equal", "two", "skewed", "extreme", "denormal", "signed zeros")
+
+
+def compiled(family: str) -> ModuleType:
+    with use_kernels("compiled"):
+        module = choose(family, 0)
+    assert module is not plain
+    return module
+
+
+def rows_of(kind: str, shape: tuple[int, int], seed: int, dtype: Any) -> np.ndarray:
+    """Scores that are hard on a histogram: ties, outliers, ranges that overflow, ranges that vanish."""
+    rng = np.random.default_rng(seed)
+    noise = rng.standard_normal(shape)
+    largest = np.finfo(dtype).max
+    made = {
+        "noise": lambda: noise,
+        "few": lambda: rng.integers(0, 4, shape),
+        "equal": lambda: np.full(shape, 0.1),
+        "two": lambda: np.where(noise > 1.5, 1.0, -1.0),
+        "skewed": lambda: np.where(rng.random(shape) < 0.01, 1e6 * noise, 1e-6 * noise),
+        "extreme": lambda: rng.choice([-1.0, -0.9, 0.0, 1e-30, 0.9, 1.0], shape) * float(largest),
+        "denormal": lambda: rng.integers(-3, 4, shape) * float(np.finfo(dtype).smallest_subnormal),
+        "signed zeros": lambda: rng.choice([-0.0, 0.0, 1.0], shape),
+    }
+    return made[kind]().astype(dtype)
+
+
+class Block:
+    """A block of scores with excluded and judged places, and room for what a kernel says about it."""
+
+    def __init__(self, scores: np.ndarray, seed: int, *, depth: int, given: bool) -> None:
+        rng = np.random.default_rng(seed)
+        n, size = scores.shape
+        self.scores, self.depth, self.given, self.seed = scores, depth, given, np.uint64(seed)
+        self.items = np.sort(rng.choice(3 * size, size, replace=False)).astype(np.int32)
+        self.users = rng.integers(0, 1000, n).astype(np.int32)
+        self.excluded = [np.sort(rng.choice(size, rng.integers(0, size + 1), replace=False)) for _ in range(n)]
+        if n > 1:
+            self.excluded[0] = np.empty(0, np.int64)
+            self.excluded[1] = np.arange(size)  # nothing left to rank
+        self.judged = [rng.choice(np.arange(-1, size), rng.integers(0, size + 1), replace=False) for _ in range(n)]
+
+    def ranked_by(self, kernels: ModuleType) -> dict[str, np.ndarray | int]:
+        n = len(self.scores)
+        excluded_start, judged_start = (
+            np.concatenate([[0], np.cumsum([len(part) for part in parts])]) for parts in (self.excluded, self.judged)
+        )
+        out: dict[str, Any] = {name: np.full(judged_start[-1], 77, np.int32) for name in ("rank", "above", "tied")}
+        out |= {"top": np.full((n, self.depth), 77, np.int32), "targets": np.full(n, 77)}
+        out["splits"] = np.zeros(self.depth, np.int64)
+        out["bad"] = kernels.rank_rows(
+            self.scores, self.items, excluded_start, np.concatenate(self.excluded).astype(np.int32), judged_start,
+            np.concatenate(self.judged).astype(np.int32), self.users, self.seed, self.given, self.depth,
+            out["top"], out["targets"], out["rank"], out["above"], out["tied"], out["splits"],
+        )  # fmt: skip
+        return out
+
+    def truth(self) -> dict[str, Any]:
+        """The same from the definition: sort, count what is above, count what is equal."""
+        out: dict[str, Any] = {name: [] for name in ("rank", "above", "tied", "top", "targets")}
+        splits = np.zeros(self.depth, np.int64)
+        for row, user, excluded, judged in zip(self.scores, self.users, self.excluded, self.judged):
+            stream = plain.user_key(int(self.seed), np.array([user]))
+            key = plain.item_key(stream, self.items) if not self.given else np.arange(len(row))
+            left = [j for j in range(len(row)) if j not in set(excluded)]
+            order = sorted(left, key=lambda j: (-float(row[j]), int(key[j])))
+            out["targets"].append(len(left))
+            out["top"].append([*self.items[order[: self.depth]], *[-1] * (self.depth - len(order))][: self.depth])
+            for j in judged:
+                there = j in order
+                out["rank"].append(order.index(j) + 1 if there else 0)
+                out["above"].append(sum(row[i] > row[j] for i in left) if there else 0)
+                out["tied"].append(sum(row[i] == row[j] for i in left) if there else 0)
+            for r in range(min(self.depth, len(order) - 1)):
+                splits[r] += row[order[r]] == row[order[r + 1]]
+        return {**{name: np.array(values).reshape(-1) for name, values in out.items()}, "splits": splits, "bad": -1}
+
+
+def same(left: dict[str, Any], right: dict[str, Any]) -> None:
+    assert left.keys() == right.keys()
+    for name in left:
+        np.testing.assert_array_equal(np.ravel(left[name]), np.ravel(right[name]), err_msg=name)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=12)
+@given(
+    size=st.integers(1, 40), rows=st.integers(1, 4), depth=st.integers(1, 12), given=st.booleans(),
+    seed=st.integers(0, 2**32),
+)  # fmt: skip
+def test_rank_rows_is_exact(kind, dtype, size, rows, depth, given, seed):
+    block = Block(rows_of(kind, (rows, size), seed, dtype), seed, depth=min(depth, size), given=given)
+    truth = block.truth()
+    same(block.ranked_by(plain), truth)
+    same(block.ranked_by(compiled("ranking")), truth)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_rank_rows_is_exact_on_long_rows(kind, dtype):
+    # rows longer than the sample that buckets are made from, with outliers the sample misses, and more equal
+    # candidates than the list sorts at once
+    scores = rows_of(kind, (3, 5000), 5, dtype)
+    scores[2, 1:4] = np.array([-1, 1, 0.5]) * float(np.finfo(dtype).max)
+    for given in (False, True):
+        block = Block(scores, 5, depth=100, given=given)
+        block.excluded[2] = np.array([7, 4999])
+        block.judged = [judged[:60] for judged in block.judged]
+        block.judged[2] = np.arange(60)
+        same(block.ranked_by(compiled("ranking")), block.ranked_by(plain))
+
+
+@pytest.mark.parametrize("kernels", ["plain", "compiled"])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_scores_that_are_not_finite_are_found(kernels, bad, dtype):
+    module = plain if kernels == "plain" else compiled("ranking")
+    for at in (0, 9, 10):
+        scores = rows_of("noise", (3, 11), 1, dtype)
+        scores[1, at] = bad
+        block = Block(scores, 1, depth=3, given=False)
+        assert block.ranked_by(module)["bad"] == 1
+    # the largest numbers are numbers
+    assert Block(rows_of("extreme", (3, 11), 1, dtype), 1, depth=3, given=False).ranked_by(module)["bad"] == -1
+
+
+class Samples:
+    """Target sets of their own for each unit, several units asking for the same row of scores."""
+
+    def __init__(self, kind: str, dtype: Any, seed: int, *, depth: int, given: bool) -> None:
+        rng = np.random.default_rng(seed)
+        self.scores = rows_of(kind, (3, 30), seed, dtype)
+        self.rows = rng.integers(0, 3, 5)
+        self.targets = [np.sort(rng.choice(30, n, replace=False)) for n in [0, *rng.integers(1, 31, 4)]]
+        self.judged = [rng.permutation(np.arange(-1, len(t)))[: rng.integers(0, 6)] for t in self.targets]
+        self.users, self.depth, self.given, self.seed = rng.integers(0, 99, 5), depth, given, np.uint64(seed)
+
+    def ranked_by(self, kernels: ModuleType) -> dict[str, Any]:
+        starts = [np.concatenate([[0], np.cumsum([len(x) for x in parts])]) for parts in (self.targets, self.judged)]
+        out: dict[str, Any] = {name: np.zeros(starts[1][-1], np.int32) for name in ("rank", "above", "tied")}
+        out |= {"top": np.full((5, self.depth), -1, np.int32), "splits": np.zeros(self.depth, np.int64)}
+        out["bad"] = kernels.rank_targets(
+            self.scores, self.rows, starts[0], np.concatenate(self.targets).astype(np.int32), starts[1],
+            np.concatenate(self.judged).astype(np.int32), self.users.astype(np.int32), self.seed, self.given,
+            self.depth, out["top"], out["rank"], out["above"], out["tied"], out["splits"],
+        )  # fmt: skip
+        return out
+
+    def truth(self) -> dict[str, Any]:
+        """Each unit is a block of one row: its own targets."""
+        whole: dict[str, list] = {name: [] for name in ("rank", "above", "tied", "top")}
+        splits = np.zeros(self.depth, np.int64)
+        for row, targets, judged, user in zip(self.rows, self.targets, self.judged, self.users):
+            block = Block(np.zeros((1, len(targets)), self.scores.dtype), 0, depth=self.depth, given=self.given)
+            block.scores, block.items = self.scores[row, targets][None, :], targets
+            block.users, block.seed = np.array([user]), self.seed
+            block.excluded, block.judged = [np.empty(0, np.int64)], [judged]
+            found = block.truth()
+            splits += found["splits"]
+            for name in whole:
+                whole[name].extend(found[name])
+        return {**{name: np.array(values) for name, values in whole.items()}, "splits": splits, "bad": -1}
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=6)
+@given(depth=st.integers(1, 35), given=st.booleans(), seed=st.integers(0, 2**32))
+def test_rank_targets_is_exact(kind, dtype, depth, given, seed):
+    samples = Samples(kind, dtype, seed, depth=depth, given=given)
+    truth = samples.truth()
+    same(samples.ranked_by(plain), truth)
+    same(samples.ranked_by(compiled("ranking")), truth)
+
+
+@pytest.mark.parametrize("kernels", ["plain", "compiled"])
+def test_only_targets_must_be_finite(kernels):
+    module = plain if kernels == "plain" else compiled("ranking")
+    samples = Samples("noise", np.float32, 3, depth=5, given=False)
+    samples.rows[:] = [0, 0, 1, 2, 2]
+    samples.targets[1:] = [np.array([2]), np.array([2, 3]), np.array([3, 4]), np.array([5])]
+    samples.judged = [np.empty(0, np.int64)] * 5
+    samples.scores[0, 3] = np.nan  # nobody's target
+    assert samples.ranked_by(module)["bad"] == -1
+    samples.scores[2, 4] = np.inf
+    assert samples.ranked_by(module)["bad"] == 3
+
+
+# ---- lists -------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def lists_of(draw, *, units: int = 4, items: int = 12, doubled: bool = False) -> dict[str, Any]:
+    """Lists by unit, with scores, and judged items by unit."""
+    seed = draw(st.integers(0, 2**32))
+    rng = np.random.default_rng(seed)
+    shown = [rng.permutation(np.arange(-1, items))[: rng.integers(0, items + 1)] for _ in range(units)]
+    if doubled:
+        shown[2] = np.array([3, -1, 4, -1, 3])
+    judged = [np.sort(rng.permutation(items)[: rng.integers(0, items)]) for _ in range(units)]
+    start, judged_start = (np.concatenate([[0], np.cumsum([len(x) for x in part])]) for part in (shown, judged))
+    kind, dtype = draw(st.sampled_from(KINDS)), draw(st.sampled_from(FLOATS))
+    return {
+        "start": start, "item": np.concatenate(shown).astype(np.int32), "seed": np.uint64(seed),
+        "score": rows_of(kind, (1, int(start[-1])), seed, dtype)[0], "n_items": items,
+        "judged_start": judged_start, "judged": np.concatenate(judged).astype(np.int32),
+    }  # fmt: skip
+
+
+@given(lists=lists_of(), given=st.booleans())
+def test_order_lists(lists, given):
+    """By score, equal scores by the user's stream or as given; within the range of units asked for only."""
+    start, users = lists["start"], np.array([5, 0, 9, 2])
+    found = []
+    for kernels in (plain, compiled("lists")):
+        score, item = lists["score"].copy(), lists["item"].copy()
+        assert kernels.order_lists(start, score, item, users, lists["seed"], given, 1, 4) == -1
+        found.append((score, item))
+    np.testing.assert_array_equal(found[0][0], found[1][0])
+    np.testing.assert_array_equal(found[0][1], found[1][1])
+    np.testing.assert_array_equal(found[0][1][: start[1]], lists["item"][: start[1]])
+    for u in range(1, 4):
+        part = slice(start[u], start[u + 1])
+        score, item = lists["score"][part], lists["item"][part]
+        key = plain.item_key(plain.user_key(int(lists["seed"]), users[u : u + 1]), item) if not given else item * 0
+        order = sorted(range(len(item)), key=lambda j: (-float(score[j]), int(key[j])))
+        assert found[0][1][part].tolist() == item[order].tolist()
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_order_lists_names_the_unit_whose_scores_are_not_finite(bad):
+    for kernels in (plain, compiled("lists")):
+        score = np.array([3.0, 2.0, 1.0, bad, 5.0])
+        item = np.arange(5, dtype=np.int32)
+        start, users = np.array([0, 2, 4, 5]), np.arange(3)
+        assert kernels.order_lists(start, score, item, users, np.uint64(0), False, 0, 3) == 1
+
+
+def joined_by(kernels: ModuleType, lists: dict[str, Any], *, scored: bool) -> tuple[np.ndarray | int, ...]:
+    rows = len(lists["judged"])
+    order, (rank, above, tied) = np.full(rows, -1), (np.zeros(rows, np.int32) for _ in range(3))
+    score = lists["score"] if scored else np.empty(0)
+    doubled = kernels.join_lists(
+        lists["start"], lists["item"], score, lists["judged_start"], lists["judged"], lists["n_items"],
+        0, len(lists["start"]) - 1, order, rank, above, tied,
+    )  # fmt: skip
+    return doubled, order, rank, above, tied
+
+
+@given(lists=lists_of(), scored=st.booleans())
+def test_join_lists(lists, scored):
+    users = np.arange(4)
+    plain.order_lists(lists["start"], lists["score"], lists["item"], users, lists["seed"], False, 0, 4)
+    left, right = (joined_by(kernels, lists, scored=scored) for kernels in (plain, compiled("lists")))
+    for a, b in zip(left, right):
+        np.testing.assert_array_equal(a, b)
+    doubled, order, rank, above, tied = left
+    assert doubled == -1
+    for u in range(4):
+        shown = lists["item"][lists["start"][u] : lists["start"][u + 1]].tolist()
+        score = lists["score"][lists["start"][u] : lists["start"][u + 1]]
+        part = slice(lists["judged_start"][u], lists["judged_start"][u + 1])
+        assert sorted(order[part]) == list(range(part.start, part.stop))
+        assert rank[part].tolist() == sorted(rank[part], key=lambda r: r or 99)
+        for p in range(part.start, part.stop):
+            item = lists["judged"][order[p]]
+            place = shown.index(item) if item in shown else None
+            truth = (0, 0, 0) if place is None else (place + 1, place, 1)
+            if scored and place is not None:
+                truth = place + 1, int((score > score[place]).sum()), int((score == score[place]).sum())
+            assert (rank[p], above[p], tied[p]) == truth
+
+
+@given(lists=lists_of(doubled=True))
+def test_join_lists_names_the_unit_with_an_item_twice(lists):
+    # unknown items (-1) may occur any number of times
+    assert joined_by(plain, lists, scored=False)[0] == 2
+    assert joined_by(compiled("lists"), lists, scored=False)[0] == 2
+
+
+@given(lists=lists_of())
+def test_falls_and_count_splits(lists):
+    start, score = lists["start"], lists["score"]
+    for first, last in ((0, 4), (1, 3), (2, 2)):
+        truth = all(
+            score[j] > score[j + 1] for u in range(first, last) for j in range(start[u], start[u + 1] - 1)
+        )  # fmt: skip
+        assert plain.falls(start, score, first, last) == compiled("lists").falls(start, score, first, last) == truth
+    splits = [np.zeros(int(np.diff(start).max()), np.int64) for _ in range(2)]
+    plain.count_splits(start, score, splits[0])
+    compiled("lists").count_splits(start, score, splits[1])
+    truth = [
+        sum(j + 1 < b - a and score[a + j] == score[a + j + 1] for a, b in zip(start, start[1:]))
+        for j in range(len(splits[0]))
+    ]
+    assert splits[0].tolist() == splits[1].tolist() == truth
+
+
+def test_falls_asks_for_finite_numbers():
+    for kernels in (plain, compiled("lists")):
+        assert kernels.falls(np.array([0, 1, 3]), np.array([1.0, 3.0, 2.0]), 0, 2)
+        assert not kernels.falls(np.array([0, 1, 3]), np.array([1.0, 3.0, -np.inf]), 0, 2)
+        assert not kernels.falls(np.array([0, 1, 3]), np.array([np.nan, 3.0, 2.0]), 0, 2)
+
+
+@given(codes=st.lists(st.integers(-1, 6), max_size=30))
+def test_group_order_and_grouped_starts(codes):
+    array = np.array(codes, np.int32)
+    starts = [np.zeros(8, np.int64) for _ in range(4)]
+    orders = [kernels.group_order(array, start) for kernels, start in zip((plain, compiled("lists")), starts)]
+    truth = [j for code in range(7) for j, c in enumerate(codes) if c == code]
+    assert orders[0].tolist() == orders[1].tolist() == truth
+    bounds = [sum(0 <= c < code for c in codes) for code in range(8)]
+    assert starts[0].tolist() == starts[1].tolist() == bounds
+    grouped = codes == sorted(codes) and -1 not in codes
+    for kernels, start in zip((plain, compiled("lists")), starts[2:]):
+        assert kernels.grouped_starts(array, start) == grouped
+        assert start.tolist() == (bounds if grouped else [0] * 8)
+
+
+@given(
+    low=st.integers(-(2**63), 2**63 - 20), span=st.integers(1, 20), seed=st.integers(0, 2**32),
+    far=st.lists(st.integers(-(2**63), 2**63 - 1), max_size=5),
+)  # fmt: skip
+def test_look_up_and_mark_present(low, span, seed, far):
+    rng = np.random.default_rng(seed)
+    table = rng.permutation(np.arange(-1, span - 1)).astype(np.int32)
+    near = [low + int(j) for j in rng.integers(-3, span + 3, 10) if -(2**63) <= low + int(j) < 2**63]
+    values = np.array([*near, *far], np.int64)
+    truth = [int(table[v - low]) if 0 <= v - low < span else -1 for v in values.tolist()]
+    for kind in ("plain", "compiled"):
+        with use_kernels(kind):
+            assert look_up(values, low, table).tolist() == truth
+    inside = np.array([v for v in values.tolist() if 0 <= v - low < span], np.int64)
+    marks = [np.zeros(span, bool) for _ in range(2)]
+    plain.mark_present(inside, np.int64(low), marks[0])
+    compiled("lists").mark_present(inside, np.int64(low), marks[1])
+    assert marks[0].tolist() == marks[1].tolist() == [low + j in inside.tolist() for j in range(span)]
+
+
+@pytest.mark.parametrize("kind", ["plain", "compiled"])
+@pytest.mark.parametrize(
+    ("values", "low", "codes"),
+    [
+        (np.array([2**63 - 1, 2**63 - 5, 0, -(2**63)]), 2**63 - 5, [4, 0, -1, -1]),
+        (np.array([2**64 - 1, 2**64 - 5, 2**63, 0], np.uint64), 2**64 - 5, [4, 0, -1, -1]),
+        (np.array([1, -1]), 2**63 + 1, [-1, -1]),
+        (np.array([2**63 + 1, 2, 0], np.uint64), -2, [-1, 4, 2]),
+    ],
+    ids=["top of int64", "top of uint64", "signed ids, unsigned table", "unsigned ids, signed table"],
+)
+def test_look_up_at_the_ends_of_the_integers(kind, values, low, codes):
+    with use_kernels(kind):
+        assert look_up(values, low, np.arange(5, dtype=np.int32)).tolist() == codes
+
+
+@given(
+    lengths=st.lists(st.integers(0, 9), min_size=1, max_size=6), kind=st.sampled_from(KINDS),
+    dtype=st.sampled_from(FLOATS), seed=st.integers(0, 2**32),
+)  # fmt: skip
+def test_sort_down(lengths, kind, dtype, seed):
+    start = np.concatenate([[0], np.cumsum(lengths)])
+    values = rows_of(kind, (1, int(start[-1])), seed, dtype)[0]
+    left, right = values.copy(), values.copy()
+    plain.sort_down(start, left)
+    compiled("lists").sort_down(start, right)
+    truth = [x for a, b in zip(start, start[1:]) for x in sorted(values[a:b].tolist(), reverse=True)]
+    assert left.tolist() == right.tolist() == truth

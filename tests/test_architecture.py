@@ -1,0 +1,85 @@
+"""The shape of the code: one direction of flow, a light import, vocabulary."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "src" / "trueval"
+# Each folder imports only from those before it.
+FLOW = [
+    "errors", "progress", "kernels", "data", "splits", "design", "systems", "facts", "metrics", "evaluation",
+    "comparison", "report", "api", "cli",
+]  # fmt: skip
+
+
+def imported(path: Path) -> set[str]:
+    """Parts of trueval that a file imports, wherever in the file."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        names = []
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module]
+            if node.module == "trueval":
+                names = [f"trueval.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        found |= {name.split(".")[1] for name in names if name.startswith("trueval.")}
+    return found - {"__version__"}
+
+
+def home(path: Path) -> str:
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+FILES = [p for p in sorted(SOURCE.rglob("*.py")) if home(p) not in ("__init__", "__main__")]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_imports_go_one_way(path: Path) -> None:
+    own = FLOW.index(home(path))
+    backwards = {name for name in imported(path) if FLOW.index(name) > own}
+    assert not backwards, f"{path.name} is in {home(path)} and imports {backwards}"
+
+
+def test_numba_is_only_in_kernels() -> None:
+    outside = [p for p in FILES if home(p) != "kernels" and "numba" in _modules(p)]
+    assert not outside
+
+
+def _modules(path: Path) -> set[str]:
+    nodes = list(ast.walk(ast.parse(path.read_text())))
+    plain = {alias.name.split(".")[0] for n in nodes if isinstance(n, ast.Import) for alias in n.names}
+    return plain | {(n.module or "").split(".")[0] for n in nodes if isinstance(n, ast.ImportFrom)}
+
+
+def test_import_is_light() -> None:
+    """`import trueval` within 0.3 s, the best of several, beyond what Python itself needs."""
+    code = "import time; t = time.perf_counter(); import trueval; print(time.perf_counter() - t)"
+    runs = [float(subprocess.check_output([sys.executable, "-c", code])) for _ in range(5)]
+    assert min(runs) < 0.3
+
+
+def test_public_names_exist() -> None:
+    import trueval
+
+    missing = [name for name in trueval.__all__ if not hasattr(trueval, name)]
+    assert not missing
+    undocumented = [
+        n for n in trueval.__all__ if n != "__version__" and not (getattr(trueval, n).__doc__ or "").strip()
+    ]
+    assert not undocumented
+
+
+def test_modules_are_small() -> None:
+    long = {p.name: n for p in FILES if (n := p.read_text().count("\n")) > 320}
+    assert not long
+
+
+@pytest.mark.parametrize("word", ["utils", "helpers", "common"])
+def test_no_vague_modules(word: str) -> None:
+    assert not [p for p in FILES if p.stem == word]
