@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from types import ModuleType
 from typing import Any
 
@@ -119,8 +120,8 @@ def test_rank_rows_is_exact_on_long_rows(kind, dtype):
     # candidates than the list sorts at once
     scores = rows_of(kind, (3, 5000), 5, dtype)
     scores[2, 1:4] = np.array([-1, 1, 0.5]) * float(np.finfo(dtype).max)
-    for given in (False, True):
-        block = Block(scores, 5, depth=100, given=given)
+    for as_given in (False, True):
+        block = Block(scores, 5, depth=100, given=as_given)
         block.excluded[2] = np.array([7, 4999])
         block.judged = [judged[:60] for judged in block.judged]
         block.judged[2] = np.arange(60)
@@ -307,7 +308,7 @@ def test_falls_and_count_splits(lists):
     plain.count_splits(start, score, splits[0])
     compiled("lists").count_splits(start, score, splits[1])
     truth = [
-        sum(j + 1 < b - a and score[a + j] == score[a + j + 1] for a, b in zip(start, start[1:]))
+        sum(j + 1 < b - a and score[a + j] == score[a + j + 1] for a, b in pairwise(start))
         for j in range(len(splits[0]))
     ]
     assert splits[0].tolist() == splits[1].tolist() == truth
@@ -381,5 +382,5 @@ def test_sort_down(lengths, kind, dtype, seed):
     left, right = values.copy(), values.copy()
     plain.sort_down(start, left)
     compiled("lists").sort_down(start, right)
-    truth = [x for a, b in zip(start, start[1:]) for x in sorted(values[a:b].tolist(), reverse=True)]
+    truth = [x for a, b in pairwise(start) for x in sorted(values[a:b].tolist(), reverse=True)]
     assert left.tolist() == right.tolist() == truth

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from types import ModuleType
 
 import numpy as np
@@ -30,7 +31,7 @@ def sample(
     out, pool = np.full((units, size), -7, np.int32), np.full(units, -7)
     streams = np.arange(units) if streams is None else streams
     bounds = np.linspace(0, units, parts + 1).astype(int)
-    for first, last in zip(bounds, bounds[1:]):
+    for first, last in pairwise(bounds):
         kernels.sample_units(
             candidates.astype(np.int32), cumulative, start, np.concatenate(barred).astype(np.int32), streams,
             np.uint64(seed), size, n_items, int(first), int(last), out, pool,

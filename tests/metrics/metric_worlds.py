@@ -199,6 +199,7 @@ def specs_of(metric: Metric, *, cutoffs: Sequence[int] = (1, 3, 20)) -> list[Spe
         parse(metric.name + (f"@{k}" if k else "") + _written(dict(zip(names, values))))
         for k in ks
         for values in itertools.product(*choices)
+        if k or "k" not in values  # a parameter that is k needs a cutoff
     ]
 
 

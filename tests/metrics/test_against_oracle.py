@@ -132,6 +132,13 @@ def differences(facts: RankingFacts, inputs: Inputs, specs: Sequence[Spec], trut
     return found
 
 
+def no(found: list) -> bool:
+    """Nothing differs; otherwise the first few of what does."""
+    if found:
+        pytest.fail(f"{len(found)} values differ: {found[:6]}", pytrace=False)
+    return True
+
+
 def possible(world: World, specs: Sequence[Spec]) -> list[Spec]:
     return [spec for spec in specs if world.complete or not spec.metric.exact]
 
@@ -195,7 +202,7 @@ def test_accuracy(world):
         name, options = asked(world, spec)
         return naive.value(name, world.ranked(user), world.judged[user], **options)
 
-    assert not differences(world.facts(), world.inputs(), possible(world, ACCURACY + ANTI), truth)
+    assert no(differences(world.facts(), world.inputs(), possible(world, ACCURACY + ANTI), truth))
 
 
 @given(worlds())
@@ -208,7 +215,7 @@ def test_condensed(world):
         return naive.value(name, world.ranked(user), world.judged[user], condensed=True, **options)
 
     facts = condense(world.facts())
-    assert not differences(facts, world.inputs(), possible(world, ACCURACY + ANTI), truth)
+    assert no(differences(facts, world.inputs(), possible(world, ACCURACY + ANTI), truth))
 
 
 @settings(max_examples=25)
@@ -224,7 +231,7 @@ def test_equal_scores_in_expectation(world, condensed):
 
     facts = world.facts("expected")
     specs = possible(world, ACCURACY + ANTI[::3])
-    assert not differences(condense(facts) if condensed else facts, world.inputs(), specs, truth)
+    assert no(differences(condense(facts) if condensed else facts, world.inputs(), specs, truth))
 
 
 @pytest.mark.parametrize("rule", ["worst", "best"])
@@ -240,9 +247,9 @@ def test_equal_scores_at_worst_and_at_best(rule, world):
 
     # auc counts equal scores as 1/2 whatever the rule
     specs = [spec for spec in possible(world, ACCURACY + ANTI) if spec.metric.name != "auc"]
-    assert not differences(world.facts(rule), world.inputs(), specs, truth)
+    assert no(differences(world.facts(rule), world.inputs(), specs, truth))
     other = with_ties(world.facts({"worst": "best", "best": "worst"}[rule]), rule)
-    assert not differences(other, world.inputs(), specs[::5], truth)
+    assert no(differences(other, world.inputs(), specs[::5], truth))
 
 
 @pytest.mark.parametrize("rule", ["random", "worst", "best"])
@@ -255,7 +262,7 @@ def test_equal_scores_count_half_in_auc_under_every_rule(rule, world):
         return naive.expected(name, world.groups.get(user, []), world.judged[user], **options)
 
     specs = [spec for spec in ACCURACY + ANTI if spec.metric.name == "auc"]
-    assert not differences(world.facts(rule), world.inputs(), specs, truth)
+    assert no(differences(world.facts(rule), world.inputs(), specs, truth))
 
 
 @settings(max_examples=25)
@@ -282,7 +289,7 @@ def test_one_relevant(rule, world):
     # what a list shows is not known of a 1R reading of lists that were cut
     specs = [s for s in ACCURACY if s.parameters.get("against") != "judged"]
     specs = specs if world.complete else [s for s in specs if not s.metric.exact and "list" not in s.parameters.values()]
-    assert not differences(facts, world.inputs(), specs, truth)
+    assert no(differences(facts, world.inputs(), specs, truth))
 
 
 @settings(max_examples=8)
@@ -299,9 +306,9 @@ def test_random_expectation_is_the_mean_over_all_orders(ranked, judged, shown):
         return naive.expected(name, [ITEMS[:5]], judged, **options)
 
     specs = ACCURACY[::2] + ANTI[1::6]
-    assert not differences(random_ranking(facts), world.inputs(), specs, truth)
+    assert no(differences(random_ranking(facts), world.inputs(), specs, truth))
     cut = [spec for spec in specs if not spec.metric.exact]
-    assert not differences(random_ranking(listed), world.inputs(), cut, truth)
+    assert no(differences(random_ranking(listed), world.inputs(), cut, truth))
 
 
 def test_random_expectation_of_a_sampled_target_set():
@@ -320,7 +327,7 @@ def test_no_random_expectation_where_targets_are_unknown():
 def test_lists(world):
     facts, inputs = world.facts(), world.inputs()
     alone = [spec for spec in LISTS if not spec.metric.system]
-    assert not differences(facts, inputs, alone, lambda unit, spec: list_value(world, world.users[unit], spec))
+    assert no(differences(facts, inputs, alone, lambda unit, spec: list_value(world, world.users[unit], spec)))
     together = [spec for spec in LISTS if spec.metric.system]
     values = [(str(s), compute(s, facts, inputs).value(), system_value(world, s)) for s in together]
     assert [found for found in values if not same(*found[1:])] == []
@@ -332,7 +339,7 @@ def test_lists(world):
 def test_tie_rules_leave_metrics_of_the_lists_alone(rule, world):
     facts, inputs = world.facts(rule), world.inputs()
     alone = [spec for spec in LISTS if not spec.metric.system]
-    assert not differences(facts, inputs, alone, lambda unit, spec: list_value(world, world.users[unit], spec))
+    assert no(differences(facts, inputs, alone, lambda unit, spec: list_value(world, world.users[unit], spec)))
 
 
 @settings(max_examples=15)
@@ -350,7 +357,7 @@ def test_condensed_lists(rule, world):
     specs = [spec for spec in LISTS if not spec.metric.system]
     if rule == "worst":  # settled before: the list follows the ranks that the rule gave
         specs = [spec for spec in specs if spec.k == 9 and spec.metric.name not in ("epc", "efd", "epd")]
-    assert not differences(facts, world.inputs(), specs, lambda unit, s: list_value(short, short.users[unit], s))
+    assert no(differences(facts, world.inputs(), specs, lambda unit, s: list_value(short, short.users[unit], s)))
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.floats(-5, 5), st.floats(-5, 5)), min_size=1, max_size=9))

@@ -51,11 +51,15 @@ class ByUser:
         """User of each row."""
         return np.repeat(np.arange(len(self.start) - 1, dtype=np.int32), self.counts)
 
+    def rows_of(self, users: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Rows of some users, in their order, and where each user's begin."""
+        counts = self.start[users + 1] - self.start[users]
+        start = np.concatenate([[0], np.cumsum(counts)])
+        return start, np.repeat(self.start[users] - start[:-1], counts) + np.arange(start[-1])
+
     def pick(self, users: np.ndarray) -> ByUser:
         """The rows of some users, in their order, grouped by place."""
-        counts = self.counts[users]
-        start = np.concatenate([[0], np.cumsum(counts)])
-        rows = np.repeat(self.start[users] - start[:-1], counts) + np.arange(start[-1])
+        start, rows = self.rows_of(users)
         return ByUser(start, self.item[rows], None if self.value is None else self.value[rows])
 
     def where(self, keep: np.ndarray) -> ByUser:

@@ -9,13 +9,16 @@ import numpy as np
 import polars as pl
 
 from trueval.errors import DataError
-from trueval.kernels import choose, look_up
+from trueval.kernels import SMALL, blocks, choose, in_order, look_up, threads
+from trueval.kernels.plain import mixed
 
 Codes = np.ndarray  # int32, -1 where an id is unknown
 
 # A lookup table is worth its memory while it is at most this many times the number of ids
 # (or small in absolute terms).
-_TABLE_FACTOR, _TABLE_SMALL = 16, 1 << 22
+_TABLE_FACTOR, _TABLE_SMALL = 16, 1 << 24
+# More ids than this are coded by their hashes in a compiled kernel.
+_MANY = SMALL + 1
 
 
 def plain(series: pl.Series, *, where: str) -> pl.Series:
@@ -62,7 +65,7 @@ class Ids:
         """The vocabulary of all ids in some columns (of one type: see `plain`)."""
         if all(column.dtype.is_integer() for column in columns) and (dense := _distinct_integers(columns)) is not None:
             return Ids(dense)
-        distinct = [column.unique() for column in columns]
+        distinct = [_distinct(column) for column in columns]
         joined = distinct[0] if len(distinct) == 1 else pl.concat(distinct).unique()
         return Ids(joined.drop_nulls().sort())
 
@@ -91,18 +94,50 @@ class Ids:
         codes = pl.int_range(0, len(self), dtype=pl.Int32, eager=True).alias("code")
         return pl.DataFrame([self.values.alias("id"), codes])
 
+    @cached_property
+    def _hashes(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        size = 1 << max(10, (2 * len(self)).bit_length())
+        return choose("lists", _MANY).hash_table(*_hash(self.values), size)
+
     def codes(self, column: pl.Series) -> Codes:
         """Codes of a column of ids, -1 for ids outside the vocabulary."""
         if not len(self):
             return np.full(len(column), -1, np.int32)
         if self._offset is not None and column.dtype.is_integer() and not column.null_count():
             return look_up(column.to_numpy(), self._offset, self.table)
+        if len(column) > _MANY and not column.null_count():
+            kernel = choose("lists", len(column)).look_up_hashes
+            left, right = _hash(column)
+            out = np.empty(len(column), np.int32)
+            parts = blocks(len(column), max(1 << 20, len(column) // (2 * threads()) + 1))
+            for _ in in_order(lambda part: kernel(left[part], right[part], *self._hashes, out[part]), parts):
+                pass
+            return out
         joined = column.alias("id").to_frame().join(self._codebook, on="id", how="left", maintain_order="left")
         return joined["code"].fill_null(-1).to_numpy(writable=True)
 
     def decode(self, codes: Codes) -> pl.Series:
         """Ids of some codes."""
         return self.values.gather(pl.Series(codes, dtype=pl.UInt32))
+
+
+def _hash(column: pl.Series) -> tuple[np.ndarray, np.ndarray]:
+    """128-bit keys of ids: a mixed and a plain copy of an integer, two independent hashes of a string.
+
+    That two of a billion different strings share both has a chance below 1e-20: equal keys are equal ids.
+    """
+    if column.dtype.is_integer():
+        plain_copy = column.to_numpy().view(np.uint64)
+        return mixed(plain_copy), plain_copy
+    both = column.to_frame().select(left=pl.all().hash(seed=1), right=pl.all().hash(seed=2))
+    return both["left"].to_numpy(), both["right"].to_numpy()
+
+
+def _distinct(column: pl.Series) -> pl.Series:
+    if len(column) <= _MANY or column.null_count():
+        return column.unique()
+    rows = choose("lists", len(column)).first_rows(*_hash(column))
+    return column.gather(pl.Series(rows, dtype=pl.UInt32))
 
 
 def _distinct_integers(columns: tuple[pl.Series, ...]) -> pl.Series | None:

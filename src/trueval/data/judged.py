@@ -21,17 +21,11 @@ class Judged:
 
     def pick(self, users: np.ndarray) -> Judged:
         """The judgements of some users, in their order."""
-        places = self.places().pick(users).value
-        assert places is not None
-        return Judged(self.rows.pick(users), self.relevant[places])
+        return Judged(self.rows.pick(users), self.relevant[self.rows.rows_of(users)[1]])
 
     def where(self, keep: np.ndarray) -> Judged:
         """The judgements for which `keep` holds."""
         return Judged(self.rows.where(keep), self.relevant[keep])
-
-    def places(self) -> ByUser:
-        """The same rows with their place as value."""
-        return ByUser(self.rows.start, self.rows.item, np.arange(len(self.rows.item)))
 
 
 def judge(test: Interactions, users: Ids, items: Ids, *, threshold: float | None = None) -> Judged:
@@ -40,6 +34,7 @@ def judge(test: Interactions, users: Ids, items: Ids, *, threshold: float | None
     With a threshold an item is relevant when its value reaches it; without one, when its value is positive.
     The same pair twice with one value is one judgement; with two values it is an error.
 
+    >>> import polars as pl
     >>> test = Interactions.of(pl.DataFrame({"user": [1, 1], "item": [7, 8], "value": [5.0, 2.0]}))
     >>> judge(test, Ids(pl.Series([1])), Ids(pl.Series([7, 8])), threshold=4).relevant.tolist()
     [True, False]

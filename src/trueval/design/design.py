@@ -52,6 +52,8 @@ class Design:
             raise DefinitionError(
                 "percentiles need one relevant item per target set", found=str(self), do="use P1R10-…"
             )
+        if self.weights != "uniform" and not self.sample:
+            raise DefinitionError("weights are for sampled designs", found=repr(self), do="for example AR-TI-NN100pop")
         if self.resample and (self.relevant != "1R" or not self.sample):
             raise DefinitionError(
                 "resample needs a sampled 1R design", found=str(self), do="for example 1R-TI-NN100-resample"
@@ -69,7 +71,7 @@ class Design:
         others = f"NN{self.sample}{'pop' if self.weights == 'popularity' else ''}" if self.sample else "AN"
         if not (self.uniform and self.candidates == "TI" and others == "AN"):
             words += [self.candidates, others]
-        words += [f"head{100 * self.head:g}"] if self.head else []
+        words += [f"head{100 * self.head:.12g}"] if self.head else []
         words += [word for word, on in (("condensed", self.condensed), ("resample", self.resample)) if on]
         return "-".join(words + (["seen"] if self.seen == "allow" else []))
 
@@ -102,6 +104,8 @@ def _word(word: str, text: str) -> dict[str, object]:
             raise DefinitionError(
                 "percentiles are written P1R10: P, 1R, their number", where=text, found=word, do=_HINT
             )
+        if number and not int(number):
+            raise DefinitionError("there must be at least one percentile", where=text, found=word, do=_HINT)
         axes: dict[str, object] = {"relevant": relevant}
         return axes | ({"uniform": True} if uniform else {}) | ({"percentiles": int(number)} if percentiles else {})
     if upper in ("AI", "TI", "LIST"):
@@ -114,27 +118,12 @@ def _word(word: str, text: str) -> dict[str, object]:
             raise DefinitionError("a sample must have at least one item", where=text, found=word, do=_HINT)
         return {"sample": size} | ({"weights": "popularity"} if popular else {})
     if found := re.fullmatch(r"HEAD(\d+(?:\.\d+)?)", upper):
-        return {"head": float(found[1]) / 100}
+        return {"head": float(found[1] + "e-2")}  # the decimal that was written, not the quotient
     if upper in ("CONDENSED", "RESAMPLE"):
         return {upper.lower(): True}
     if upper == "SEEN":
         return {"seen": "allow"}
-    known = [
-        "AR",
-        "1R",
-        "P1R10",
-        "U1R",
-        "UAR",
-        "AI",
-        "TI",
-        "LIST",
-        "AN",
-        "NN100",
-        "head10",
-        "condensed",
-        "seen",
-        "resample",
-    ]
+    known = "AR 1R P1R10 U1R UAR AI TI LIST AN NN100 NN100POP HEAD10 CONDENSED SEEN RESAMPLE".split()
     raise DefinitionError(f"unknown word in a design: {word!r}", where=text, found=suggest(upper, known), do=_HINT)
 
 

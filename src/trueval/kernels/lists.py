@@ -184,3 +184,59 @@ def sort_down(start, values):
                     j -= gap
                 values[j] = value
             gap //= 3
+
+
+@njit(nogil=True, cache=True)
+def seek(left, right, table_left, table_right, table_row):
+    """Slot of a 128-bit key in an open-addressing table: where it is, or the empty slot where it belongs."""
+    slot = left & np.uint64(table_row.size - 1)
+    while table_row[slot] >= 0 and not (table_left[slot] == left and table_right[slot] == right):
+        slot = (slot + np.uint64(1)) & np.uint64(table_row.size - 1)
+    return slot
+
+
+@njit(nogil=True, cache=True)
+def first_rows(left, right):
+    """Rows at which a 128-bit key occurs for the first time."""
+    size = 1024
+    table_left, table_right = np.empty(size, np.uint64), np.empty(size, np.uint64)
+    table_row = np.full(size, -1, np.int64)
+    rows = np.empty(size, np.int64)
+    n = 0
+    for j in range(left.size):
+        slot = seek(left[j], right[j], table_left, table_right, table_row)
+        if table_row[slot] >= 0:
+            continue
+        if 2 * n >= size:  # grow before the table is more than half full
+            size *= 4
+            table_left, table_right = np.empty(size, np.uint64), np.empty(size, np.uint64)
+            table_row = np.full(size, -1, np.int64)
+            more = np.empty(size, np.int64)
+            for k in range(n):
+                more[k] = rows[k]
+                slot = seek(left[rows[k]], right[rows[k]], table_left, table_right, table_row)
+                table_left[slot], table_right[slot], table_row[slot] = left[rows[k]], right[rows[k]], k
+            rows = more
+            slot = seek(left[j], right[j], table_left, table_right, table_row)
+        table_left[slot], table_right[slot], table_row[slot] = left[j], right[j], n
+        rows[n] = j
+        n += 1
+    return rows[:n]
+
+
+@njit(nogil=True, cache=True)
+def hash_table(left, right, size):
+    """An open-addressing table of distinct 128-bit keys; `size` is a power of two."""
+    table_left, table_right = np.empty(size, np.uint64), np.empty(size, np.uint64)
+    table_row = np.full(size, -1, np.int32)
+    for j in range(left.size):
+        slot = seek(left[j], right[j], table_left, table_right, table_row)
+        table_left[slot], table_right[slot], table_row[slot] = left[j], right[j], j
+    return table_left, table_right, table_row
+
+
+@njit(nogil=True, cache=True)
+def look_up_hashes(left, right, table_left, table_right, table_row, out):
+    """Codes of 128-bit keys; -1 for those not in the table."""
+    for j in range(left.size):
+        out[j] = table_row[seek(left[j], right[j], table_left, table_right, table_row)]

@@ -28,11 +28,14 @@ def list_mean(facts: RankingFacts, k: int, amounts: np.ndarray) -> np.ndarray:
 
 
 def discounted_mean(facts: RankingFacts, k: int, amounts: np.ndarray, *, relevance: bool) -> np.ndarray:
-    """Σ discount · relevance · amount / Σ discount over each list; `amounts` is per row of the lists."""
+    """Σ discount · relevance · amount / Σ discount over each list; `amounts` is per row of the lists.
+
+    A user who is shown nothing discovers nothing: an empty list has 0, and stays in the mean.
+    """
     inside = facts.top(k)
     weight = log2(max(facts.depth, 1)).at(facts.place[inside])
     kept = weight * facts.list_relevant[inside] if relevance else weight
     unit = facts.list_unit[inside]
     below = facts.per_unit(unit, weight)
     total = facts.per_unit(unit, kept * amounts[inside])
-    return np.divide(total, below, out=np.full(len(facts), np.nan), where=below > 0)
+    return np.divide(total, below, out=np.zeros(len(facts)), where=below > 0)

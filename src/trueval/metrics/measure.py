@@ -10,6 +10,7 @@ import polars as pl
 
 from trueval.data.by_user import ByUser
 from trueval.data.ids import Ids
+from trueval.errors import DataError
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.readings import with_ties
 from trueval.metrics.compute import compute
@@ -29,6 +30,7 @@ def toy_facts(
     others: Collection[Any] = (),
 ) -> RankingFacts:
     """Facts of a single user; see `measure`. `others` are further items of the catalogue."""
+    _check_list(ranked, scores)
     values = dict(judged) if isinstance(judged, Mapping) else dict.fromkeys(judged, 1.0)
     names = sorted({str(item) for item in (*ranked, *values, *others)})
     code = {name: i for i, name in enumerate(names)}
@@ -54,6 +56,19 @@ def toy_facts(
         catalogue=len(names),
         exact=complete,
     )
+
+
+def _check_list(ranked: Sequence[Any], scores: Sequence[float] | None) -> None:
+    twice = [item for at, item in enumerate(ranked) if str(item) in map(str, ranked[:at])]
+    if twice:
+        raise DataError("an item is recommended twice", found=", ".join(map(repr, twice[:5])), do="keep each item once")
+    if scores is None:
+        return
+    if len(scores) != len(ranked):
+        raise DataError("there must be one score per item", found=f"{len(scores)} scores, {len(ranked)} items")
+    s = np.asarray(scores, np.float64)
+    if not np.isfinite(s).all() or (np.diff(s) > 0).any():
+        raise DataError("scores must be finite and descend, like the list", found=str(list(scores)))
 
 
 def measure(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TextIO
@@ -17,9 +18,11 @@ from trueval.evaluation.outcome import Evaluation
 from trueval.report.formats import _best, cell
 
 ARROWS = {"higher": " ↑", "lower": " ↓", "neither": ""}
-_MARKS = {"better": "▲", "worse": "▼", "different": "≠"}
+_SIGNS = {"better": "▲", "worse": "▼", "different": "≠"}
 _COLOURS = {"better": "green", "worse": "red"}
 _PIPED_WIDTH = 160
+
+Verdicts = dict[tuple[str, str], str]  # by system and metric
 
 
 def print_evaluation(
@@ -37,9 +40,11 @@ def print_evaluation(
     """
     wide = width or (None if file.isatty() else _PIPED_WIDTH)
     console = Console(file=file, width=wide, highlight=False, soft_wrap=not file.isatty())
-    console.print(_fitting(evaluation, comparisons, console))
+    verdicts = {(c.system, c.metric): c.verdict for c in comparisons}
+    console.print(_first_fitting(_layouts(evaluation, verdicts), console))
     if comparisons and not brief:
-        console.print(_comparisons(comparisons, wide=console.width >= 100))
+        console.print(_first_fitting(_comparisons(comparisons), console))
+    console.print()
     for line in footer(evaluation, comparisons, definitions=not brief):
         console.print(_filled(line, console), style="dim", markup=False)
     for warning in evaluation.warnings:
@@ -85,26 +90,27 @@ def _filled(line: str, console: Console) -> str:
     return textwrap.fill(line, console.width - 2, subsequent_indent="  ")
 
 
-def _fitting(evaluation: Evaluation, comparisons: Sequence[Comparison], console: Console) -> Table:
-    """The first layout that fits: systems down, systems across, the same with short numbers, all stacked."""
-    verdicts = {(c.system, c.metric): c.verdict for c in comparisons}
-    layouts: Iterator[Table] = iter(
-        (
-            _systems_down(evaluation, verdicts),
-            _systems_across(evaluation, verdicts),
-            _systems_across(evaluation, verdicts, short=True),
-        )
-    )
+def _first_fitting(layouts: Iterator[Table], console: Console) -> Table:
+    """The first layout that the width allows, else the last."""
     endless = console.options.update(width=100_000)
-    fitting = (table for table in layouts if console.measure(table, options=endless).maximum <= console.width)
-    return next(fitting, None) or _stacked(evaluation, verdicts)
+    for table in layouts:
+        if console.measure(table, options=endless).maximum <= console.width:
+            break
+    return table
 
 
-def _new_table() -> Table:
-    return Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
+def _layouts(evaluation: Evaluation, verdicts: Verdicts) -> Iterator[Table]:
+    yield _systems_down(evaluation, verdicts)
+    yield _systems_across(evaluation, verdicts)
+    yield _systems_across(evaluation, verdicts, short=True)
+    yield _stacked(evaluation, verdicts)
 
 
-def _systems_down(evaluation: Evaluation, verdicts: dict[tuple[str, str], str]) -> Table:
+def _new_table(*, tight: bool = False) -> Table:
+    return Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=tight, header_style="bold")
+
+
+def _systems_down(evaluation: Evaluation, verdicts: Verdicts) -> Table:
     table = _new_table()
     table.add_column("system", no_wrap=True)
     for label in evaluation.specs:
@@ -116,8 +122,8 @@ def _systems_down(evaluation: Evaluation, verdicts: dict[tuple[str, str], str]) 
     return table
 
 
-def _systems_across(evaluation: Evaluation, verdicts: dict[tuple[str, str], str], *, short: bool = False) -> Table:
-    table = _new_table()
+def _systems_across(evaluation: Evaluation, verdicts: Verdicts, *, short: bool = False) -> Table:
+    table = _new_table(tight=short)
     table.add_column("metric", no_wrap=True)
     for name in evaluation.systems:
         table.add_column(escape(name), justify="right", no_wrap=True)
@@ -127,11 +133,12 @@ def _systems_across(evaluation: Evaluation, verdicts: dict[tuple[str, str], str]
         cells = [_value(evaluation, name, label, verdicts, short=short) for name in evaluation.systems]
         if evaluation.random:
             cells.append(_by_chance(evaluation, label, short=short))
-        table.add_row(_head(evaluation, label), *cells)
+        head = _head(evaluation, label)
+        table.add_row(head.replace(" ", "") if short else head, *cells)
     return table
 
 
-def _stacked(evaluation: Evaluation, verdicts: dict[tuple[str, str], str]) -> Table:
+def _stacked(evaluation: Evaluation, verdicts: Verdicts) -> Table:
     """Metric by metric, one system per line: fits wherever the names do."""
     table = _new_table()
     table.add_column("metric", no_wrap=True)
@@ -152,53 +159,67 @@ def _head(evaluation: Evaluation, label: str) -> str:
     return escape(label) + ARROWS[evaluation.specs[label].better]
 
 
-def _value(
-    evaluation: Evaluation, name: str, label: str, verdicts: dict[tuple[str, str], str], *, short: bool = False
-) -> str:
-    text = cell(evaluation.systems[name].estimates[label])
-    text = _shortened(text) if short else text
+def _value(evaluation: Evaluation, name: str, label: str, verdicts: Verdicts, *, short: bool = False) -> str:
+    estimate = evaluation.systems[name].estimates[label]
+    text = _short_cell(estimate.value, estimate.low, estimate.high) if short else cell(estimate)
     if _best(evaluation).get(label) == name:
         text = f"[bold green]{text}[/]"
-    if not verdicts:
-        return text
     verdict = verdicts.get((name, label), "")
-    sign = _MARKS.get(verdict, " ")
-    space = "" if short else " "
-    return text + space + (f"[{_COLOURS[verdict]}]{sign}[/]" if verdict in _COLOURS else sign)
+    sign = _SIGNS.get(verdict, "") + ("" if short or verdict not in _SIGNS else " ")
+    return (f"[{_COLOURS[verdict]}]{sign}[/]" if verdict in _COLOURS else sign) + text
 
 
 def _by_chance(evaluation: Evaluation, label: str, *, short: bool = False) -> str:
-    text = f"{evaluation.random[label]:.4f}" if label in evaluation.random else ""
-    return f"[dim]{_shortened(text) if short else text}[/]"
+    value = evaluation.random.get(label)
+    text = "" if value is None else _short_cell(value, math.nan, math.nan) if short else f"{value:.4f}"
+    return f"[dim]{text}[/]"
 
 
-def _shortened(text: str) -> str:
-    """Without zeros before the point and spaces after the sign.
+def _short_cell(value: float, low: float, high: float) -> str:
+    """Four digits that count, and no zeros before the point.
 
-    >>> _shortened("0.1764 ± 0.0093"), _shortened("10.5 ± 0.2")
-    ('.1764 ±.0093', '10.5 ±.2')
+    >>> _short_cell(0.17641, 0.1671, 0.1857), _short_cell(6.2255, 6.1968, 6.2542), _short_cell(1.0, math.nan, math.nan)
+    ('.1764 ±.0093', '6.226 ±.0287', '1.000')
     """
-    return " ".join(part.removeprefix("0") if "." in part else part for part in text.split()).replace("± ", "±")
+    if math.isnan(value):
+        return "undefined"
+    digits = 4 if abs(value) < 1 else max(0, 3 - int(math.log10(abs(value))))
+    numbers = [f"{value:.{digits}f}"] + ([] if math.isnan(low) else [f"{(high - low) / 2:.4f}"])
+    return " ±".join(number.replace("0.", ".", 1) if number.lstrip("-")[:2] == "0." else number for number in numbers)
 
 
-def _comparisons(comparisons: Sequence[Comparison], *, wide: bool) -> Table:
-    table = _new_table()
-    left = ("system", "metric", "verdict")
-    columns = ("system", "metric", "difference", "95 % interval", *(("p",) if wide else ()), "p (Holm)", "verdict")
-    for column in columns:
-        table.add_column(column, no_wrap=True, justify="left" if column in left else "right")
-    table.title = f"\ncompared with {escape(comparisons[0].baseline)}"
-    table.title_justify, table.title_style = "left", "bold"
-    for place, c in enumerate(comparisons):
-        if place and c.system != comparisons[place - 1].system:
-            table.add_section()
-        table.add_row(
-            escape(c.system),
-            escape(c.metric),
-            f"{c.difference:+.4f}",
-            f"{c.low:+.4f} … {c.high:+.4f}",
-            *((f"{c.p:.2g}",) if wide else ()),
-            f"{c.p_corrected:.2g}",
-            f"[{_COLOURS[c.verdict]}]{c.verdict}[/]" if c.verdict in _COLOURS else c.verdict,
-        )
-    return table
+def p_text(p: float) -> str:
+    """A p-value as people read it.
+
+    >>> p_text(0.0312), p_text(1e-9)
+    ('0.031', '< 0.0001')
+    """
+    return "< 0.0001" if p < 0.0001 else f"{p:.2g}"
+
+
+def _comparisons(comparisons: Sequence[Comparison]) -> Iterator[Table]:
+    """The table of comparisons, then the same with fewer columns."""
+    for left_out in ((), ("p",), ("p", "p (Holm)"), ("p", "p (Holm)", "95 % interval")):
+        table = _new_table()
+        table.title = f"\ncompared with {escape(comparisons[0].baseline)}"
+        table.title_justify, table.title_style = "left", "bold"
+        for place, c in enumerate(comparisons):
+            colour = _COLOURS.get(c.verdict)
+            cells = {
+                "system": escape(c.system),
+                "metric": escape(c.metric),
+                "difference": f"{c.difference:+.4f}",
+                "95 % interval": f"{c.low:+.4f} … {c.high:+.4f}",
+                "p": p_text(c.p),
+                "p (Holm)": p_text(c.p_corrected),
+                "verdict": f"[{colour}]{c.verdict}[/]" if colour else c.verdict,
+            }
+            shown = {name: text for name, text in cells.items() if name not in left_out}
+            if not place:
+                for name in shown:
+                    words = name in ("system", "metric", "verdict")
+                    table.add_column(name, no_wrap=True, justify="left" if words else "right")
+            elif c.system != comparisons[place - 1].system:
+                table.add_section()
+            table.add_row(*shown.values())
+        yield table

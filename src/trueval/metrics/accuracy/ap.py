@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.metrics.discount import deepest_rank, harmonic, hits_at, share
+from trueval.metrics.discount import harmonic, hits_at, share
 from trueval.metrics.registry import Parameter, metric
 
 
@@ -32,15 +34,16 @@ def ap(facts: RankingFacts, k: int | None, *, denom: str) -> np.ndarray:
     >>> round(measure("ap@5", ["A", "B", "C", "D", "E"], {"B", "C", "E", "G"}), 6)
     0.441667
     """
-    total = _expected_sum(facts, k) if facts.ties == "expected" else _sum(facts, k)
     if denom == "hits":
-        value = np.nan_to_num(share(total, hits_at(facts, k)))
-    elif denom == "list":
-        value = np.nan_to_num(share(total, np.minimum(facts.shown(k), facts.R)))
-    elif denom == "relevant" or k is None:
-        value = share(total, facts.R)
+        value = _mean_over_hits(facts, k)
     else:
-        value = share(total, np.minimum(k, facts.R)) if denom == "min" else total / k
+        total = _expected_sum(facts, k) if facts.ties == "expected" else _sum(facts, k)
+        if denom == "list":
+            value = np.nan_to_num(share(total, np.minimum(facts.shown(k), facts.R)))
+        elif denom == "relevant" or k is None:
+            value = share(total, facts.R)
+        else:
+            value = share(total, np.minimum(k, facts.R)) if denom == "min" else total / k
     return np.where(facts.R > 0, value, np.nan)
 
 
@@ -59,19 +62,70 @@ def _sum(facts: RankingFacts, k: int | None) -> np.ndarray:
     return facts.per_unit(h.unit[inside], amount[inside])
 
 
-def _expected_sum(facts: RankingFacts, k: int | None) -> np.ndarray:
-    """Hit i at place j of a block of t equals has c + 1 + (j-1)(m-1)/(t-1) hits up to it in expectation,
-    c being the relevant items above the block and m those within."""
+class _Blocks(NamedTuple):
+    """Equal scores that hold relevant items: `above` them, `tied` with them, `m` relevant within, `c` above."""
+
+    unit: np.ndarray
+    above: np.ndarray
+    tied: np.ndarray
+    m: np.ndarray
+    c: np.ndarray
+
+
+def _blocks(facts: RankingFacts) -> _Blocks:
     h = facts.hits
     new = np.ones(len(h.unit), bool)
     new[1:] = (h.unit[1:] != h.unit[:-1]) | (h.above[1:] != h.above[:-1])
-    block = np.cumsum(new) - 1
-    m = np.bincount(block)[block] if len(block) else block
-    c = np.flatnonzero(new)[block] - _first_of_unit(h.unit) if len(block) else block
-    a, t = h.above.astype(np.int64), h.tied.astype(np.int64)
-    places = t if k is None else np.clip(k - a, 0, t)
-    table = harmonic(deepest_rank(facts, None))
-    inverse = table.upto(a + places) - table.upto(a)  # Σ 1/(a+j) over the places within the cutoff
-    behind = places - (a + 1) * inverse  # Σ (j-1)/(a+j)
-    others = np.divide(m - 1, t - 1, out=np.zeros(len(t)), where=t > 1)
-    return facts.per_unit(h.unit, ((1 + c) * inverse + others * behind) / np.maximum(t, 1))
+    first = np.flatnonzero(new)
+    m, c = np.diff(np.append(first, len(h.unit))), first - _first_of_unit(h.unit)[first]
+    return _Blocks(h.unit[first], h.above[first].astype(np.int64), h.tied[first].astype(np.int64), m, c)
+
+
+def _expected(above: np.ndarray, places: np.ndarray, m: np.ndarray, c: np.ndarray, size: np.ndarray) -> np.ndarray:
+    """Expected sum over the first `places` of a block of `size` equals, m of them relevant.
+
+    A hit at place j of the block has c + 1 + (j-1)(m-1)/(size-1) hits up to it in expectation.
+    """
+    table = harmonic(int((above + places).max(initial=1)))
+    inverse = table.upto(above + places) - table.upto(above)  # Σ 1/(above+j) over the places
+    behind = places - (above + 1) * inverse  # Σ (j-1)/(above+j)
+    others = np.divide(m - 1, size - 1, out=np.zeros(np.broadcast(m, size).shape), where=size > 1)
+    return m / size * ((1 + c) * inverse + others * behind)
+
+
+def _expected_sum(facts: RankingFacts, k: int | None) -> np.ndarray:
+    b = _blocks(facts)
+    places = b.tied if k is None else np.clip(k - b.above, 0, b.tied)
+    return facts.per_unit(b.unit, _expected(b.above, places, b.m, b.c, b.tied))
+
+
+def _mean_over_hits(facts: RankingFacts, k: int | None) -> np.ndarray:
+    """Sum / hits, 0 without a hit. Where the cut splits a block both are random, and not independent."""
+    if facts.ties != "expected":
+        return np.nan_to_num(share(_sum(facts, k), hits_at(facts, k)))
+    b = _blocks(facts)
+    whole = np.ones(len(b.unit), bool) if k is None else b.above + b.tied <= k
+    amounts = _expected(b.above[whole], b.tied[whole], b.m[whole], b.c[whole], b.tied[whole])
+    total = facts.per_unit(b.unit[whole], amounts)
+    value = np.nan_to_num(share(total, facts.per_unit(b.unit[whole], b.m[whole])))
+    split = np.zeros(0, np.int64) if k is None else np.flatnonzero(~whole & (b.above < k))
+    if k is None or not len(split):
+        return value
+    unit, above, tied, m, c = (column[split, None] for column in b)
+    places = k - above
+    h = np.arange(1, min(k, int(m.max())) + 1)  # hits within the split block
+    weight = _choose_log(m, h) + _choose_log(tied - m, places - h) - _choose_log(tied, places)
+    none = np.exp(_choose_log(tied - m, places) - _choose_log(tied, places))[:, 0]
+    found = (total[unit] + _expected(above, places, h, c, places)) / (c + h)
+    value[unit[:, 0]] = value[unit[:, 0]] * none + (np.exp(weight) * found).sum(axis=1)
+    return value
+
+
+def _choose_log(n: np.ndarray, r: np.ndarray) -> np.ndarray:
+    """Logarithm of the number of ways to choose r of n; -inf where there is none."""
+    from scipy.special import gammaln
+
+    possible = (r >= 0) & (r <= n)
+    inside = np.where(possible, r, 0)
+    n = np.maximum(n, 0)
+    return np.where(possible, gammaln(n + 1.0) - gammaln(inside + 1.0) - gammaln(n - inside + 1.0), -np.inf)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from math import comb
-
 import numpy as np
 
+from trueval.errors import DefinitionError
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.metrics.registry import Parameter, metric
 
@@ -28,15 +27,16 @@ def err(facts: RankingFacts, k: int | None, *, gmax: float) -> np.ndarray:
     0.473938
     """
     h = facts.hits
-    top = gmax or float(facts.value[facts.relevant].max(initial=0))
-    satisfied = (np.exp2(h.gain) - 1) / 2**top
+    highest = float(facts.value[facts.relevant].max(initial=0))
+    top = gmax or highest
+    if highest > top:
+        raise DefinitionError("a gain is above gmax of err", found=f"{highest:g} > {top:g}", do=f"err[gmax={highest:g}]")
+    satisfied = np.exp2(h.gain - top) - np.exp2(-top)
     if facts.ties == "expected" and (h.tied > 1).any():
-        value = _expected(facts, satisfied, k)
-    else:
-        inside = slice(None) if k is None else h.rank <= k
-        unit, s, rank = h.unit[inside], satisfied[inside], h.rank[inside]
-        value = facts.per_unit(unit, s * _left_before(unit, 1 - s) / rank)
-    return value
+        return _expected(facts, satisfied, k)
+    inside = slice(None) if k is None else h.rank <= k
+    unit, s, rank = h.unit[inside], satisfied[inside], h.rank[inside]
+    return facts.per_unit(unit, s * _left_before(unit, 1 - s) / rank)
 
 
 def _left_before(unit: np.ndarray, left: np.ndarray) -> np.ndarray:
@@ -51,32 +51,48 @@ def _left_before(unit: np.ndarray, left: np.ndarray) -> np.ndarray:
 
 
 def _expected(facts: RankingFacts, satisfied: np.ndarray, k: int | None) -> np.ndarray:
-    """Average over the orders of equals, block by block."""
+    """Average over the orders of equals: the blocks of a unit one after the other, alike blocks of all units at once."""
     h = facts.hits
-    value, reach = np.zeros(len(facts)), np.ones(len(facts))
-    row = 0
-    while row < len(h.unit):
-        stop = row + 1
-        while stop < len(h.unit) and h.unit[stop] == h.unit[row] and h.above[stop] == h.above[row]:
-            stop += 1
-        unit, s = h.unit[row], satisfied[row:stop]
-        value[unit] += reach[unit] * _block(s, int(h.above[row]), int(h.tied[row]), k)
-        reach[unit] *= np.prod(1 - s)
-        row = stop
-    return value
+    new = np.ones(len(h.unit), bool)
+    new[1:] = (h.unit[1:] != h.unit[:-1]) | (h.above[1:] != h.above[:-1])
+    first = np.flatnonzero(new)
+    m = np.diff(np.append(first, len(h.unit)))
+    above, tied = h.above[first].astype(np.int64), h.tied[first].astype(np.int64)
+    places = tied if k is None else np.clip(k - above, 0, tied)
+    amount = np.zeros(len(first))
+    kind = np.stack([np.frexp(places)[1], np.frexp(m)[1]])  # within a factor of two of each other
+    for alike in np.unique(kind, axis=1).T:
+        rows = np.flatnonzero((kind == alike[:, None]).all(axis=0))
+        column = np.arange(m[rows].max())
+        there = column < m[rows, None]
+        s = np.where(there, satisfied[np.where(there, first[rows, None] + column, 0)], 0.0)
+        amount[rows] = _blocks(s, m[rows], above[rows], tied[rows], places[rows])
+    left = np.multiply.reduceat(1 - satisfied, first) if len(first) else amount
+    return facts.per_unit(h.unit[first], amount * _left_before(h.unit[first], left))
 
 
-def _block(s: np.ndarray, above: int, size: int, k: int | None) -> float:
-    """Expected contribution of a block: an item at place j is reached past a random set of j-1 others."""
-    places = size if k is None else min(size, max(k - above, 0))
-    total = 0.0
-    for i in range(len(s)):
-        others = np.delete(1 - s, i)
-        e = np.array([1.0])  # elementary symmetric sums of what the other relevant items leave
-        for x in others:
-            e = np.concatenate([e, [0.0]]) + x * np.concatenate([[0.0], e])
-        idle = size - len(s)
-        for j in range(places):
-            ways = sum(e[q] * comb(idle, j - q) for q in range(min(j, len(others)) + 1) if j - q <= idle)
-            total += s[i] * ways / comb(size - 1, j) / size / (above + j + 1)
-    return float(total)
+def _blocks(s: np.ndarray, m: np.ndarray, above: np.ndarray, size: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Expected contribution of blocks of equals, one per row, the first m of `s` being its relevant items.
+
+    Let p_q be the mean, over all choices of q of the m items, of what they leave together. A reader who has
+    passed j places met q of the relevant ones with a hypergeometric probability, and stops at the next
+    place with probability m/size · (p_q - p_(q+1)).
+    """
+    p = np.zeros((len(s), s.shape[1] + 1))
+    p[:, 0] = 1.0
+    q = np.arange(1, p.shape[1])
+    for n, column in enumerate(s.T, 1):
+        share = np.minimum(q / n, 1.0)
+        with_one_more = (1 - share) * p[:, 1:] + share * (1 - column)[:, None] * p[:, :-1]
+        p[:, 1:] = np.where((n <= m)[:, None], with_one_more, p[:, 1:])
+    stops = np.where(q <= m[:, None], p[:, :-1] - p[:, 1:], 0.0)
+    met = np.zeros_like(stops)  # probability of having met q - 1 relevant ones
+    met[:, 0] = 1.0
+    total = np.zeros(len(s))
+    for j in range(int(places.max(initial=0))):
+        total += np.where(j < places, (met * stops).sum(axis=1) * m / size / (above + j + 1), 0.0)
+        rest = np.maximum(size - 1 - j, 1)[:, None]
+        passed = met * np.maximum(size[:, None] - m[:, None] - j + (q - 1), 0) / rest
+        passed[:, 1:] += met[:, :-1] * np.maximum(m[:, None] - q[:-1], 0) / rest
+        met = passed
+    return total

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from trueval.errors import DefinitionError
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.metrics.discount import Table, collect, deepest_rank, lenskit, log2, share
 from trueval.metrics.registry import Parameter, metric
@@ -14,12 +15,18 @@ _DISCOUNT = Parameter("log2", ("log2", "lenskit"), meaning="1/log2(rank+1), or 1
 
 def _gains(values: np.ndarray, gain: str) -> np.ndarray:
     if gain == "exp":
+        if values.max(initial=0) > 1000:
+            raise DefinitionError(
+                "gain=exp of such values is beyond all numbers",
+                found=f"a value of {values.max():g}",
+                do="use gain=linear, or values of a scale",
+            )
         return np.exp2(values) - 1
     return np.ones_like(values) if gain == "binary" else values
 
 
-def _table(facts: RankingFacts, k: int | None, discount: str) -> Table:
-    deepest = max(deepest_rank(facts, k), int(facts.R.max(initial=1)), k or 1)
+def _table(facts: RankingFacts, k: int | None, discount: str, *, ideal: str = "cut") -> Table:
+    deepest = max(deepest_rank(facts, k), int(facts.R.max(initial=1)), (k or 1) if ideal == "k" else 1)
     return log2(deepest) if discount == "log2" else lenskit(deepest)
 
 
@@ -29,12 +36,19 @@ def _dcg(facts: RankingFacts, k: int | None, gain: str, table: Table) -> np.ndar
     return facts.per_unit(h.unit[rows], weight * _gains(h.gain[rows], gain))
 
 
+def _best_gain(facts: RankingFacts, gain: str) -> np.ndarray:
+    """Highest gain of each unit, 0 without relevant items."""
+    start, best = facts.best_gains
+    top, some = np.zeros(len(facts)), facts.R > 0
+    top[some] = _gains(best[start[:-1][some]], gain)
+    return top
+
+
 def _ideal(facts: RankingFacts, k: int | None, gain: str, ideal: str, table: Table) -> np.ndarray:
     start, best = facts.best_gains
     best = _gains(best, gain)
     if ideal == "k":
-        top = np.zeros(len(facts))
-        top[facts.R > 0] = best[start[:-1][facts.R > 0]]
+        top = _best_gain(facts, gain)
         return top * table.upto(np.array(k)) if k else top * table.upto(facts.R)
     size = facts.R
     if ideal == "cut" and k is not None:
@@ -80,7 +94,7 @@ def dcg(facts: RankingFacts, k: int | None, *, gain: str, discount: str) -> np.n
             meaning="best order cut at k, not cut, k places of the best gain, or cut at the length shown",
         ),
     },
-    undefined="R = 0",
+    undefined="R = 0, or no relevant item has a gain",
     reference="Järvelin & Kekäläinen 2002",
 )  # fmt: skip
 def ndcg(facts: RankingFacts, k: int | None, *, gain: str, discount: str, ideal: str) -> np.ndarray:
@@ -92,6 +106,7 @@ def ndcg(facts: RankingFacts, k: int | None, *, gain: str, discount: str, ideal:
     >>> round(measure("ndcg@5[gain=exp]", ["a", "b", "c", "d", "e"], {"a": 3, "c": 1, "e": 2}), 3)
     0.922
     """
-    table = _table(facts, k, discount)
+    table = _table(facts, k, discount, ideal=ideal)
     best = _ideal(facts, k, gain, ideal, table)
-    return np.where((facts.R > 0) & (best == 0), 0.0, share(_dcg(facts, k, gain, table), best))
+    nothing_shown = (best == 0) & (_best_gain(facts, gain) > 0)
+    return np.where(nothing_shown, 0.0, share(_dcg(facts, k, gain, table), best))

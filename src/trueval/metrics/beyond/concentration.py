@@ -44,6 +44,7 @@ def _over_catalogue(counts: np.ndarray, size: int) -> np.ndarray:
     range=(0, 1),
     better="lower",
     parameters={"exposure": _EXPOSURE},
+    undefined="no recommendation at all",
     reference="Gini 1912; Fleder & Hosanagar 2009",
     system=True,
 )
@@ -63,6 +64,7 @@ def gini(facts: RankingFacts, k: int, *, exposure: bool) -> Tally:
     formula="-Σ p log2 p, p an item's share of all recommendations",
     range=(0, np.inf),
     parameters={"exposure": _EXPOSURE},
+    undefined="no recommendation at all",
     reference="Shannon 1948",
     system=True,
 )
@@ -76,6 +78,6 @@ def entropy(facts: RankingFacts, k: int, *, exposure: bool) -> Tally:
 
     def bits(counts: np.ndarray) -> float:
         p = counts[counts > 0] / counts.sum()
-        return float(-(p * np.log2(p)).sum()) + 0.0
+        return float(-(p * np.log2(p)).sum()) + 0.0 if len(p) else float("nan")
 
     return Tally(recommended(facts, k, exposure=exposure), bits)

@@ -71,7 +71,7 @@ def _jaccard_sum(facts: RankingFacts, k: int, features: np.ndarray) -> np.ndarra
     range=(0, 1),
     parameters={"relevance": Parameter(True, (True, False), meaning="count relevant items only")},
     needs=("features", "train"),
-    undefined="an empty list or an empty profile",
+    undefined="an empty profile",
     reference="Vargas & Castells 2011",
 )
 def epd(facts: RankingFacts, k: int, *, relevance: bool, features: np.ndarray, train: ByUser) -> np.ndarray:

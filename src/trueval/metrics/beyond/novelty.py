@@ -38,7 +38,6 @@ def novelty(facts: RankingFacts, k: int, *, popularity: Popularity) -> np.ndarra
     range=(0, 1),
     parameters={"relevance": _RELEVANCE},
     needs=("popularity",),
-    undefined="an empty list",
     reference=_REFERENCE,
 )
 def epc(facts: RankingFacts, k: int, *, relevance: bool, popularity: Popularity) -> np.ndarray:
@@ -59,7 +58,6 @@ def epc(facts: RankingFacts, k: int, *, relevance: bool, popularity: Popularity)
     range=(0, np.inf),
     parameters={"relevance": _RELEVANCE},
     needs=("popularity",),
-    undefined="an empty list",
     reference=_REFERENCE,
 )
 def efd(facts: RankingFacts, k: int, *, relevance: bool, popularity: Popularity) -> np.ndarray:

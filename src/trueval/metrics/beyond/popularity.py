@@ -129,7 +129,8 @@ def tail_share(facts: RankingFacts, k: int, *, tail: float, popularity: Populari
 
 @metric(
     family="beyond", formula="distinct tail items within anyone's top(k) / tail items", range=(0, 1),
-    parameters={"tail": _TAIL}, needs=("popularity",), reference=_REFERENCE, system=True,
+    parameters={"tail": _TAIL}, needs=("popularity",), undefined="no item is in the tail", reference=_REFERENCE,
+    system=True,
 )  # fmt: skip
 def tail_coverage(facts: RankingFacts, k: int, *, tail: float, popularity: Popularity) -> Tally:
     """Share of the tail that is recommended to anyone.
@@ -140,5 +141,5 @@ def tail_coverage(facts: RankingFacts, k: int, *, tail: float, popularity: Popul
     0.2
     """
     members = strata(popularity, 0.0, tail) == 2
-    size = max(int(members.sum()), 1)
+    size = int(members.sum()) or np.nan
     return Tally(recommended(facts, k), lambda counts: np.count_nonzero(counts[members]) / size)

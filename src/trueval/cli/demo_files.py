@@ -1,0 +1,115 @@
+"""The files that trueval demo writes: tables to go on with, results, and the report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from trueval.cli.demo import BASELINE, SHOWN, THRESHOLD, Demo, next_commands, truth_in_words
+from trueval.report.findings import findings, percent, values
+from trueval.report.folder import Content
+from trueval.report.html import Bar, Section, html_page
+from trueval.splits.leakage import leakage
+
+_TABLES = ("log", "users", "items", "train", "test", "per_user")
+_SYSTEMS = ("random", "popularity", "average", "oracle")
+
+
+def file_names() -> list[str]:
+    """Names of all files, known before any is made."""
+    tables = [*_TABLES, *(f"recs/{name}" for name in _SYSTEMS)]
+    return [*(f"{name}.parquet" for name in tables), "results.json", "report.html"]
+
+
+def demo_files(demo: Demo, output: Path) -> dict[str, Content]:
+    """What goes into each file."""
+    log = demo.world.log
+    assert log.users is not None and log.items is not None
+    frames = (log.frame, log.users, log.items, demo.parts.train.frame, demo.parts.test.frame, demo.result.per_user)
+    tables = dict(zip(_TABLES, frames)) | {f"recs/{name}": demo.recs[name] for name in _SYSTEMS}
+    files: dict[str, Content] = {f"{name}.parquet": _parquet(frame) for name, frame in tables.items()}
+    files["results.json"] = demo.result.to_json(baseline=BASELINE) + "\n"
+    files["report.html"] = demo_page(demo, output)
+    return files
+
+
+def _parquet(frame: pl.DataFrame) -> Callable[[Path], Any]:
+    return lambda path: frame.write_parquet(path)
+
+
+def demo_page(demo: Demo, output: Path) -> str:
+    """The report."""
+    evaluation, comparisons = demo.result.evaluation, demo.result.compare(BASELINE)
+    lead = (
+        "Four systems in a synthetic world, whose users' true preferences are known. Three know no person; the "
+        "oracle knows everyone's, so nothing can be better than it."
+    )
+    return html_page(
+        evaluation,
+        comparisons=comparisons,
+        title="What a test set sees, and what it does not",
+        lead=lead,
+        notes=[*findings(evaluation, comparisons), *truth_in_words(demo)],
+        sections=[_truth(demo), _data(demo), _leaks(demo), _next(output)],
+    )
+
+
+def _truth(demo: Demo) -> Section:
+    measured = values(demo.result.evaluation, f"precision@{SHOWN}")
+    rows = [
+        [name, Bar(measured[name], f"{measured[name]:.3f}"), Bar(true, f"{true:.3f}")]
+        for name, true in sorted(demo.true.items(), key=lambda pair: -pair[1])
+    ]
+    text = (
+        f"Precision@{SHOWN} as the test set measures it, and as it truly is: the share of the first {SHOWN} that the "
+        f"user would rate {THRESHOLD} or more, rated or not. No real data set has the last column."
+    )
+    return Section("Measured and true", [text], columns=["system", "measured", "true"], rows=rows)
+
+
+def _data(demo: Demo) -> Section:
+    log, report = demo.world.log, demo.parts.report()
+    counts = log.frame["item"].value_counts()["count"].sort(descending=True)
+    head = counts.head(max(1, log.n_items // 10)).sum() / len(log)
+    tiles = [
+        (f"{log.n_users:,}", "users"),
+        (f"{log.n_items:,}", "items"),
+        (f"{len(log):,}", "ratings"),
+        (percent(len(log) / (log.n_users * log.n_items)), "of all pairs rated"),
+        (percent(float(head)), "of ratings on the top tenth of items"),
+        (f"{log.frame['value'].mean():.2f}", "mean rating, of 5"),
+    ]
+    dropped = f" {report['dropped']:,} later ratings of users or items without history were dropped."
+    text = (
+        f"The first {percent(report['train'] / report['rows'])} of the log, by time, are for learning: "
+        f"{report['train']:,} ratings. {report['test']:,} later ones are the test set."
+    )
+    return Section("The data", [text + (dropped if report["dropped"] else "")], tiles=tiles)
+
+
+def _leaks(demo: Demo) -> Section:
+    found = leakage(demo.parts)
+    rows = [
+        [
+            check.verdict,
+            check.meaning,
+            "" if check.count is None else f"{check.count:,}",
+            "" if check.share is None else f"{check.share:.2%}",
+        ]
+        for check in found.checks
+    ]
+    text = {
+        "ok": "Nothing of the test set is known to the systems: the split is clean.",
+        "caution": "Some of this needs a second look before the numbers are trusted.",
+        "wrong": "The systems know parts of the test set: the numbers above are too good.",
+    }[found.verdict]
+    return Section("Leakage", [text], columns=["verdict", "looked for", "found", "share"], rows=rows)
+
+
+def _next(output: Path) -> Section:
+    return Section(
+        "Go on", ["Every stage reads and writes files, so any of them can be yours."], code=next_commands(output)
+    )
