@@ -47,7 +47,8 @@ PEERS = (RECTOOLS, RANX, RANX_ARRAYS, PYTREC, IR_MEASURES, REPLAY)
 W2_CONTENDERS = (
     Contender("pure float32 GEMM (numpy)", "w2_contenders:gemm", ("numpy",)),
     Contender("torch matmul + mask + topk", "w2_contenders:torch_topk", ("torch",)),
-    Contender("trueval", "w2_contenders:trueval_w2", TRUEVAL.packages),
+    Contender("trueval", "w2_contenders:trueval_ranking", TRUEVAL.packages),
+    Contender("trueval, evaluate() from tables", "w2_contenders:trueval_w2", TRUEVAL.packages),
     Contender("naive, 300 users (check)", "w2_contenders:naive", ("numpy",)),
 )
 

@@ -19,6 +19,7 @@ _HOME = {
     "Factors": "trueval.systems.given",
     "Scores": "trueval.systems.given",
     "Function": "trueval.systems.given",
+    "Run": "trueval.systems.run",
     "evaluate": "trueval.api",
     "evaluate_run": "trueval.api",
     "Result": "trueval.api",
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from trueval.splits.parts import Parts
     from trueval.systems.given import Factors, Function, Scores
     from trueval.systems.registry import systems
+    from trueval.systems.run import Run
 
 
 def __getattr__(name: str) -> Any:

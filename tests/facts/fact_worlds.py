@@ -11,12 +11,13 @@ import polars as pl
 from trueval.data.interactions import Interactions
 from trueval.design.design import Design
 from trueval.design.task import Task, make_tasks
-from trueval.evaluation.experiment import rank_tasks, train_set
+from trueval.evaluation.experiment import rank_tasks
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.kernels import plain
 from trueval.kernels.seeds import derive
 from trueval.splits.parts import Parts
 from trueval.systems.given import Scores
+from trueval.systems.protocol import TrainSet
 
 THRESHOLD = 3.0
 
@@ -63,7 +64,7 @@ class World:
 
 
 def make_world(
-    seed: int, *, users: int = 6, items: int = 16, levels: int | None = 4, strings: bool = False, dtype: Any = np.float32
+    seed: int, *, users: int = 6, items: int = 16, levels: int | None = 4, strings: bool = False, dtype: Any = "f4"
 ) -> World:  # fmt: skip
     """Ratings 1 to 5, about a third of them tested; `levels` distinct scores (None: no two are equal)."""
     rng = np.random.default_rng(seed)
@@ -103,6 +104,10 @@ def tasks_of(world: World, design: Design, *, shuffle: int | None = None, everyo
     )  # fmt: skip
 
 
+def train_of(task: Task) -> TrainSet:
+    return TrainSet(task.users, task.items, task.train, task.seed)
+
+
 def facts_of(
     world: World, design: str | Design, *, depth: int = 5, ties: str = "random", shuffle: int | None = None,
     system: Any = None,
@@ -110,7 +115,7 @@ def facts_of(
     """Facts of the world's scores, by way of everything an evaluation does."""
     design = Design.parse(design)
     tasks = tasks_of(world, design, shuffle=shuffle)
-    fitted = (system or Scores(world.scores)).fit(train_set(world.parts(shuffle=shuffle), tasks[0], seed=world.seed))
+    fitted = (system or Scores(world.scores)).fit(train_of(tasks[0]))
     return rank_tasks(fitted, tasks, design, depth=depth, ties=ties, name="scores")
 
 

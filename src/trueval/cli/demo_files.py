@@ -2,35 +2,36 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from trueval.cli.demo import BASELINE, SHOWN, THRESHOLD, Demo, next_commands, truth_in_words
+from trueval.cli.demo_run import BASELINE, SHOWN, SYSTEMS, THRESHOLD, Demo, truth_in_words
 from trueval.report.findings import findings, percent, values
 from trueval.report.folder import Content
 from trueval.report.html import Bar, Section, html_page
 from trueval.splits.leakage import leakage
 
 _TABLES = ("log", "users", "items", "train", "test", "per_user")
-_SYSTEMS = ("random", "popularity", "average", "oracle")
 
 
 def file_names() -> list[str]:
     """Names of all files, known before any is made."""
-    tables = [*_TABLES, *(f"recs/{name}" for name in _SYSTEMS)]
+    tables = [*_TABLES, *(f"recs/{name}" for name in SYSTEMS)]
     return [*(f"{name}.parquet" for name in tables), "results.json", "report.html"]
 
 
 def demo_files(demo: Demo, output: Path) -> dict[str, Content]:
     """What goes into each file."""
     log = demo.world.log
-    assert log.users is not None and log.items is not None
     frames = (log.frame, log.users, log.items, demo.parts.train.frame, demo.parts.test.frame, demo.result.per_user)
-    tables = dict(zip(_TABLES, frames)) | {f"recs/{name}": demo.recs[name] for name in _SYSTEMS}
-    files: dict[str, Content] = {f"{name}.parquet": _parquet(frame) for name, frame in tables.items()}
+    tables = dict(zip(_TABLES, frames)) | {f"recs/{name}": demo.recs[name] for name in SYSTEMS}
+    files: dict[str, Content] = {
+        f"{name}.parquet": _parquet(frame) for name, frame in tables.items() if frame is not None
+    }
     files["results.json"] = demo.result.to_json(baseline=BASELINE) + "\n"
     files["report.html"] = demo_page(demo, output)
     return files
@@ -59,8 +60,8 @@ def demo_page(demo: Demo, output: Path) -> str:
 
 def _truth(demo: Demo) -> Section:
     measured = values(demo.result.evaluation, f"precision@{SHOWN}")
-    rows = [
-        [name, Bar(measured[name], f"{measured[name]:.3f}"), Bar(true, f"{true:.3f}")]
+    rows: list[list[str | Bar]] = [
+        [name, Bar(measured[name], f"{measured[name]:.3f}"), Bar(true, f"{true:.3f}", strong=True)]
         for name, true in sorted(demo.true.items(), key=lambda pair: -pair[1])
     ]
     text = (
@@ -80,7 +81,7 @@ def _data(demo: Demo) -> Section:
         (f"{len(log):,}", "ratings"),
         (percent(len(log) / (log.n_users * log.n_items)), "of all pairs rated"),
         (percent(float(head)), "of ratings on the top tenth of items"),
-        (f"{log.frame['value'].mean():.2f}", "mean rating, of 5"),
+        (f"{log.frame['value'].to_numpy().mean():.2f}", "mean rating, of 5"),
     ]
     dropped = f" {report['dropped']:,} later ratings of users or items without history were dropped."
     text = (
@@ -113,3 +114,22 @@ def _next(output: Path) -> Section:
     return Section(
         "Go on", ["Every stage reads and writes files, so any of them can be yours."], code=next_commands(output)
     )
+
+
+def next_commands(output: Path) -> str:
+    """Commands that go on from the written files, broken so that they fit 80 columns."""
+    folder = shlex.quote(str(output))
+    return f"""\
+# measure the same lists again, with other metrics
+trueval evaluate {folder}/recs/*.parquet \\
+    --test {folder}/test.parquet --train {folder}/train.parquet \\
+    --items {folder}/items.parquet --threshold {THRESHOLD} --baseline {BASELINE} \\
+    --metrics "ap@10,rr,hit@10,popularity_rank@10,epc@10"
+
+# what a metric means, exactly
+trueval metrics ndcg
+
+# look at the log, split it another way
+trueval data info {folder}/log.parquet
+trueval split {folder}/log.parquet --how leave_one_out -o {folder}-split
+"""

@@ -20,6 +20,8 @@ from trueval.errors import DataError
 def read_items(source: Any) -> pl.DataFrame:
     """A table with one row per item: ids alone (a list, an array), a table, a file, or a data-set folder.
 
+    A table with a `user` column as well lists candidates user by user, and keeps all its rows.
+
     >>> read_items(["b", "a", "b"])["item"].to_list()
     ['a', 'b']
     """
@@ -35,7 +37,8 @@ def read_items(source: Any) -> pl.DataFrame:
             return _of_data_set(source)
         frame = scan_table(path, None, roles=("item",)).collect()
         frame = settled(frame) if ids_are_text(path) else frame
-    return frame.with_columns(plain(frame["item"], where="items").alias("item")).unique("item", maintain_order=True)
+    frame = frame.with_columns(plain(frame["item"], where="items").alias("item"))
+    return frame if "user" in frame.columns else frame.unique("item", maintain_order=True)
 
 
 def _of_data_set(source: Any) -> pl.DataFrame:

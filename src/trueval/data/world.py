@@ -18,7 +18,7 @@ from trueval.errors import DataError, DefinitionError
 from trueval.kernels import blocks
 from trueval.kernels.seeds import derive
 
-Names = Sequence[str] | pl.Series
+Names = Sequence[str] | pl.Series | np.ndarray
 Factors = tuple[np.ndarray, np.ndarray]
 
 _BEGIN, _END = 1_672_531_200, 1_735_603_200  # 2023-01-01 to 2024-12-31, in seconds

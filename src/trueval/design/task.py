@@ -42,15 +42,19 @@ def make_tasks(
     *,
     threshold: float | None = None,
     everyone: bool = False,
-    catalogue: pl.Series | None = None,
+    catalogue: pl.DataFrame | pl.Series | None = None,
     seed: int = 0,
 ) -> list[Task]:
     """The ranking tasks of a design: one, or one for each percentile.
 
-    `everyone` adds users without a judgement (population "all"); `catalogue` is the list of items that
-    LIST designs rank and, where given, what "all items" means.
+    `everyone` adds users without a judgement (population "all"); `catalogue` is what LIST designs rank and,
+    where given, what "all items" means: a column of items, or a table, whose `user` column lists each user's own.
     """
-    users, items = _vocabularies(parts, catalogue)
+    if isinstance(catalogue, pl.Series):
+        catalogue = catalogue.alias("item").to_frame()
+    listed = None if catalogue is None else plain(catalogue["item"], where="catalogue")
+    users, items = _vocabularies(parts, listed)
+    own = _own_lists(design, catalogue, users, items)
     judged = judge(parts.test, users, items, threshold=threshold)
     popularity = _popularity(parts, items)
     if design.uniform and parts.how.get("how") != "uniform_test":
@@ -59,7 +63,7 @@ def make_tasks(
             found=f"a {parts.how.get('how', 'given')} split",
             do='split with how="uniform_test"',
         )
-    candidates = _candidates(design, np.unique(judged.rows.item), items, catalogue)
+    candidates = _candidates(design, np.unique(judged.rows.item), items, listed)
     _check_inside(judged, candidates, users, items, design)
     if design.head:
         head = _head(popularity, design.head)
@@ -74,12 +78,12 @@ def make_tasks(
         _check_unseen(train, judged.rows, users, items, parts)
     strata = _percentiles(candidates, popularity, design.percentiles) if design.percentiles else [candidates]
     units = np.arange(len(users)) if everyone else np.flatnonzero(judged.rows.counts)
-    return [_task(design, users, items, units, judged, train, stratum, popularity, seed) for stratum in strata]
+    return [_task(design, users, items, units, judged, train, stratum, popularity, own, seed) for stratum in strata]
 
 
 def _task(
     design: Design, users: Ids, items: Ids, units: np.ndarray, judged: Judged, train: ByUser,
-    candidates: np.ndarray, popularity: np.ndarray, seed: int,
+    candidates: np.ndarray, popularity: np.ndarray, lists: ByUser | None, seed: int,
 ) -> Task:  # fmt: skip
     judged = judged.where(np.isin(judged.rows.item, candidates))
     if design.percentiles:
@@ -96,6 +100,8 @@ def _task(
         relevant = relevant.pick(owner)
     seen = train.pick(unit_user) if design.seen == "exclude" else ByUser.empty(len(unit_user))
     sample, pool, short = None, None, 0
+    if lists is not None:
+        sample = _targets_of(lists.pick(unit_user), seen, judged, unit_user, users, items)
     if design.sample:
         sample, pool = sample_targets(design, candidates, popularity, seen, relevant, own, unit_user, len(items), seed)
         short = int((pool < design.sample).sum())
@@ -109,7 +115,6 @@ def _vocabularies(parts: Parts, catalogue: pl.Series | None) -> tuple[Ids, Ids]:
             check_same_kind(logs[0].frame[role], log.frame[role], role=role, where=(logs[0].name, log.name))
     columns = [log.frame["item"] for log in logs]
     if catalogue is not None:
-        catalogue = plain(catalogue, where="catalogue")
         check_same_kind(logs[0].frame["item"], catalogue, role="item", where=(logs[0].name, "catalogue"))
         columns.append(catalogue)
     return Ids.of(*(log.frame["user"] for log in logs)), Ids.of(*columns)
@@ -126,7 +131,7 @@ def _candidates(design: Design, test_items: np.ndarray, items: Ids, catalogue: p
     if design.candidates == "TI":
         return test_items
     if catalogue is not None:
-        return np.unique(items.codes(plain(catalogue, where="catalogue")))
+        return np.unique(items.codes(catalogue))
     if design.candidates == "LIST":
         raise DefinitionError(
             "a LIST design needs the list of candidate items",
@@ -147,6 +152,34 @@ def _check_inside(judged: Judged, candidates: np.ndarray, users: Ids, items: Ids
             found=rows_found([f"user {u}, item {i}" for u, i in pairs], int(outside.sum())),
             do="add them to the catalogue, or drop them from the test set",
         )
+
+
+def _own_lists(design: Design, catalogue: pl.DataFrame | None, users: Ids, items: Ids) -> ByUser | None:
+    """Candidates user by user, where the catalogue lists them so."""
+    if design.candidates != "LIST" or catalogue is None or "user" not in catalogue.columns:
+        return None
+    if design.sample or design.percentiles:
+        raise DefinitionError(
+            "candidates listed by user cannot be sampled or cut", where=str(design), do="use …-LIST-AN"
+        )
+    rows = catalogue.select("user", "item").with_columns(plain(catalogue["user"], where="catalogue"))
+    check_same_kind(users.values, rows["user"], role="user", where=("the log", "catalogue"))
+    return ByUser.code(rows, users, items).distinct()
+
+
+def _targets_of(lists: ByUser, seen: ByUser, judged: Judged, unit_user: np.ndarray, users: Ids, items: Ids) -> ByUser:
+    """Each unit's listed candidates that its user has not seen; relevant items must be among them."""
+    outside = judged.relevant & ~lists.contains(judged.rows.user, judged.rows.item)
+    if outside.any():
+        first = np.flatnonzero(outside)[:5]
+        pairs = zip(users.decode(unit_user[judged.rows.user[first]]), items.decode(judged.rows.item[first]))
+        raise DataError(
+            "relevant test items are not among the candidates of their users",
+            where="catalogue",
+            found=rows_found([f"user {u}, item {i}" for u, i in pairs], int(outside.sum())),
+            do="add them to the users' lists",
+        )
+    return lists.where(~seen.contains(lists.user, lists.item))
 
 
 def _head(popularity: np.ndarray, share: float) -> np.ndarray:

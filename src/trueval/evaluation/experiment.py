@@ -11,6 +11,7 @@ import polars as pl
 from trueval.data.by_user import ByUser
 from trueval.data.ids import Ids
 from trueval.data.items import read_items
+from trueval.data.run_tables import read_run
 from trueval.design.design import Design
 from trueval.design.task import Task, make_tasks
 from trueval.errors import DefinitionError
@@ -20,6 +21,7 @@ from trueval.evaluation.manifest import make_manifest
 from trueval.evaluation.measurements import Measurements, measure_facts
 from trueval.evaluation.outcome import Evaluation, label_specs, notes_on, random_values, summarise
 from trueval.evaluation.population import check_anyone, check_population
+from trueval.facts.from_run import run_task_facts
 from trueval.facts.from_scores import rank_system
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.readings import concat, condense, one_relevant, with_ties
@@ -28,6 +30,7 @@ from trueval.metrics.inputs import Inputs, Popularity
 from trueval.splits.parts import Parts
 from trueval.systems.protocol import Recommender, TrainSet
 from trueval.systems.registry import make_system, name_systems
+from trueval.systems.run import Run
 
 
 def evaluate_systems(
@@ -63,7 +66,7 @@ def evaluate_systems(
         design,
         threshold=threshold,
         everyone=population == "all",
-        catalogue=None if table is None else table["item"],
+        catalogue=table,
         seed=seed,
     )
     train = TrainSet(users := tasks[0].users, tasks[0].items, tasks[0].train, seed)
@@ -71,8 +74,8 @@ def evaluate_systems(
     depth = max([spec.k or 0 for spec in specs.values()] + [10])
     measured: dict[str, Measurements] = {}
     for name, spec in named.items():
-        fitted = make_system(spec).fit(train)
-        facts = rank_tasks(fitted, tasks, design, depth=depth, ties=ties, name=name)
+        system = spec if isinstance(spec, Run) else make_system(spec).fit(train)
+        facts = rank_tasks(system, tasks, design, depth=depth, ties=ties, name=name)
         # the random ranking is the same whatever the system: measured once, with the first
         measured[name] = measure_facts(
             facts, specs, population=population, inputs=inputs, preset=preset, with_random=not measured
@@ -105,7 +108,7 @@ def evaluate_systems(
 
 
 def rank_tasks(
-    system: Recommender, tasks: Sequence[Task], design: Design, *, depth: int, ties: str, name: str
+    system: Recommender | Run, tasks: Sequence[Task], design: Design, *, depth: int, ties: str, name: str
 ) -> RankingFacts:
     """Facts of a fitted system under a design: percentiles side by side, 1R and condensed as readings of AR."""
     built = "given" if ties == "given" else "random"
@@ -113,7 +116,10 @@ def rank_tasks(
     for number, task in enumerate(tasks):
         if not len(task.unit_user):
             continue
-        facts = rank_system(system, task, depth=depth, ties=built, name=name)
+        if isinstance(system, Run):
+            facts = run_task_facts(read_run(system.source, columns=system.columns), task, ties=built, name=name)
+        else:
+            facts = rank_system(system, task, depth=depth, ties=built, name=name)
         facts = facts if ties in ("random", "given") else with_ties(facts, ties)
         if design.relevant == "1R" and not design.resample:
             facts = one_relevant(facts)

@@ -11,7 +11,8 @@ import polars as pl
 from trueval.data.by_user import ByUser
 from trueval.data.ids import Ids, check_same_kind, plain
 from trueval.data.judged import Judged, check_overlap
-from trueval.errors import DataError, rows_found
+from trueval.design.task import Task
+from trueval.errors import DataError, DefinitionError, rows_found
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.kernels import blocks, choose, in_order, threads
 from trueval.kernels.seeds import derive
@@ -78,6 +79,27 @@ def run_facts(run: pl.DataFrame, truth: Truth, *, ties: str = "random", name: st
         exact=False,
         ties=ties if len(lists.score) else "random",
         splits=splits,
+    )
+
+
+def run_task_facts(run: pl.DataFrame, task: Task, *, ties: str = "random", name: str = "run") -> RankingFacts:
+    """Facts of a run under a design: its lists cut to each user's targets, which must not be sampled."""
+    if task.sample is not None:
+        raise DefinitionError(
+            f"the run {name} cannot be judged under {task.design}",
+            found="a list says nothing about the rank of targets it does not show",
+            do="use a design with all non-relevant items (AN), or the model itself",
+        )
+    users = Ids(task.users.decode(task.unit_user))
+    candidate = np.zeros(len(task.items), bool)
+    candidate[task.candidates] = True
+    truth = Truth(users, task.items, task.judged, task.barred, candidate, task.seed)
+    user = _ids(run, "user", users, name)
+    item = _ids(run, "item", task.items, name)
+    _check_catalogue(run, item, np.ones(len(task.items), bool), name)
+    kept = candidate[item] & ~task.barred.contains(user, item)
+    return run_facts(run.filter(pl.Series(kept)), truth, ties=ties, name=name).changed(
+        unit_user=task.unit_user, users=task.users
     )
 
 

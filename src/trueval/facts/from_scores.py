@@ -15,8 +15,9 @@ from trueval.kernels.seeds import derive
 from trueval.progress import progress
 from trueval.systems.protocol import Recommender
 
-# Rows of one matrix product. Fixed, and the last block is padded to it, because a BLAS may round
-# differently for different shapes: scores must not depend on how users are cut into blocks.
+# Rows of one matrix product. A BLAS may round differently for different shapes, and for different rows of one
+# product: the shape is fixed, and every user has a row of their own, so that scores do not depend on how users
+# are cut into blocks.
 PRODUCT_ROWS = 64
 
 
@@ -100,12 +101,29 @@ class _Scorer:
     def _product(self, users: np.ndarray) -> np.ndarray:
         assert self.factors is not None
         user_factors, item_factors = self.factors
-        scores = np.empty((-(-len(users) // PRODUCT_ROWS) * PRODUCT_ROWS, item_factors.shape[1]), item_factors.dtype)
-        rows = np.zeros((len(scores), user_factors.shape[1]), item_factors.dtype)
-        rows[: len(users)] = user_factors[users]
-        for part in blocks(len(scores), PRODUCT_ROWS):
-            np.matmul(rows[part], item_factors, out=scores[part])
-        return scores[: len(users)]
+        scores = np.empty((len(users), item_factors.shape[1]), item_factors.dtype)
+        apart = np.empty((0, 0), scores.dtype)
+        for members in _products(users):
+            row = users[members] % PRODUCT_ROWS
+            rows = np.zeros((PRODUCT_ROWS, user_factors.shape[1]), item_factors.dtype)
+            rows[row] = user_factors[users[members]]
+            if len(members) == PRODUCT_ROWS and (np.diff(row) == 1).all() and (np.diff(members) == 1).all():
+                np.matmul(rows, item_factors, out=scores[members[0] : members[0] + PRODUCT_ROWS])
+                continue
+            if not len(apart):
+                apart = np.empty((PRODUCT_ROWS, scores.shape[1]), scores.dtype)
+            scores[members] = np.matmul(rows, item_factors, out=apart)[row]
+        return scores
+
+
+def _products(users: np.ndarray) -> list[np.ndarray]:
+    """Places of the users that share a product: no two of them have the same row in it."""
+    row = users % PRODUCT_ROWS
+    order = np.argsort(row, kind="stable")
+    turn = np.empty(len(users), np.int64)
+    turn[order] = np.arange(len(users)) - np.searchsorted(row[order], row[order])
+    by_turn = np.argsort(turn, kind="stable")
+    return np.split(by_turn, np.cumsum(np.bincount(turn))[:-1]) if len(users) else []
 
 
 def _rank_block(
@@ -169,7 +187,7 @@ def _rank_block(
 def _columns(items: np.ndarray, candidates: np.ndarray) -> np.ndarray:
     """Place of items among the sorted candidates, -1 outside."""
     if len(candidates) and candidates[-1] == len(candidates) - 1:
-        return items.astype(np.int32)
+        return np.where(items < len(candidates), items, -1).astype(np.int32)
     place = np.minimum(np.searchsorted(candidates, items), len(candidates) - 1)
     return np.where(candidates[place] == items, place, -1).astype(np.int32)
 

@@ -19,7 +19,7 @@ def findings(evaluation: Evaluation, comparisons: Sequence[Comparison] = ()) -> 
     >>> recs = pl.DataFrame({"user": [1, 2], "item": ["a", "b"], "rank": [1, 1]})
     >>> test = pl.DataFrame({"user": [1, 2], "item": ["a", "c"]})
     >>> findings(tv.evaluate_run(recs, test, items=list("abcde"), metrics="coverage@1").evaluation)
-    ['Of the catalogue, run shows 40 % to anyone.']
+    ['Of the catalogue, run shows 40\xa0% to anyone.']
     """
     label = next((n for n in evaluation.random if evaluation.specs[n].better == "higher"), None)
     told: list[str] = []
@@ -36,16 +36,16 @@ def values(evaluation: Evaluation, label: str) -> dict[str, float]:
 
 
 def percent(share: float) -> str:
-    """A share as people say it.
+    """A share as people say it; the space does not break.
 
-    >>> percent(0.0534), percent(0.0041), percent(0.9996)
-    ('5 %', '0.4 %', '99.96 %')
+    >>> [percent(share).replace("\\xa0", " ") for share in (0.0534, 0.0041, 0.9996, 1)]
+    ['5 %', '0.4 %', '99.96 %', '100 %']
     """
     for digits in (0, 1, 2):
         text = f"{100 * share:.{digits}f}"
         if float(text) not in (0, 100) or share in (0, 1):
             break
-    return f"{text} %"
+    return f"{text}\xa0%"
 
 
 def listed(words: Sequence[str]) -> str:
@@ -64,6 +64,7 @@ def _against_chance(evaluation: Evaluation, label: str) -> list[str]:
     told = []
     if above:
         shares = [f"{percent(chance / estimates[n].value)} of {n}'s" for n in above]
+        shares[0] += " value"
         told.append(f"On {label} a random ranking would get {chance:.4f}: {listed(shares)}.")
     alike = [n for n, e in estimates.items() if e.low <= chance <= e.high]
     if alike:
@@ -96,16 +97,17 @@ def _unjudged(evaluation: Evaluation) -> list[str]:
         return []
     k = evaluation.specs[label].k
     shares = [f"{percent(share)} of {name}'s" for name, share in values(evaluation, label).items()]
-    end = "they count as misses, whether the user would like them or not."
-    return [f"About most of what is shown nothing is known: {listed(shares)} top {k} was never judged; {end}"]
+    shares[0] += f" top {k}"
+    return [f"Never judged by the user were {listed(shares)}: such items count as misses, liked or not."]
 
 
 def _coverage(evaluation: Evaluation) -> list[str]:
     label = next((n for n, spec in evaluation.specs.items() if spec.metric.name == "coverage"), None)
     if label is None:
         return []
-    shares = [f"{name} shows {percent(share)}" for name, share in values(evaluation, label).items()]
-    return [f"Of the catalogue, {listed(shares)} to anyone."]
+    (first, most), *others = values(evaluation, label).items()
+    shares = [f"{first} shows {percent(most)} to anyone", *(f"{name} {percent(share)}" for name, share in others)]
+    return [f"Of the catalogue, {listed(shares)}."]
 
 
 def _capital(text: str) -> str:

@@ -29,6 +29,7 @@ class Bar:
 
     share: float
     text: str
+    strong: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,7 @@ def _results(evaluation: Evaluation, comparisons: Sequence[Comparison]) -> str:
     verdicts = {(c.system, c.metric): c.verdict for c in comparisons}
     cards = "\n".join(_card(evaluation, label, verdicts) for label in evaluation.specs)
     rules = footer(evaluation, comparisons, definitions=False)
-    legend = "".join(f"<br>{escape(line)}" for line in rules)
+    legend = "<br>".join(map(escape, rules))
     warnings = "".join(f'<p class="warn">{escape(warning)}</p>' for warning in evaluation.warnings)
     parts = ["<h2>Results</h2>", f'<div class="cards">{cards}</div>', f'<p class="hint">{legend}</p>', warnings]
     parts.append(_details("All values in one table", _matrix(evaluation)))
@@ -165,7 +166,8 @@ def _framed(columns: Sequence[str], rows: Iterable[str]) -> str:
 
 def _cell(content: str | Bar) -> str:
     if isinstance(content, Bar):
-        return f'<td class="plotted"><span class="num">{escape(content.text)}</span>{bar(content.share)}</td>'
+        kind = "plotted best" if content.strong else "plotted"
+        return f'<td class="{kind}"><span class="num">{escape(content.text)}</span>{bar(content.share)}</td>'
     if content in _CHIPS:
         return f"<td>{_chip(content)}</td>"
     number = content.strip("-+±…,. %0123456789") == ""

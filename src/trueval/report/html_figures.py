@@ -31,7 +31,7 @@ def estimate_bar(estimate: Estimate, top: float, chance: float | None) -> str:
     words = f"{estimate.value:.4f}"
     drawn = _rect("track", 0, 100) + _rect("bar", 0, at(estimate.value))
     if chance is not None:
-        drawn += _line("bychance", at(chance), at(chance), 0, 16)
+        drawn += _line("bychance", at(chance), at(chance), -4, 20)  # so that the lines of a column meet
     if not math.isnan(estimate.low):
         words += f", 95 % interval {estimate.low:.4f} to {estimate.high:.4f}"
         drawn += _whisker(at(estimate.low), at(estimate.high))

@@ -30,20 +30,24 @@ h2 { font-size: 24px; margin: 56px 0 6px; font-weight: 600; letter-spacing: -.00
 p { margin: 0 0 14px; max-width: 70ch; }
 .brand { font-weight: 650; letter-spacing: .04em; color: var(--best); margin: 0 0 10px; font-size: 14px; }
 .lead, .hint { color: var(--soft); }
-.lead { font-size: 17px; }
+.lead { font-size: 17px; } .hint { font-size: 13.5px; max-width: none; margin-top: 16px; }
 code, pre, .label, .num { font-family: ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace; }
 .num { font-size: 13.5px; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .words { list-style: none; margin: 28px 0 0; padding: 4px 0 4px 20px; border-left: 3px solid var(--best); }
 .words li { max-width: 72ch; margin: 0 0 10px; font-size: 17px; }
 .words li:last-child { margin-bottom: 0; }
-.cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 470px), 1fr)); gap: 16px; margin-top: 18px; }
-.card { background: var(--card); border: 1px solid var(--line); border-radius: 12px; padding: 16px 18px 14px; min-width: 0; }
-.card h3 { margin: 0; font-size: 15px; display: flex; gap: 10px; align-items: baseline; justify-content: space-between; }
+.cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 470px), 1fr)); gap: 16px; }
+.cards, .tiles { margin-top: 18px; }
+.card, .tiles div { background: var(--card); border: 1px solid var(--line); border-radius: 12px; min-width: 0; }
+.card { padding: 16px 18px 14px; }
+.card h3 { margin: 0; font-size: 15px; display: flex; gap: 10px; align-items: baseline; }
+.card h3 .label { flex: 1; overflow-wrap: anywhere; }
 .card h3 small { font-weight: 400; color: var(--faint); font-size: 12.5px; white-space: nowrap; }
 .card p { color: var(--soft); font-size: 13.5px; line-height: 1.4; margin: 2px 0 10px; min-height: 2.8em; }
 .card table { width: 100%; border-collapse: collapse; }
 .card th, .card td { padding: 3px 0; font-weight: 400; text-align: left; vertical-align: middle; }
-.card th { width: 6.6em; max-width: 9em; padding-right: 10px; font-size: 14px; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.card th { width: 6.6em; max-width: 9em; padding-right: 10px; font-size: 14px; }
+.card th { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .card td.num { width: 9.6em; text-align: right; padding-left: 10px; }
 .card td.num small { color: var(--faint); font-size: 12px; }
 .card td.sign { width: 1.3em; text-align: right; font-size: 12px; }
@@ -52,23 +56,22 @@ code, pre, .label, .num { font-family: ui-monospace, "SF Mono", Menlo, Consolas,
 svg.plot { display: block; overflow: visible; }
 .plot .track { fill: var(--track); } .plot .bar { fill: var(--bar); } .best .plot .bar { fill: var(--best); }
 .plot .whisker { stroke: var(--whisker); stroke-width: 1.5; }
-.plot .bychance { stroke: var(--chance); stroke-width: 1.5; stroke-dasharray: 2 2; }
+.plot .bychance { stroke: var(--chance); stroke-width: 1.5; stroke-dasharray: 3 2; }
 .plot .zero { stroke: var(--faint); stroke-width: 1; } .plot .dot { fill: var(--bar); }
 .plot .dot.better, .plot .bar.better { fill: var(--good); } .plot .dot.worse { fill: var(--bad); }
 .up { color: var(--good); } .down { color: var(--bad); } .other { color: var(--faint); }
 .wide { overflow-x: auto; margin: 14px 0 0; }
 .wide table { border-collapse: collapse; width: 100%; font-size: 14.5px; }
-.wide th, .wide td { padding: 8px 18px 8px 0; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
+.wide th, .wide td { padding: 8px 18px 8px 0; text-align: left; vertical-align: top; }
+.wide th, .wide td { border-bottom: 1px solid var(--line); }
 .wide thead th { color: var(--soft); font-weight: 550; font-size: 13px; white-space: nowrap; }
 .wide tr:last-child td, .wide tr:last-child th { border-bottom: 0; }
 .wide td.plotted { min-width: 150px; width: 26%; vertical-align: middle; }
-.wide td.right, .wide th.right { text-align: right; }
-.wide .bar-text { display: block; }
-.chip { display: inline-block; border-radius: 99px; padding: 1px 9px; font-size: 12.5px; font-weight: 550; white-space: nowrap; }
+.chip { display: inline-block; border-radius: 99px; padding: 1px 9px; font-size: 12.5px; white-space: nowrap; }
 .good { color: var(--good); background: var(--good-back); } .bad { color: var(--bad); background: var(--bad-back); }
 .care { color: var(--care); background: var(--care-back); } .calm { color: var(--calm); background: var(--calm-back); }
-.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(120px, 1fr)); gap: 12px; margin: 18px 0 0; }
-.tiles div { background: var(--card); border: 1px solid var(--line); border-radius: 12px; padding: 12px 16px; }
+.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(140px, 1fr)); gap: 12px; }
+.tiles div { padding: 12px 16px; }
 .tiles b { display: block; font-size: 22px; font-weight: 600; font-variant-numeric: tabular-nums; line-height: 1.25; }
 .tiles span { color: var(--soft); font-size: 13px; }
 pre { background: var(--code); border: 1px solid var(--line); border-radius: 12px; padding: 16px 18px; margin: 14px 0 0;
@@ -76,7 +79,7 @@ pre { background: var(--code); border: 1px solid var(--line); border-radius: 12p
 details { margin-top: 16px; border-top: 1px solid var(--line); padding-top: 12px; }
 summary { cursor: pointer; color: var(--soft); font-size: 14.5px; }
 summary:hover { color: var(--ink); }
-.warn { color: var(--care); font-size: 14.5px; }
+.warn { color: var(--care); font-size: 13.5px; }
 footer { color: var(--soft); font-size: 13.5px; padding-top: 48px; padding-bottom: 64px; }
 footer h2 { font-size: 18px; color: var(--ink); margin: 0 0 10px; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: 6px 20px; margin: 0 0 24px; }

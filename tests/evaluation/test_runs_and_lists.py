@@ -1,0 +1,137 @@
+"""Runs beside systems, candidates listed by user, streamed files, and several runs over one catalogue."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import trueval as tv
+
+METRICS = ["ndcg@5", "ap", "rr", "recall@3"]
+
+
+@pytest.fixture(scope="module")
+def world() -> tuple[tv.Parts, np.ndarray, pl.DataFrame]:
+    rng = np.random.default_rng(0)
+    log = pl.DataFrame({"user": rng.integers(0, 50, 2000), "item": rng.integers(0, 60, 2000)}).unique(
+        maintain_order=True
+    )
+    scores = rng.standard_normal((50, 60)).astype(np.float32)
+    run = pl.DataFrame(
+        {"user": np.repeat(np.arange(50), 60), "item": np.tile(np.arange(60), 50), "score": scores.ravel()}
+    )
+    return tv.split(log, "holdout", ratio=0.3, seed=1), scores, run
+
+
+@pytest.mark.parametrize("design", ["AR-AI-AN", "AR-TI-AN", "1R-AI-AN", "AR-TI-AN-condensed", "AR-AI-AN-head10"])
+def test_a_complete_run_equals_its_system(world, design):
+    parts, scores, run = world
+    result = tv.evaluate(parts, {"model": scores, "run": tv.Run(run)}, design=design, metrics=METRICS, interval="none")
+    for metric in METRICS:
+        assert result["model", metric].value == pytest.approx(result["run", metric].value, abs=1e-12)
+
+
+def test_a_run_refuses_sampled_targets(world):
+    parts, _, run = world
+    with pytest.raises(tv.TruevalError, match="cannot be judged under AR-TI-NN5"):
+        tv.evaluate(parts, {"run": tv.Run(run)}, design="AR-TI-NN5", metrics="rr")
+
+
+def test_candidates_listed_by_user(world):
+    parts, scores, run = world
+    same = tv.evaluate(parts, {"m": scores}, design="AR-LIST-AN", items=run.select("user", "item"), metrics=METRICS)
+    whole = tv.evaluate(parts, {"m": scores}, design="AR-AI-AN", metrics=METRICS)
+    for metric in METRICS:
+        assert same["m", metric].value == whole["m", metric].value
+        assert same.random[metric] == pytest.approx(whole.random[metric])
+    test = parts.test.frame.select("user", "item")
+    only = tv.evaluate(parts, {"m": scores}, design="AR-LIST-AN", items=test, metrics=["precision@1", "rr"])
+    assert only["m", "precision@1"].value == 1  # nothing but relevant items to rank
+    with pytest.raises(tv.TruevalError, match="not among the candidates"):
+        tv.evaluate(parts, {"m": scores}, design="AR-LIST-AN", items=test.head(-1), metrics="rr")
+
+
+@pytest.mark.parametrize("ties", ["random", "expected", "worst"])
+def test_streaming_changes_nothing(world, tmp_path: Path, monkeypatch, ties):
+    parts, _, run = world
+    monkeypatch.setattr("trueval.evaluation.runs.STREAMED_ROWS", 130)
+    path = tmp_path / "run.parquet"
+    coarse = run.with_columns(pl.col("score").round(1)).filter(pl.col("user") % 7 != 0)  # some users get nothing
+    coarse.sort("user").write_parquet(path)
+    ask = {"train": parts.train, "metrics": [*METRICS, "coverage@3", "novelty@3", "seen@3"], "ties": ties}
+    for population in ("relevant", "all"):
+        whole = tv.evaluate_run(path, parts.test, population=population, **ask)
+        pieces = tv.evaluate_run(path, parts.test, population=population, sorted_by_user=True, **ask)
+        assert whole.table().equals(pieces.table())
+        order = ["system", "user"]
+        assert whole.per_user.sort(order).equals(pieces.per_user.sort(order))
+    shuffled = tmp_path / "shuffled.parquet"
+    coarse.sample(fraction=1, shuffle=True, seed=3).write_parquet(shuffled)
+    with pytest.raises(tv.TruevalError, match="not sorted by user"):
+        tv.evaluate_run(shuffled, parts.test, sorted_by_user=True, metrics="rr")
+
+
+def test_row_order_and_threads_change_nothing(world):
+    parts, _, run = world
+    coarse = run.with_columns(pl.col("score").round(1))
+    base = tv.evaluate_run(coarse, parts.test, metrics=METRICS, seed=3, threads=1)
+    other = tv.evaluate_run(
+        coarse.sample(fraction=1, shuffle=True, seed=1), parts.test.frame.sample(fraction=1, shuffle=True, seed=2),
+        metrics=METRICS, seed=3, threads=3,
+    )  # fmt: skip
+    assert base.table().equals(other.table())
+
+
+def test_input_types_agree(world, tmp_path: Path):
+    pandas, pyarrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    parts, _, run = world
+    few, test = run.filter(pl.col("item") < 30), parts.test.frame
+    few.write_csv(tmp_path / "run.csv")
+    few.write_ndjson(tmp_path / "run.jsonl")
+    base = tv.evaluate_run(few, test, metrics=METRICS).table()
+    forms = [
+        (pandas.DataFrame(few.to_dict(as_series=False)), pandas.DataFrame(test.to_dict(as_series=False))),
+        (pyarrow.table(few.to_dict(as_series=False)), pyarrow.table(test.to_dict(as_series=False))),
+    ]
+    for recs, truth in forms:
+        assert tv.evaluate_run(recs, truth, metrics=METRICS).table().equals(base)
+    for name in ("run.csv", "run.jsonl"):
+        assert tv.evaluate_run(tmp_path / name, test, metrics=METRICS).table().equals(base)
+    as_text = [frame.with_columns(pl.col("user", "item").cast(pl.String)) for frame in (few, test)]
+    as_category = [frame.with_columns(pl.col("user", "item").cast(pl.Categorical)) for frame in as_text]
+    for recs, truth in (as_text, as_category, (as_text[0], as_category[1])):
+        assert (
+            tv.evaluate_run(recs, truth, metrics=METRICS).table().drop("low", "high").equals(base.drop("low", "high"))
+        )
+
+
+def test_ids_beyond_float_precision():
+    big = 2**53
+    recs = pl.DataFrame({"user": [big, big], "item": [big + 1, big], "rank": [1, 2]})
+    test = pl.DataFrame({"user": [big], "item": [big]})
+    assert tv.evaluate_run(recs, test, metrics="rr")["run", "rr"].value == 0.5
+
+
+def test_coverage_is_over_one_catalogue():
+    test = pl.DataFrame({"user": [1], "item": ["a"]})
+    runs = {
+        "one": pl.DataFrame({"user": [1], "item": ["a"], "rank": [1]}),
+        "two": pl.DataFrame({"user": [1, 1], "item": ["a", "b"], "rank": [1, 2]}),
+    }
+    result = tv.evaluate_run(runs, test, metrics="coverage@2")
+    assert result["one", "coverage@2"].value == 0.5
+    assert result["two", "coverage@2"].value == 1
+    assert any("catalogue" in warning for warning in result.warnings)
+
+
+def test_popularity_counts_every_train_user():
+    """Users without a judgement still make items popular."""
+    train = pl.DataFrame({"user": [1, 2, 3, 4], "item": ["a", "a", "a", "b"]})
+    test = pl.DataFrame({"user": [1], "item": ["b"]})
+    run = pl.DataFrame({"user": [1], "item": ["a"], "rank": [1]})
+    extra = pl.DataFrame({"user": [1], "item": ["b"], "rank": [2]})
+    result = tv.evaluate_run(pl.concat([run, extra]), test, train=train, metrics="average_popularity@1")
+    assert result["run", "average_popularity@1"].value == 3
