@@ -103,9 +103,9 @@ def test_input_types_agree(world, tmp_path: Path):
     as_text = [frame.with_columns(pl.col("user", "item").cast(pl.String)) for frame in (few, test)]
     as_category = [frame.with_columns(pl.col("user", "item").cast(pl.Categorical)) for frame in as_text]
     for recs, truth in (as_text, as_category, (as_text[0], as_category[1])):
-        assert (
-            tv.evaluate_run(recs, truth, metrics=METRICS).table().drop("low", "high").equals(base.drop("low", "high"))
-        )
+        # text sorts otherwise than numbers, so sums are taken in another order
+        values = tv.evaluate_run(recs, truth, metrics=METRICS).table()["value"]
+        assert values.to_list() == pytest.approx(base["value"].to_list(), abs=1e-14)
 
 
 def test_ids_beyond_float_precision():

@@ -65,15 +65,20 @@ def _under(preset: Preset | None, spec: Spec, facts: RankingFacts, measured: Mea
 
 
 def merge_measurements(parts: list[Measurements]) -> Measurements:
-    """The whole from its parts."""
+    """The whole from its parts, units in the order of users, so that sums do not depend on the parts."""
     if len(parts) == 1:
         return parts[0]
     first = parts[0]
+    unit_user = np.concatenate([part.unit_user for part in parts])
+    order = np.argsort(unit_user, kind="stable")
+    stratum = None
+    if first.stratum is not None:
+        stratum = np.concatenate([part.stratum for part in parts if part.stratum is not None])[order]
     return Measurements(
-        np.concatenate([part.unit_user for part in parts]),
-        None if first.stratum is None else np.concatenate([p.stratum for p in parts if p.stratum is not None]),
-        {label: merge([part.values[label] for part in parts]) for label in first.values},
-        {label: merge([part.random[label] for part in parts]) for label in first.random},
+        unit_user[order],
+        stratum,
+        {label: merge([part.values[label] for part in parts]).take(order) for label in first.values},
+        {label: merge([part.random[label] for part in parts]).take(order) for label in first.random},
         {k: sum(part.split_ties.get(k, 0) for part in parts) for k in first.split_ties},
         max(part.longest for part in parts),
     )

@@ -175,7 +175,7 @@ def _for_users(truth: Truth, codes: np.ndarray) -> Truth:
     """The truth of some users only."""
     train = None if truth.train is None else truth.train.pick(codes)
     users = Ids(truth.users.decode(codes))
-    return Truth(users, truth.items, truth.judged.pick(codes), train, truth.catalogue, truth.seed)
+    return Truth(users, truth.items, truth.judged.pick(codes), train, truth.catalogue, truth.seed, codes)
 
 
 def _user_batches(lazy: pl.LazyFrame) -> Iterator[pl.DataFrame]:

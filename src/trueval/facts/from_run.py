@@ -31,6 +31,7 @@ class Truth:
     train: ByUser | None
     catalogue: np.ndarray | None
     seed: int = 0
+    streams: np.ndarray | None = None  # numbers of the users' tie streams, where these are part of a whole
 
 
 def run_facts(run: pl.DataFrame, truth: Truth, *, ties: str = "random", name: str = "run") -> RankingFacts:
@@ -93,7 +94,7 @@ def run_task_facts(run: pl.DataFrame, task: Task, *, ties: str = "random", name:
     users = Ids(task.users.decode(task.unit_user))
     candidate = np.zeros(len(task.items), bool)
     candidate[task.candidates] = True
-    truth = Truth(users, task.items, task.judged, task.barred, candidate, task.seed)
+    truth = Truth(users, task.items, task.judged, task.barred, candidate, task.seed, task.unit_user)
     user = _ids(run, "user", users, name)
     item = _ids(run, "item", task.items, name)
     _check_catalogue(run, item, np.ones(len(task.items), bool), name)
@@ -202,7 +203,7 @@ def _sort_key(run: pl.DataFrame, *, has_score: bool, has_rank: bool, name: str) 
 
 def _sort(kernels, start: np.ndarray, key: np.ndarray, item: np.ndarray, truth: Truth, *, ties: str, name: str) -> None:
     units = len(start) - 1
-    users = np.arange(units, dtype=np.int64)
+    users = np.arange(units) if truth.streams is None else truth.streams.astype(np.int64)
     seed = derive(truth.seed, "ties")
 
     def sort(part: slice) -> int:

@@ -34,6 +34,13 @@ class Measured:
         return float(known.mean()) if len(known) else float("nan")
 
 
+    def take(self, order: np.ndarray) -> Measured:
+        """The values of some units, in an order."""
+        per_unit = None if self.per_unit is None else self.per_unit[order]
+        ratio = None if self.ratio is None else self.ratio.take(order)
+        return Measured(per_unit, ratio, self.tally)
+
+
 def compute(spec: Spec, facts: RankingFacts, inputs: Inputs) -> Measured:
     """Compute one metric."""
     metric = spec.metric

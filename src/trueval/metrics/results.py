@@ -26,6 +26,10 @@ class Ratio:
         with np.errstate(invalid="ignore", divide="ignore"):
             return self.finish(np.where(self.denominator > 0, self.numerator / self.denominator, np.nan))
 
+    def take(self, order: np.ndarray) -> Ratio:
+        """The parts of some units, in an order."""
+        return Ratio(self.numerator[order], self.denominator[order], self.finish)
+
     def pooled(self, weights: np.ndarray | None = None) -> float:
         """The pooled value, units weighted."""
         w = np.ones(len(self.numerator)) if weights is None else weights

@@ -57,8 +57,8 @@ svg.plot { display: block; overflow: visible; }
 .plot .track { fill: var(--track); } .plot .bar { fill: var(--bar); } .best .plot .bar { fill: var(--best); }
 .plot .whisker { stroke: var(--whisker); stroke-width: 1.5; }
 .plot .bychance { stroke: var(--chance); stroke-width: 1.5; stroke-dasharray: 3 2; }
-.plot .zero { stroke: var(--faint); stroke-width: 1; } .plot .dot { fill: var(--bar); }
-.plot .dot.better, .plot .bar.better { fill: var(--good); } .plot .dot.worse { fill: var(--bad); }
+.plot .zero { stroke: var(--faint); stroke-width: 1; } .plot .dot { fill: var(--faint); }
+.plot .dot.better { fill: var(--good); } .plot .dot.worse { fill: var(--bad); }
 .up { color: var(--good); } .down { color: var(--bad); } .other { color: var(--faint); }
 .wide { overflow-x: auto; margin: 14px 0 0; }
 .wide table { border-collapse: collapse; width: 100%; font-size: 14.5px; }
@@ -66,7 +66,8 @@ svg.plot { display: block; overflow: visible; }
 .wide th, .wide td { border-bottom: 1px solid var(--line); }
 .wide thead th { color: var(--soft); font-weight: 550; font-size: 13px; white-space: nowrap; }
 .wide tr:last-child td, .wide tr:last-child th { border-bottom: 0; }
-.wide td.plotted { min-width: 150px; width: 26%; vertical-align: middle; }
+.wide td:first-child { white-space: nowrap; } .wide th:last-child, .wide td:last-child { padding-right: 0; }
+.wide td.plotted { min-width: 140px; width: 26%; vertical-align: middle; }
 .chip { display: inline-block; border-radius: 99px; padding: 1px 9px; font-size: 12.5px; white-space: nowrap; }
 .good { color: var(--good); background: var(--good-back); } .bad { color: var(--bad); background: var(--bad-back); }
 .care { color: var(--care); background: var(--care-back); } .calm { color: var(--calm); background: var(--calm-back); }
@@ -89,6 +90,7 @@ dt { color: var(--ink); } dd { margin: 0; overflow-wrap: anywhere; }
   header { padding-top: 32px; }
   .words { padding-left: 14px; } .words li { font-size: 16px; }
   .card { padding: 14px 14px 12px; } .card p { min-height: 0; }
+  .wide td.plotted { min-width: 100px; }
   .card th { width: 5.4em; padding-right: 8px; } .card td.num { width: 8.6em; }
   dl { grid-template-columns: 1fr; gap: 0; } dd { margin-bottom: 10px; }
 }
