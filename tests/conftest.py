@@ -1,13 +1,19 @@
-"""Where tests find the research data, and a fast, repeatable Hypothesis profile."""
+"""Where tests find the research data, how they run the command line, and a repeatable Hypothesis profile."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
+import polars as pl
 import pytest
 from hypothesis import HealthCheck, settings
+
+from trueval.cli import main
+from trueval.progress import set_quiet
 
 settings.register_profile(
     "trueval", max_examples=40, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
@@ -28,3 +34,46 @@ def data_folder() -> Callable[[str], Path]:
         return path
 
     return folder
+
+
+@dataclass
+class Ran:
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def trueval(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Ran]]:
+    """Run a command; returns its exit code, standard output and standard error."""
+
+    def run(*arguments: object) -> Ran:
+        monkeypatch.setattr(sys, "argv", ["trueval", *map(str, arguments)])
+        code = 0
+        try:
+            main()
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        out, err = capsys.readouterr()
+        assert "Traceback" not in err
+        return Ran(code, out, err)
+
+    yield run
+    set_quiet(False)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    """A folder with a small run, a second one, a test set, a train log and a catalogue."""
+    users, items = [f"u{u}" for u in range(10)], [f"i{i}" for i in range(12)]
+    for name, step in (("recs", 1), ("other", 5)):
+        rows = [(u, items[(n * step + j) % 12], 1 - j / 10) for n, u in enumerate(users) for j in range(5)]
+        pl.DataFrame(rows, schema=["user", "item", "score"], orient="row").write_csv(tmp_path / f"{name}.csv")
+    truth = [(u, items[(n + j * 2) % 12], float(5 - j)) for n, u in enumerate(users) for j in range(3)]
+    pl.DataFrame(truth, schema=["user", "item", "value"], orient="row").write_csv(tmp_path / "test.csv")
+    train = [(u, items[(n + 7 + j) % 12], 4.0) for n, u in enumerate(users) for j in range(3)]
+    pl.DataFrame(train, schema=["user", "item", "value"], orient="row").write_csv(tmp_path / "train.csv")
+    pl.DataFrame({"item": items, "aspects": ["a|b" if i % 2 else "c" for i in range(12)]}).write_csv(
+        tmp_path / "items.csv"
+    )
+    return tmp_path

@@ -40,23 +40,29 @@ def progress(title: str, total: int, *, after: float = 1.0) -> Iterator[Step]:
     if _quiet or total <= 0:
         yield lambda done=1: None
     elif sys.stderr.isatty():
-        yield from _bar(title, total)
+        yield from _bar(title, total, after)
     else:
         yield from _lines(title, total, after)
 
 
-def _bar(title: str, total: int) -> Iterator[Step]:
+def _bar(title: str, total: int, after: float) -> Iterator[Step]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(title, total=total)
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    task = bar.add_task(title, total=total)
+    begun = time.monotonic()
 
-        def step(done: int = 1) -> None:
-            bar.advance(task, done)
+    def step(done: int = 1) -> None:
+        bar.advance(task, done)
+        if not bar.live.is_started and time.monotonic() - begun >= after:
+            bar.start()
 
+    try:
         yield step
+    finally:
+        bar.stop()
 
 
 def _lines(title: str, total: int, after: float) -> Iterator[Step]:

@@ -8,10 +8,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from trueval.data.by_user import ByUser
+from trueval.data.ids import Ids
 from trueval.data.interactions import Interactions
+from trueval.data.judged import judge
 from trueval.design.design import Design
 from trueval.design.task import Task, make_tasks
+from trueval.errors import DataError, DefinitionError
 from trueval.evaluation.experiment import rank_tasks
+from trueval.facts.from_run import Truth
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.kernels import plain
 from trueval.kernels.seeds import derive
@@ -33,6 +38,7 @@ class World:
     scores: np.ndarray
     seed: int = 0
     extra: list = field(default_factory=list)  # items of the catalogue that nobody has rated
+    own: dict | None = None  # candidates user by user
 
     def frame(self, part: str) -> pl.DataFrame:
         rows = [(user, item, value) for (user, item), value in getattr(self, part).items()]
@@ -45,10 +51,13 @@ class World:
         train, test = (Interactions.of(frame, name=name) for frame, name in zip(frames, ("train", "test")))
         return Parts(train, test, how={"how": "given"})
 
-    def catalogue(self, design: Design) -> pl.Series | None:
-        """For LIST designs: everything but two train items, and what nobody has rated."""
+    def catalogue(self, design: Design) -> pl.DataFrame | pl.Series | None:
+        """For LIST designs: each user's own list, or everything but two train items, and what nobody has rated."""
         if design.candidates != "LIST":
             return None
+        if self.own is not None:
+            pairs = [(user, item) for user, items in self.own.items() for item in items]
+            return pl.DataFrame(pairs, schema=["user", "item"], orient="row")
         tested = {item for _, item in self.test}
         left_out = [item for item in self.items if item not in tested and item not in self.extra][:2]
         return pl.Series([item for item in self.items if item not in left_out])
@@ -95,6 +104,14 @@ def with_extra(world: World) -> World:
     more = [max(world.items) + j for j in (1, 2)] if isinstance(world.items[0], int) else ["z1", "z2"]
     scores = np.hstack([world.scores, world.scores[:, :2]])
     return World(world.train, world.test, world.users, [*world.items, *more], scores, world.seed, more)
+
+
+def with_lists(world: World, seed: int) -> World:
+    """The same world, where every user may be recommended other items: what is relevant, and some more."""
+    rng = np.random.default_rng(seed)
+    own = {user: [i for i in world.items if i in world.relevant(user) or rng.random() < 0.5] for user in world.users}
+    own[world.users[0]] = world.items  # so that no test item is outside everybody's list
+    return World(world.train, world.test, world.users, world.items, world.scores, world.seed, own=own)
 
 
 def tasks_of(world: World, design: Design, *, shuffle: int | None = None, everyone: bool = False) -> list[Task]:
@@ -152,13 +169,18 @@ def strata_of(world: World, design: Design) -> list[list]:
     base = {
         "AI": world.items,
         "TI": sorted({item for _, item in world.test}),
-        "LIST": [] if given is None else given.to_list(),
+        "LIST": _items(given),
     }[design.candidates]
     base = [item for item in base if item not in head]
     if not design.percentiles:
         return [base]
     base = [item for item in by_popularity if item in base]
     return [part.tolist() for part in np.array_split(np.array(base, object), design.percentiles)]
+
+
+def _items(listed: pl.DataFrame | pl.Series | None) -> list:
+    column = listed["item"] if isinstance(listed, pl.DataFrame) else listed
+    return [] if column is None else sorted(set(column.to_list()))
 
 
 def units_of(world: World, design: str | Design, samples: list[dict], *, given: bool = False) -> list[Unit]:
@@ -172,7 +194,8 @@ def units_of(world: World, design: str | Design, samples: list[dict], *, given: 
             if (design.percentiles and not relevant) or not [i for i in world.judged(user) if _kept(world, design, i)]:
                 continue
             seen = [i for u, i in world.train if u == user] if design.seen == "exclude" else []
-            others = [item for item in candidates if item not in relevant and item not in seen]
+            listed = candidates if world.own is None else [i for i in candidates if i in world.own[user]]
+            others = [item for item in listed if item not in relevant and item not in seen]
             alone = [[one] for one in sorted(relevant)] if design.relevant == "1R" else [relevant]
             for one in alone:
                 key = (user, one[0] if design.resample else None)
@@ -215,3 +238,35 @@ def samples_of(world: World, design: Design) -> list[dict]:
             assert task.short == sum(int(n) < design.sample for n in task.pool)
         found.append(drawn)
     return found
+
+
+def possible_world(seed: int, design: Design, **how: Any) -> tuple[World, list[dict]]:
+    """A world in which the design is possible (small samples may be too large for some)."""
+    while True:
+        world = make_world(seed, **how)
+        world = with_extra(world) if design.candidates == "LIST" else world
+        try:
+            return world, samples_of(world, design)
+        except (DefinitionError, DataError):
+            seed += 1_000_003
+
+
+def truth(
+    test: dict, run: pl.DataFrame, *, train: dict | None = None, catalogue: list | None = None,
+    threshold: float | None = None, seed: int = 0,
+) -> Truth:  # fmt: skip
+    """What a run is held against, made from plain dicts."""
+    rows = [(user, item, float(value)) for (user, item), value in test.items()]
+    log = Interactions.of(pl.DataFrame(rows, schema=["user", "item", "value"], orient="row"), name="test")
+    pairs = pl.DataFrame(list(train or {}), schema=["user", "item"], orient="row") if train else None
+    users = Ids.of(log.frame["user"])
+    known = [log.frame["item"], run["item"]]
+    known += [pairs["item"]] if pairs is not None else []
+    known += [pl.Series(catalogue)] if catalogue else []
+    items = Ids.of(*(column for column in known if column.dtype == log.frame["item"].dtype))
+    listed = None
+    if catalogue:
+        listed = np.zeros(len(items), bool)
+        listed[items.codes(pl.Series(catalogue))] = True
+    seen = None if pairs is None else ByUser.code(pairs, users, items)
+    return Truth(users, items, judge(log, users, items, threshold=threshold), seen, listed, seed)

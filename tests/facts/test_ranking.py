@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from fact_worlds import THRESHOLD, World, facts_of, make_world, samples_of, tasks_of, train_of, units_of, with_extra
+from fact_worlds import THRESHOLD, World, facts_of, make_world, possible_world, tasks_of, train_of, units_of, with_lists
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trueval.design.design import Design
 from trueval.design.task import make_tasks
-from trueval.errors import DataError, DefinitionError
+from trueval.errors import DataError
 from trueval.facts.from_scores import rank_system
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.kernels import use_kernels, use_threads
@@ -40,17 +40,6 @@ def same_facts(left: RankingFacts, right: RankingFacts) -> None:
             assert one.dtype == other.dtype
     assert left.users.values.equals(right.users.values)
     assert left.items.values.equals(right.items.values)
-
-
-def possible_world(seed: int, design: Design, **how) -> tuple[World, list[dict]]:
-    """A world in which the design is possible (small samples may be too large for some)."""
-    while True:
-        world = make_world(seed, **how)
-        world = with_extra(world) if design.candidates == "LIST" else world
-        try:
-            return world, samples_of(world, design)
-        except (DefinitionError, DataError):
-            seed += 1_000_003
 
 
 @pytest.mark.parametrize("name", DESIGNS)
@@ -100,6 +89,19 @@ def check_unit(facts: RankingFacts, u: int, unit, world: World) -> None:
         shown = facts.list_item[facts.list_start[u] : facts.list_start[u + 1]]
         depth = len(unit.ranked) if facts.condensed else 4
         assert facts.items.decode(shown).to_list() == unit.ranked[:depth]
+
+
+@pytest.mark.parametrize("name", ["AR-LIST-AN", "1R-LIST-AN", "AR-LIST-AN-head20", "AR-LIST-AN-seen"])
+@settings(max_examples=10)
+@given(seed=st.integers(0, 10**6))
+def test_candidates_listed_user_by_user(name, seed):
+    world = with_lists(make_world(seed), seed)
+    facts = facts_of(world, name, depth=4)
+    units = units_of(world, name, [{}])
+    order = np.lexsort((facts.item[facts.start[:-1]], facts.unit_user)) if facts.one_relevant else range(len(facts))
+    assert len(units) == len(facts)
+    for u, unit in zip(order, units):
+        check_unit(facts, int(u), unit, world)
 
 
 def test_ties_at_the_cut_are_counted():
@@ -194,6 +196,17 @@ def test_factors_score_what_their_product_scores():
     system = a_system("factors64", (len(train.users), len(train.items))).fit(train)
     product = Scores(system.users @ system.items.T).fit(train)
     np.testing.assert_array_equal(rank_system(system, task).rank, rank_system(product, task).rank)
+
+
+@pytest.mark.parametrize("kinds", [("f8", "f4"), ("f4", "f8"), ("i4", "i8"), ("f2", "f2")])
+def test_factors_may_be_of_any_numbers(kinds):
+    task, train = bigger_task("AR-AI-AN")
+    rng = np.random.default_rng(1)
+    made = [rng.integers(-9, 9, (n, 5)) / (8 if kind[0] == "f" else 1) for n, kind in
+            zip((len(train.users), len(train.items)), kinds)]  # fmt: skip
+    system = Factors(*(matrix.astype(kind) for matrix, kind in zip(made, kinds))).fit(train)
+    exact = Scores(made[0] @ made[1].T).fit(train)
+    np.testing.assert_array_equal(rank_system(system, task).rank, rank_system(exact, task).rank)
 
 
 def test_everybody_can_be_ranked_for():

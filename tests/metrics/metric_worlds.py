@@ -138,7 +138,7 @@ class World:
         counts = np.array([self.counts[item] for item in self.items], np.int64)
         width = len(next(iter(self.features.values()))) if self.features else 0
         features = np.array([self.features.get(item, [0.0] * width) for item in self.items], np.float64)
-        return Inputs(self._train(users, items), Popularity(counts, self.train_users), features.reshape(-1, width))
+        return Inputs(self._train(users, items), Popularity(counts, self.train_users), features.reshape(len(self.items), width))
 
     def _train(self, users: Ids, items: Ids) -> ByUser:
         own = [(u, i) for u, i in ((u, i) for u, items_ in self.train.items() for i in items_)]
@@ -171,10 +171,10 @@ def random_world(
     for at, user in enumerate(people):
         order = [names[j] for j in rng.permutation(items)]
         known = rng.permutation(order)[: rng.integers(3, items)].tolist()
-        judged[user] = {item: float(rng.integers(1, 6)) for item in known}
-        low = 0.0 if threshold is None else 1.0
+        low = 0 if threshold is None else 1
+        judged[user] = {item: float(rng.integers(low, 6)) for item in known}
         if at == 0:
-            judged[user] = dict.fromkeys(known, low)
+            judged[user] = dict.fromkeys(known, float(low))
         elif not any(v >= (threshold or 0.5) for v in judged[user].values()):
             judged[user][known[0]] = 5.0
         shown = order if complete else order[: 0 if at == 1 else rng.integers(2, items)]

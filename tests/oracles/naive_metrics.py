@@ -184,23 +184,19 @@ def _dcg(case: Case, gain: str = "linear", discount: str = "log2") -> float:
 
 def _ndcg(case: Case, gain: str = "linear", ideal: str = "cut", discount: str = "log2") -> float:
     gains = sorted((GAINS[gain](grade) for grade in case.relevant.values()), reverse=True)
-    if not gains:
-        return NAN
+    if not gains or gains[0] == 0:
+        return NAN  # no gain to be had
     if ideal == "k":
         gains = gains[:1] * case.depth
     elif ideal == "cut":
         gains = gains if case.k is None else gains[: case.k]
     elif ideal == "list":
         gains = gains[: len(case.shown)]
-        if not gains:
-            return 0.0
     elif ideal != "full":
         raise ValueError(f"no ideal called {ideal}")
     best = sum(g * DISCOUNTS[discount](rank) for rank, g in enumerate(gains, 1))
-    if best == 0:
-        # no gain to be had is undefined; an empty list under ideal=k is a list that showed nothing
-        return NAN if gains else 0.0
-    return _dcg(case, gain, discount) / best
+    # under ideal=k and ideal=list an empty list is one that showed nothing
+    return _dcg(case, gain, discount) / best if gains else 0.0
 
 
 def _rbp(case: Case, p: float = 0.8) -> float:

@@ -66,7 +66,7 @@ def _show(demo: Demo, output: Path) -> None:
     console.print(
         f"[bold]A small world[/]: {log.n_users:,} users, {log.n_items:,} items, {len(log):,} ratings over two years.\n"
         f"Systems learn from {report['train']:,} of them and are tested on {report['test']:,} later ones.\n"
-        "The oracle knows what every user truly likes: nothing can be better than it.\n"
+        "The oracle knows what every user truly likes: in truth, nothing can be better.\n"
     )
     evaluation = demo.result.evaluation
     print_evaluation(evaluation, file=sys.stdout, comparisons=comparisons, width=console.width, brief=True)

@@ -19,7 +19,11 @@ _TABLES = ("log", "users", "items", "train", "test", "per_user")
 
 
 def file_names() -> list[str]:
-    """Names of all files, known before any is made."""
+    """Names of all files, known before any is made.
+
+    >>> file_names()[:2], file_names()[-1]
+    (['log.parquet', 'users.parquet'], 'report.html')
+    """
     tables = [*_TABLES, *(f"recs/{name}" for name in SYSTEMS)]
     return [*(f"{name}.parquet" for name in tables), "results.json", "report.html"]
 
@@ -45,8 +49,8 @@ def demo_page(demo: Demo, output: Path) -> str:
     """The report."""
     evaluation, comparisons = demo.result.evaluation, demo.result.compare(BASELINE)
     lead = (
-        "Four systems in a synthetic world, whose users' true preferences are known. Three know no person; the "
-        "oracle knows everyone's, so nothing can be better than it."
+        "Four systems in a synthetic world, where it is known what every user truly likes. Three of them know no "
+        "person; the oracle knows everybody's taste, so that in truth nothing can be better."
     )
     return html_page(
         evaluation,
@@ -117,7 +121,11 @@ def _next(output: Path) -> Section:
 
 
 def next_commands(output: Path) -> str:
-    """Commands that go on from the written files, broken so that they fit 80 columns."""
+    """Commands that go on from the written files, broken so that they fit 80 columns.
+
+    >>> print(next_commands(Path("my demo")).splitlines()[1])
+    trueval evaluate 'my demo'/recs/*.parquet \\
+    """
     folder = shlex.quote(str(output))
     return f"""\
 # measure the same lists again, with other metrics
@@ -131,5 +139,5 @@ trueval metrics ndcg
 
 # look at the log, split it another way
 trueval data info {folder}/log.parquet
-trueval split {folder}/log.parquet --how leave_one_out -o {folder}-split
+trueval split {folder}/log.parquet --how leave_one_out -o {folder}/split
 """

@@ -83,16 +83,17 @@ def truth_in_words(demo: Demo) -> list[str]:
     credited = [f"{SHOWN * measured[name]:.1f}" for name in true]
     told = [
         f"Here the truth is known. Out of {SHOWN} items, users would really like {listed(found)}; "
-        f"the test set sees {listed(credited)} of them."
+        f"the test set gives credit for {listed(credited)}."
     ]
     if list(measured) != list(true):
         told.append(
             f"From best to worst, the test set says {listed(list(measured))}; the truth is {listed(list(true))}."
         )
     best = next(iter(true))
-    seen, really = (percent(of[BASELINE] / of[best]) for of in (measured, true))
-    told.append(
-        f"By the test set, {BASELINE} reaches {seen} of {best}'s precision@{SHOWN}; in truth {really}. "
-        "People rate what they meet, and they meet what is popular."
-    )
+    if measured[best] > 0 and true[best] > 0:
+        seen, really = (percent(of[BASELINE] / of[best]) for of in (measured, true))
+        told.append(
+            f"By the test set, {BASELINE} reaches {seen} of {best}'s precision@{SHOWN}; in truth {really}. "
+            "People rate what they meet, and they meet what is popular."
+        )
     return told

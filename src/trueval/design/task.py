@@ -101,7 +101,9 @@ def _task(
     seen = train.pick(unit_user) if design.seen == "exclude" else ByUser.empty(len(unit_user))
     sample, pool, short = None, None, 0
     if lists is not None:
-        sample = _targets_of(lists.pick(unit_user), seen, judged, unit_user, users, items)
+        offered = lists.pick(unit_user)
+        offered = offered.where(np.isin(offered.item, candidates))  # less the head
+        sample = _targets_of(offered, seen, judged, unit_user, users, items)
     if design.sample:
         sample, pool = sample_targets(design, candidates, popularity, seen, relevant, own, unit_user, len(items), seed)
         short = int((pool < design.sample).sum())

@@ -100,7 +100,7 @@ def notes_on(measured: Mapping[str, Measurements], specs: Mapping[str, Spec]) ->
         if deep:
             notes.append(f"{name}: no list is longer than {m.longest}; {', '.join(deep)} count the rest as not shown")
         rates = {k: n / max(len(m), 1) for k, n in m.split_ties.items()}
-        told = ", ".join(f"{rate:.0%} at {k}" for k, rate in rates.items() if rate >= 0.01)
+        told = ", ".join(f"at {k} in {rate:.0%}" for k, rate in rates.items() if rate >= 0.01)
         if told:
-            notes.append(f"{name}: the cut falls between equal scores in {told} of the lists")
+            notes.append(f"{name}: the cut falls between equal scores {told} of the lists")
     return notes

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from trueval.facts.ranking_facts import RankingFacts
 
 _MANIFEST = "facts.json"
 _VERSION = 1
-_SINGLE = ("catalogue", "exact", "ties", "one_relevant", "condensed", "label")
+_SINGLE = ("catalogue", "exact", "ties", "counted", "one_relevant", "condensed", "label")
 _BY_UNIT = ("targets", "stratum", "pool")
 _BY_ROW = ("item", "value", "relevant", "rank", "above", "tied", "score", "list_rank")
 _OPTIONAL = ("stratum", "pool", "score", "list_rank")
@@ -56,11 +55,11 @@ def save_facts(facts: RankingFacts, folder: str | Path) -> Path:
             facts.items.values.alias("item").to_frame().write_parquet(place / "items.parquet")
             (place / _MANIFEST).write_text(text + "\n", encoding="utf-8")
             _replace(folder, place)
-    except OSError as problem:
+    except (OSError, pl.exceptions.PolarsError) as problem:
         raise OutputError(
             "the facts could not be written; nothing was left behind",
             where=str(folder),
-            found=problem.strerror or str(problem),
+            found=getattr(problem, "strerror", None) or str(problem),
             do="choose a folder that can be written, with enough free space",
         ) from problem
     return folder
@@ -87,7 +86,6 @@ def _replace(folder: Path, place: Path) -> None:
         if old.exists():
             os.replace(old, folder)
         raise
-    shutil.rmtree(old, ignore_errors=True)
 
 
 def _unit_table(facts: RankingFacts) -> pl.DataFrame:

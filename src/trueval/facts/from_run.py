@@ -62,6 +62,7 @@ def run_facts(run: pl.DataFrame, truth: Truth, *, ties: str = "random", name: st
         targets[:] = n_catalogue
         if truth.train is not None:
             targets -= truth.train.where(truth.catalogue[truth.train.item]).counts
+    whole = truth.catalogue is not None and bool((np.diff(lists.start) == targets).all() and (rank > 0).all())
     return RankingFacts(
         unit_user=np.arange(units, dtype=np.int32),
         start=truth.judged.rows.start,
@@ -77,7 +78,7 @@ def run_facts(run: pl.DataFrame, truth: Truth, *, ties: str = "random", name: st
         users=truth.users,
         items=truth.items,
         catalogue=n_catalogue,
-        exact=False,
+        exact=whole,
         ties=ties if len(lists.score) else "random",
         splits=splits,
     )

@@ -16,8 +16,8 @@ from trueval.progress import progress
 from trueval.systems.protocol import Recommender
 
 # Rows of one matrix product. A BLAS may round differently for different shapes, and for different rows of one
-# product: the shape is fixed, and every user has a row of their own, so that scores do not depend on how users
-# are cut into blocks.
+# product. So the shape is fixed, and a user's row is the user's place among all who are ranked for, modulo this:
+# scores must not depend on how users are cut into blocks.
 PRODUCT_ROWS = 64
 
 
@@ -77,12 +77,15 @@ class _Scorer:
         whole = task.sample is not None or len(task.candidates) == len(task.items)
         self.columns = None if whole else task.candidates
         self.n_items = len(task.items)
+        self.ranked = np.unique(task.unit_user)
         self.factors: tuple[np.ndarray, np.ndarray] | None = None
         offered: Any = getattr(system, "factors", None)
         if offered is not None:
             user_factors, item_factors = offered()
             chosen = item_factors if self.columns is None else item_factors[self.columns]
-            self.factors = user_factors, np.ascontiguousarray(chosen.T)
+            kind = np.result_type(user_factors, item_factors)
+            kind = kind if kind in (np.float32, np.float64) else np.dtype(np.float64)
+            self.factors = user_factors, np.ascontiguousarray(chosen.T, dtype=kind)
 
     def __call__(self, users: np.ndarray, name: str) -> np.ndarray:
         if self.factors is not None:
@@ -101,29 +104,14 @@ class _Scorer:
     def _product(self, users: np.ndarray) -> np.ndarray:
         assert self.factors is not None
         user_factors, item_factors = self.factors
-        scores = np.empty((len(users), item_factors.shape[1]), item_factors.dtype)
-        apart = np.empty((0, 0), scores.dtype)
-        for members in _products(users):
-            row = users[members] % PRODUCT_ROWS
-            rows = np.zeros((PRODUCT_ROWS, user_factors.shape[1]), item_factors.dtype)
-            rows[row] = user_factors[users[members]]
-            if len(members) == PRODUCT_ROWS and (np.diff(row) == 1).all() and (np.diff(members) == 1).all():
-                np.matmul(rows, item_factors, out=scores[members[0] : members[0] + PRODUCT_ROWS])
-                continue
-            if not len(apart):
-                apart = np.empty((PRODUCT_ROWS, scores.shape[1]), scores.dtype)
-            scores[members] = np.matmul(rows, item_factors, out=apart)[row]
-        return scores
-
-
-def _products(users: np.ndarray) -> list[np.ndarray]:
-    """Places of the users that share a product: no two of them have the same row in it."""
-    row = users % PRODUCT_ROWS
-    order = np.argsort(row, kind="stable")
-    turn = np.empty(len(users), np.int64)
-    turn[order] = np.arange(len(users)) - np.searchsorted(row[order], row[order])
-    by_turn = np.argsort(turn, kind="stable")
-    return np.split(by_turn, np.cumsum(np.bincount(turn))[:-1]) if len(users) else []
+        lead = int(np.searchsorted(self.ranked, users[0])) % PRODUCT_ROWS
+        height = -(-(lead + len(users)) // PRODUCT_ROWS) * PRODUCT_ROWS
+        scores = np.empty((height, item_factors.shape[1]), item_factors.dtype)
+        rows = np.zeros((height, user_factors.shape[1]), item_factors.dtype)
+        rows[lead : lead + len(users)] = user_factors[users]
+        for part in blocks(height, PRODUCT_ROWS):
+            np.matmul(rows[part], item_factors, out=scores[part])
+        return scores[lead : lead + len(users)]
 
 
 def _rank_block(

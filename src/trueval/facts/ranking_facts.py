@@ -49,6 +49,7 @@ class RankingFacts:
     exact: bool  # whether ranks behind the list are known
     ties: str = "random"
     splits: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))  # lists whose cut at k splits a tie
+    counted: int | None = None  # number of lists that `splits` is about, where units have been left out since
     score: np.ndarray | None = None  # predicted value of each judged row
     stratum: np.ndarray | None = None  # percentile of each unit (P1R)
     # non-relevant items each unit's sample was drawn from, where all were equally likely
@@ -126,7 +127,8 @@ class RankingFacts:
 
     def tie_rate(self, k: int) -> float:
         """Share of lists whose cut at k falls between equal scores."""
-        return float(self.splits[k - 1]) / max(len(self), 1) if 0 < k <= len(self.splits) else 0.0
+        lists = len(self) if self.counted is None else self.counted
+        return float(self.splits[k - 1]) / max(lists, 1) if 0 < k <= len(self.splits) else 0.0
 
     @cached_property
     def list_relevant(self) -> np.ndarray:

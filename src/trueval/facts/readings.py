@@ -37,9 +37,9 @@ def _settled(facts: RankingFacts, *, worst: bool) -> RankingFacts:
     within = gain if worst else -gain
     order = np.lexsort((facts.item, within, lead, facts.above, facts.rank == 0, facts.unit))
     unit, above, tied = facts.unit[order], facts.above[order], facts.tied[order]
-    leading = lead[order] == 0
+    leading, ranked = lead[order] == 0, facts.rank[order] > 0
     new = np.ones(len(order), bool)
-    new[1:] = (unit[1:] != unit[:-1]) | (above[1:] != above[:-1])
+    new[1:] = (unit[1:] != unit[:-1]) | (above[1:] != above[:-1]) | (ranked[1:] != ranked[:-1])
     block = np.cumsum(new) - 1
     first = np.flatnonzero(new)
     size = np.diff(np.append(first, len(order)))
@@ -47,7 +47,7 @@ def _settled(facts: RankingFacts, *, worst: bool) -> RankingFacts:
     from_front = above + 1 + within_block
     from_back = above + tied - (size[block] - 1 - within_block) if len(order) else from_front
     rank = np.where(leading, from_front, from_back)
-    rank = np.where(facts.rank[order] > 0, rank, 0).astype(np.int32)
+    rank = np.where(ranked, rank, 0).astype(np.int32)
     settled = np.empty_like(rank)
     settled[order] = rank
     return _reordered(facts, np.lexsort((facts.item, settled, settled == 0, facts.unit)), settled)
@@ -71,6 +71,7 @@ def select(facts: RankingFacts, keep: np.ndarray) -> RankingFacts:
         list_start=np.concatenate([[0], np.cumsum(facts.length[keep])]),
         list_item=facts.list_item[shown],
         targets=facts.targets[keep],
+        counted=len(facts) if facts.counted is None else facts.counted,
         stratum=None if facts.stratum is None else facts.stratum[keep],
         pool=None if facts.pool is None else facts.pool[keep],
         score=None if facts.score is None else facts.score[rows],
@@ -99,6 +100,7 @@ def concat(parts: Sequence[RankingFacts]) -> RankingFacts:
         start=starts("start"),
         list_start=starts("list_start"),
         splits=splits,
+        counted=sum(len(part) if part.counted is None else part.counted for part in parts),
         **{name: joined(name) for name in plain},
         **{name: None if getattr(parts[0], name) is None else joined(name) for name in optional},
     )
@@ -113,6 +115,7 @@ def one_relevant(facts: RankingFacts) -> RankingFacts:
     rows = np.flatnonzero(facts.relevant)
     unit = facts.unit[rows]
     ranked = facts.rank[rows] > 0
+    found = np.bincount(unit[ranked], minlength=len(facts))
     place = np.arange(len(rows)) - (np.cumsum(facts.R) - facts.R)[unit]  # relevant rows are sorted by rank
     new = np.ones(len(rows), bool)
     new[1:] = (unit[1:] != unit[:-1]) | (facts.above[rows][1:] != facts.above[rows][:-1]) | (ranked[1:] != ranked[:-1])
@@ -132,7 +135,7 @@ def one_relevant(facts: RankingFacts) -> RankingFacts:
         tied=np.where(ranked, facts.tied[rows] - relevant_tied + 1, 0).astype(np.int32),
         list_start=np.zeros(len(rows) + 1, np.int64),
         list_item=np.empty(0, np.int32),
-        targets=np.where(facts.targets[unit] > 0, facts.targets[unit] - facts.R[unit] + 1, 0),
+        targets=np.where(facts.targets[unit] > 0, facts.targets[unit] - found[unit] + ranked, 0),
         users=facts.users,
         items=facts.items,
         catalogue=facts.catalogue,

@@ -73,9 +73,11 @@ def parse_all(texts: str | Spec | Iterable[str | Spec]) -> list[Spec]:
     specs = [parse(text) for text in ([texts] if isinstance(texts, Spec) else texts)]
     if not specs:
         raise DefinitionError("no metric was given", do='for example metrics=["ndcg@10"]')
-    for i, spec in enumerate(specs):
-        if spec in specs[:i]:
+    seen: set[Spec] = set()
+    for spec in specs:
+        if spec in seen:
             raise DefinitionError(f"the same metric twice: {spec}", do="name each metric once")
+        seen.add(spec)
     return specs
 
 

@@ -85,9 +85,9 @@ def _against_baseline(evaluation: Evaluation, comparisons: Sequence[Comparison],
     interval = f"{best.difference:+.4f}, 95 % interval {best.low:+.4f} to {best.high:+.4f}"
     sure = f"p = {p_text(best.p_corrected)}".replace("= <", "<") + " after Holm's correction"
     if best.verdict == "not shown":
-        told.append(f"That {best.system} differs from {baseline} is not shown ({interval}, {sure}).")
+        told.append(f"That {best.system} differs from {baseline} on {label} is not shown ({interval}, {sure}).")
     else:
-        told.append(f"{_capital(best.system)} is {best.verdict} than {baseline} ({interval}, {sure}).")
+        told.append(f"{_capital(best.system)} is {best.verdict} than {baseline} on {label} ({interval}, {sure}).")
     return told
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import TextIO
 
 from rich import box
-from rich.console import Console
+from rich.console import Console, JustifyMethod
 from rich.markup import escape
 from rich.table import Table
 
@@ -142,7 +142,7 @@ def _stacked(evaluation: Evaluation, verdicts: Verdicts) -> Table:
     """Metric by metric, one system per line: fits wherever the names do."""
     table = _new_table()
     table.add_column("metric", no_wrap=True)
-    table.add_column("system")
+    table.add_column("system", overflow="fold")
     table.add_column("value", justify="right", no_wrap=True)
     for label in evaluation.specs:
         head = _head(evaluation, label)
@@ -218,7 +218,9 @@ def _comparisons(comparisons: Sequence[Comparison]) -> Iterator[Table]:
             if not place:
                 for name in shown:
                     words = name in ("system", "metric", "verdict")
-                    table.add_column(name, no_wrap=True, justify="left" if words else "right")
+                    fold = name == "system"  # a long name takes two lines rather than lose its end
+                    justify: JustifyMethod = "left" if words else "right"
+                    table.add_column(name, no_wrap=not fold, justify=justify, overflow="fold" if fold else "ellipsis")
             elif c.system != comparisons[place - 1].system:
                 table.add_section()
             table.add_row(*shown.values())

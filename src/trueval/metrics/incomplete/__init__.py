@@ -1,0 +1,1 @@
+"""Incomplete judgements: accuracy where most items were never judged."""
