@@ -24,6 +24,7 @@ _HOME = {
     "evaluate_run": "trueval.api",
     "Result": "trueval.api",
     "measure": "trueval.metrics.measure",
+    "curve": "trueval.metrics.curve",
     "rating_error": "trueval.metrics.errors.rating_errors",
     "load_facts": "trueval.facts.files",
     "save_facts": "trueval.facts.files",
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from trueval.design.design import Design
     from trueval.errors import TruevalError
     from trueval.facts.files import load_facts, save_facts
+    from trueval.metrics.curve import curve
     from trueval.metrics.errors.rating_errors import rating_error
     from trueval.metrics.measure import measure
     from trueval.splits import split

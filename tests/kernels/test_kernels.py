@@ -384,3 +384,25 @@ def test_sort_down(lengths, kind, dtype, seed):
     compiled("lists").sort_down(start, right)
     truth = [x for a, b in pairwise(start) for x in sorted(values[a:b].tolist(), reverse=True)]
     assert left.tolist() == right.tolist() == truth
+
+
+@settings(max_examples=20)
+@given(distinct=st.integers(1, 3000), crowded=st.booleans(), seed=st.integers(0, 2**32))
+def test_hash_kernels_know_what_a_dictionary_knows(distinct, crowded, seed):
+    """Keys that share a slot, keys equal in one half only, tables that grow: equal keys and no others meet."""
+    rng = np.random.default_rng(seed)
+    # crowded: few left halves, all in the last slots of any table, so that searches go round its end
+    left = np.uint64(2**64 - 1) - rng.integers(0, 3, distinct).astype(np.uint64) if crowded else None
+    left = rng.integers(0, 2**63, distinct).astype(np.uint64) if left is None else left
+    keys = sorted(set(zip(left.tolist(), rng.integers(0, 200 if crowded else 2**63, distinct).tolist())))
+    asked = [keys[j] for j in rng.integers(0, len(keys), 2 * distinct)]
+    halves = [np.array(half, np.uint64) for half in zip(*asked)]
+    rows = compiled("lists").first_rows(*halves)
+    assert rows.tolist() == [asked.index(key) for key in dict.fromkeys(asked)]
+    known = [key for j, key in enumerate(keys) if j % 2 == 0]
+    size = 1 << max(10, (2 * len(known)).bit_length())
+    table = compiled("lists").hash_table(*(np.array(half, np.uint64) for half in zip(*known)), size)
+    out = np.full(len(asked), 77, np.int32)
+    compiled("lists").look_up_hashes(*halves, *table, out)
+    place = {key: j for j, key in enumerate(known)}
+    assert out.tolist() == [place.get(key, -1) for key in asked]

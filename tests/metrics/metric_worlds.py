@@ -17,6 +17,7 @@ from trueval.facts.readings import with_ties
 from trueval.metrics.grammar import Spec, parse
 from trueval.metrics.inputs import Inputs, Popularity
 from trueval.metrics.registry import Metric, all_metrics
+from trueval.metrics.strata import STRATA
 
 # Values at which parameters that are numbers are tested. A new number parameter needs a row here.
 NUMBERS: dict[tuple[str, str], tuple[float, ...]] = {
@@ -191,8 +192,11 @@ def random_world(
 
 
 def specs_of(metric: Metric, *, cutoffs: Sequence[int] = (1, 3, 20)) -> list[Spec]:
-    """Every choice of every parameter of a metric, at several cutoffs and, where it may be left out, at none."""
-    names = sorted(metric.parameters)
+    """Every choice of every parameter of a metric, at several cutoffs and, where it may be left out, at none.
+
+    Popularity weights have tests of their own (test_stratified.py).
+    """
+    names = sorted(set(metric.parameters) - set(STRATA) if "count_from" in metric.parameters else metric.parameters)
     choices = [metric.parameters[n].choices or NUMBERS[metric.name, n] for n in names]
     ks = {"required": cutoffs, "optional": (None, *cutoffs), "none": (None,)}[metric.cutoff]
     return [

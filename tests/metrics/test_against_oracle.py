@@ -21,6 +21,7 @@ from trueval.metrics.errors.rating_errors import rating_error
 from trueval.metrics.grammar import Spec, parse
 from trueval.metrics.inputs import Inputs
 from trueval.metrics.registry import all_metrics
+from trueval.metrics.strata import STRATA
 
 # a failure names the metric, the user and both values: shrinking hundreds of metrics at once takes minutes
 settings.register_profile("oracle", settings.get_profile("trueval"), phases=[Phase.explicit, Phase.generate])
@@ -37,7 +38,8 @@ LISTS = every_spec("beyond", "quality", cutoffs=(1, 2, 4, 9))
 
 def asked(world: World, spec: Spec) -> tuple[str, dict[str, Any]]:
     """An accuracy metric in the oracle's words."""
-    options: dict[str, Any] = {**spec.parameters, "k": spec.k, "threshold": world.threshold}
+    plain = {n: v for n, v in spec.parameters.items() if n not in STRATA or "count_from" not in spec.parameters}
+    options: dict[str, Any] = {**plain, "k": spec.k, "threshold": world.threshold}
     if options.get("gmax") == 0:  # the highest gain of the test set
         gains = [g for user in world.users for g in world.relevant(user).values()]
         options["gmax"] = 1 if spec.transforms else max(gains, default=0)

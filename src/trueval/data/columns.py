@@ -9,6 +9,7 @@ from trueval.errors import DataError, DefinitionError, suggest
 
 LOG_ROLES = ("user", "item", "value", "time")
 RUN_ROLES = ("user", "item", "score", "rank")
+PREDICTION_ROLES = ("user", "item", "time", "prediction", "label", "weight")
 
 # A column is named, given by position (from 0), or declared absent (None).
 ColumnMap = Mapping[str, "str | int | None"]
@@ -22,6 +23,9 @@ _VALUE = "rating value score weight watch_ratio play_count plays listen_count re
 _SCORE = "score prediction pred rating value weight relevance"
 _TIME = "time timestamp ts date datetime unix_time unix_timestamp event_time review_time unix_review_time"
 _RANK = "rank position pos"
+_PREDICTION = "prediction pred predicted probability prob p score ctr pctr"
+_LABEL = "label click clicked y target converted"
+_WEIGHT = "weight sample_weight"
 
 
 def _plain(name: str) -> str:
@@ -33,9 +37,11 @@ _NAMES = {
     for role, names in [
         ("user", _USER), ("item", _ITEM), ("value", _VALUE),
         ("time", _TIME), ("score", _SCORE), ("rank", _RANK),
+        ("prediction", _PREDICTION), ("label", _LABEL), ("weight", _WEIGHT),
     ]
 }  # fmt: skip
 ALL_ROLES = tuple(_NAMES)
+RANKING_ROLES = tuple(role for role in ALL_ROLES if role in (*LOG_ROLES, *RUN_ROLES))
 
 
 def looks_like(name: str, role: str) -> bool:
@@ -48,12 +54,12 @@ def looks_like(name: str, role: str) -> bool:
 
 
 def looks_like_any(name: str) -> bool:
-    """Whether a column name is a common one for some role.
+    """Whether a column name is a common one for some role; a single letter may just as well be an id.
 
     >>> looks_like_any("movieId"), looks_like_any("1193")
     (True, False)
     """
-    return any(looks_like(name, role) for role in ALL_ROLES)
+    return len(_plain(name)) > 1 and any(looks_like(name, role) for role in ALL_ROLES)
 
 
 def parse_columns(text: str) -> dict[str, str | int | None]:
@@ -81,20 +87,20 @@ def parse_columns(text: str) -> dict[str, str | int | None]:
     return columns
 
 
-def check_role(role: str) -> None:
+def check_role(role: str, known: Sequence[str] = ALL_ROLES) -> None:
     """Refuse a role that does not exist, with the one that was probably meant.
 
-    >>> check_role("rating")
+    >>> check_role("rating", RANKING_ROLES)
     Traceback (most recent call last):
     trueval.errors.DefinitionError: unknown column role
       where: columns
       found: 'rating'
       do:    did you mean value, score?
     """
-    if role in ALL_ROLES:
+    if role in known:
         return
-    meant = [known for known in ALL_ROLES if looks_like(role, known)]
-    hint = f"did you mean {', '.join(meant)}?" if meant else suggest(role, ALL_ROLES)
+    meant = [name for name in known if looks_like(role, name)]
+    hint = f"did you mean {', '.join(meant)}?" if meant else suggest(role, known)
     raise DefinitionError("unknown column role", where="columns", found=repr(role), do=hint)
 
 
@@ -107,14 +113,16 @@ def find_roles(
 ) -> dict[str, str]:
     """The column of each role that a table has; `user` and `item`, where asked for, must be among them.
 
+    Tables of predictions must have `prediction` and `label` instead; their users and items may be missing.
     Mapped roles that this kind of table does not have (`rank` in a log) are for other tables and skipped.
 
     >>> find_roles(["movieId", "userId", "rating"])
     {'user': 'userId', 'item': 'movieId', 'value': 'rating'}
     """
     columns = columns or {}
+    predictions = "prediction" in roles
     for role in columns:
-        check_role(role)
+        check_role(role, PREDICTION_ROLES if predictions else RANKING_ROLES)
     found = {
         role: _named(names, column, role=role, where=where)
         for role, column in columns.items()
@@ -128,7 +136,7 @@ def find_roles(
             name = _recognised(free, role, where=where, own_words=own_words)
             if name is not None:
                 found[role] = name
-    for role in ("user", "item"):
+    for role in ("prediction", "label") if predictions else ("user", "item"):
         if role in roles and role not in found:
             raise DataError(
                 f"there is no {role} column",

@@ -14,6 +14,7 @@ from functools import lru_cache
 from numbers import Integral
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided, sliding_window_view
 from scipy.special import beta, binom, gammaln, xlog1py, xlogy
 
 from trueval.errors import DefinitionError, suggest
@@ -111,6 +112,23 @@ def sampled_ranks(rank: np.ndarray, *, pool: int, sample: int, replacement: bool
     return np.where(possible, np.exp(np.where(possible, ways - all_ways, -np.inf)), 0.0)
 
 
+def _all(pool: int, sample: int) -> np.ndarray:
+    """`sampled_ranks` of every rank without replacement, from the entries that are not 0 alone.
+
+    With j of the drawn items above, r − 1 is j + t for t = 0 … pool − sample: a band along the diagonal.
+    """
+    log_factorial = gammaln(np.arange(pool + 1) + 1.0)
+    drawn, rest = log_factorial[: sample + 1], log_factorial[: pool - sample + 1]
+    both = log_factorial + log_factorial[::-1]
+    all_ways = log_factorial[pool] - log_factorial[sample] - log_factorial[pool - sample]
+    band = sliding_window_view(both, len(rest)) - (drawn + drawn[::-1])[:, None]
+    band -= rest + rest[::-1] + all_ways
+    chances = np.zeros((pool + 1, sample + 1))
+    step = chances.itemsize
+    as_strided(chances, band.shape, ((sample + 2) * step, (sample + 1) * step))[:] = np.exp(band, out=band)
+    return chances
+
+
 def expected_sampled(
     metric: RankMetric, rank: np.ndarray, *, pool: int, sample: int, k: int | None = None, replacement: bool = False
 ) -> np.ndarray:
@@ -147,7 +165,7 @@ def bias_variance(
 
 def _solve(metric: RankMetric, pool: int, sample: int, gamma: float, k: int | None, replacement: bool) -> np.ndarray:
     ranks = np.arange(1, pool + 2)
-    chances = sampled_ranks(ranks, pool=pool, sample=sample, replacement=replacement)
+    chances = sampled_ranks(ranks, pool=pool, sample=sample, replacement=True) if replacement else _all(pool, sample)
     truth = rank_metric(metric, ranks, size=pool + 1, k=k)
     if gamma == 0:  # the normal equations would square a condition number that is bad already
         return np.linalg.lstsq(chances, truth)[0]

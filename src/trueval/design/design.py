@@ -123,7 +123,10 @@ def _word(word: str, text: str) -> dict[str, object]:
         return {upper.lower(): True}
     if upper == "SEEN":
         return {"seen": "allow"}
-    known = "AR 1R P1R10 U1R UAR AI TI LIST AN NN100 NN100POP HEAD10 CONDENSED SEEN RESAMPLE".split()
+    known = (
+        "AR", "1R", "P1R10", "U1R", "UAR", "AI", "TI", "LIST", "AN", "NN100", "NN100POP",
+        "HEAD10", "CONDENSED", "SEEN", "RESAMPLE",
+    )  # fmt: skip
     raise DefinitionError(f"unknown word in a design: {word!r}", where=text, found=suggest(upper, known), do=_HINT)
 
 

@@ -60,9 +60,10 @@ def _check_pool(design: Design, pool: np.ndarray) -> None:
     """A few very active users may lack candidates; a design that most users cannot have is refused."""
     short = pool < design.sample
     if short.mean() > 0.1:
-        largest = int(np.quantile(pool, 0.1, method="lower"))
+        largest = int(np.sort(pool)[len(pool) // 10])
+        possible = f"the largest sample that nine in ten target sets can have is {largest} (NN{largest})"
         raise DefinitionError(
             f"the design {design} is impossible for this data",
             found=f"{int(short.sum()):,} of {len(pool):,} target sets have fewer than {design.sample} candidates left",
-            do=f"the largest sample that nine in ten target sets can have is {largest} (NN{largest})",
+            do=possible if largest else "rank among all non-relevant items (AN): there is nothing to sample from",
         )

@@ -6,10 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import polars as pl
 
-from trueval.data.by_user import ByUser
-from trueval.data.ids import Ids
 from trueval.data.items import read_items
 from trueval.data.run_tables import read_run
 from trueval.design.design import Design
@@ -26,7 +23,7 @@ from trueval.facts.from_scores import rank_system
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.readings import concat, condense, one_relevant, with_ties
 from trueval.metrics.grammar import Spec, parse_all
-from trueval.metrics.inputs import Inputs, Popularity
+from trueval.metrics.inputs import Inputs, Popularity, Positives
 from trueval.splits.parts import Parts
 from trueval.systems.protocol import Recommender, TrainSet
 from trueval.systems.registry import make_system, name_systems
@@ -70,7 +67,13 @@ def evaluate_systems(
         seed=seed,
     )
     train = TrainSet(users := tasks[0].users, tasks[0].items, tasks[0].train, seed)
-    inputs = make_inputs(train.log, tasks[0].items, parts.train.items if table is None else table)
+    popularity = Popularity.of(train.log, len(train.items))
+    inputs = Inputs(
+        train=train.log,
+        popularity=popularity,
+        features=item_features(parts.train.items if table is None else table, train.items),
+        positives=Positives.of(parts.train, parts.test, train.items, threshold),
+    )
     depth = max([spec.k or 0 for spec in specs.values()] + [10])
     measured: dict[str, Measurements] = {}
     for name, spec in named.items():
@@ -129,9 +132,3 @@ def rank_tasks(
             facts = facts.changed(stratum=np.full(len(facts), number, np.int32))
         parts.append(facts)
     return concat(parts).changed(label={"design": str(design), "seed": tasks[0].seed})
-
-
-def make_inputs(train: ByUser | None, items: Ids, table: pl.DataFrame | None) -> Inputs:
-    """What metrics may need besides the facts."""
-    popularity = None if train is None else Popularity.of(train, len(items))
-    return Inputs(train=train, popularity=popularity, features=item_features(table, items))

@@ -18,7 +18,7 @@ from trueval.data.read import read
 from trueval.errors import DataError
 from trueval.evaluation.features import item_features
 from trueval.facts.from_run import Truth
-from trueval.metrics.inputs import Inputs, Popularity
+from trueval.metrics.inputs import Inputs, Popularity, Positives
 
 Columns = Mapping[str, Any] | None
 
@@ -72,7 +72,12 @@ class TruthSource:
         if self.pairs is not None:
             counts = np.bincount(truth.items.codes(self.pairs["item"]), minlength=len(truth.items))
             popularity = Popularity(counts, self.pairs["user"].n_unique())
-        return Inputs(train=truth.train, popularity=popularity, features=item_features(self.item_table, truth.items))
+        return Inputs(
+            train=truth.train,
+            popularity=popularity,
+            features=item_features(self.item_table, truth.items),
+            positives=Positives.of(self.train, self.test, truth.items, self.threshold),
+        )
 
 
 def _read_log(source: Any, columns: Columns, *, name: str) -> Interactions:

@@ -20,6 +20,7 @@ class Hits(NamedTuple):
     above: np.ndarray
     tied: np.ndarray
     gain: np.ndarray
+    row: np.ndarray  # row of the facts
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ class RankingFacts:
     def hits(self) -> Hits:
         """Relevant items that were ranked."""
         rows = np.flatnonzero(self.relevant & (self.rank > 0))
-        return Hits(self.unit[rows], self.rank[rows], self.above[rows], self.tied[rows], self.value[rows])
+        return Hits(self.unit[rows], self.rank[rows], self.above[rows], self.tied[rows], self.value[rows], rows)
 
     @cached_property
     def best_gains(self) -> tuple[np.ndarray, np.ndarray]:

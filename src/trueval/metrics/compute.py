@@ -33,7 +33,6 @@ class Measured:
         known = self.per_unit[~np.isnan(self.per_unit)]
         return float(known.mean()) if len(known) else float("nan")
 
-
     def take(self, order: np.ndarray) -> Measured:
         """The values of some units, in an order."""
         per_unit = None if self.per_unit is None else self.per_unit[order]
@@ -59,6 +58,7 @@ def compute(spec: Spec, facts: RankingFacts, inputs: Inputs) -> Measured:
     for transform in spec.transforms:
         facts = _TRANSFORMS[transform](facts)
     supplied = {name: inputs.supply(name, metric=str(spec)) for name in metric.needs}
+    supplied |= {name: getattr(inputs, name) for name in metric.wants}
     result = metric.function(facts, spec.k, **spec.parameters, **supplied)
     if isinstance(result, Tally):
         return Measured(None, tally=result)

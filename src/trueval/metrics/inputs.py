@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from trueval.data.by_user import ByUser
+from trueval.data.ids import Ids
+from trueval.data.interactions import Interactions
 from trueval.errors import DefinitionError
 
 HOW = {
     "train": ("the train log", "pass train=… (--train FILE)"),
     "popularity": ("item counts of the train log", "pass train=… (--train FILE)"),
+    "positives": ("relevant ratings of each item in train and test", "pass train=… (--train FILE)"),
     "features": ("item features", "pass items=… with an `aspects` column (--items FILE)"),
 }
 
@@ -38,6 +44,42 @@ class Popularity:
         return (low + high + 1) / 2
 
 
+@dataclass(frozen=True)
+class Positives:
+    """Number of relevant ratings of each item in train and in test, counted when first asked for."""
+
+    train: Callable[[], np.ndarray] | None
+    test: Callable[[], np.ndarray]
+
+    @staticmethod
+    def of(train: Interactions | None, test: Interactions, items: Ids, threshold: float | None) -> Positives:
+        """Counts of two logs; relevant are values from the threshold on, without one those above 0."""
+
+        def counted(log: Interactions) -> Callable[[], np.ndarray]:
+            return cache(lambda: np.bincount(items.codes(_relevant(log, threshold)["item"]), minlength=len(items)))
+
+        return Positives(None if train is None else counted(train), counted(test))
+
+    def counts(self, source: str) -> np.ndarray:
+        """Counts from "all", "test", or "train" (plus one, since test items may have none there)."""
+        if source == "test":
+            return self.test()
+        if self.train is None:
+            raise DefinitionError(
+                f"relevant ratings cannot be counted from {source}",
+                found="no train log",
+                do="pass train=… (--train FILE), or use count_from=test",
+            )
+        return self.train() + 1 if source == "train" else self.train() + self.test()
+
+
+def _relevant(log: Interactions, threshold: float | None) -> pl.DataFrame:
+    frame = log.frame
+    if log.has("value"):
+        frame = frame.filter(pl.col("value") >= threshold if threshold is not None else pl.col("value") > 0)
+    return frame.select("user", "item").unique()
+
+
 @dataclass(frozen=True, slots=True)
 class Inputs:
     """Optional inputs of metrics, under the names that metrics declare in `needs`."""
@@ -45,11 +87,16 @@ class Inputs:
     train: ByUser | None = None
     popularity: Popularity | None = None
     features: np.ndarray | None = None
+    positives: Positives | None = None
 
     def supply(self, name: str, *, metric: str) -> Any:
         """One input, or an error that says which metric needs it and how to supply it."""
-        value = getattr(self, name)
-        if value is None:
-            what, do = HOW[name]
-            raise DefinitionError(f"{metric} needs {what}", do=do)
-        return value
+        return require(getattr(self, name), name, metric=metric)
+
+
+def require(value: Any, name: str, *, metric: str) -> Any:
+    """An input that turned out to be needed, or an error that says how to supply it."""
+    if value is None:
+        what, do = HOW[name]
+        raise DefinitionError(f"{metric} needs {what}", do=do)
+    return value

@@ -15,7 +15,7 @@ from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.readings import with_ties
 from trueval.metrics.compute import compute
 from trueval.metrics.grammar import Spec, parse
-from trueval.metrics.inputs import Inputs, Popularity
+from trueval.metrics.inputs import Inputs, Popularity, Positives
 
 Judged = Mapping[Any, float] | Collection[Any]
 
@@ -84,23 +84,26 @@ def measure(
     users: int = 1,
     features: Mapping[Any, Sequence[float]] | None = None,
     profile: Collection[Any] = (),
+    positives: Mapping[Any, int] | None = None,
 ) -> float:
     """One metric of one ranked list.
 
     `judged` is the set of relevant items, or a mapping from judged items to values. `complete` says that
     `ranked` is the whole target set. `scores` (descending) tells which items are tied. Metrics that need
     more take it by item: train counts (`popularity`, of so many `users`), `features`, and the user's own
-    train items (`profile`).
+    train items (`profile`); relevant ratings of all users (`positives`).
 
     >>> measure("precision@2", ["a", "b", "c"], {"a", "c"})
     0.5
     """
-    others = {*(popularity or ()), *(features or ()), *profile}
+    others = {*(popularity or ()), *(features or ()), *profile, *(positives or ())}
     facts = toy_facts(ranked, judged, threshold=threshold, complete=complete, scores=scores, others=others)
     names = facts.items.values.to_list()
     own = facts.items.codes(pl.Series(sorted(map(str, profile)), dtype=pl.String))
     train = ByUser(np.array([0, len(own)]), own)
+    known = None if positives is None else _by_name(positives, names, 0)
     inputs = Inputs(
+        positives=None if known is None else Positives(lambda: np.zeros(len(names)), lambda: known),
         train=train if profile or popularity else None,
         popularity=None if popularity is None else Popularity(_by_name(popularity, names, 0), users),
         features=None if features is None else _by_name(features, names, [0.0] * len(next(iter(features.values())))),

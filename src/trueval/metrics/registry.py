@@ -65,17 +65,25 @@ class Metric:
     cutoff: str  # "required", "optional" or "none"
     parameters: Mapping[str, Parameter]
     needs: tuple[str, ...]
+    wants: tuple[str, ...]
     undefined: str
     reference: str
     aliases: tuple[str, ...] = ()
     system: bool = False  # one value for the whole system, from mergeable counts
     exact: bool = False  # needs ranks behind the list
+    terms: Callable[..., Any] | None = None  # the metric taken apart, where it is additive (see terms.py)
     against_random: bool = field(default=False)  # its expected value for a random ranking is computed
 
     @property
     def summary(self) -> str:
         """First line of the docstring."""
         return (inspect.getdoc(self.function) or "").split("\n")[0]
+
+    def parameter(self, name: str) -> Parameter:
+        """A parameter by name."""
+        if name not in self.parameters:
+            raise DefinitionError(f"{self.name} has no parameter {name!r}", found=suggest(name, self.parameters))
+        return self.parameters[name]
 
     def show(self, parameters: Mapping[str, Any]) -> str:
         """Parameters in canonical form: sorted, defaults left out."""
@@ -95,27 +103,30 @@ def metric(
     cutoff: str = "required",
     parameters: Mapping[str, Parameter] | None = None,
     needs: tuple[str, ...] = (),
+    wants: tuple[str, ...] = (),
     undefined: str = "never",
     reference: str,
     aliases: tuple[str, ...] = (),
     system: bool = False,
     exact: bool = False,
+    terms: Callable[..., Any] | None = None,
     name: str | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register a metric.
 
-    The function is called with the facts, the cutoff, and as keywords its parameters and the inputs named
-    in `needs`; it returns one value per unit, a `Ratio`, or for system metrics a `Tally`.
+    The function is called with the facts, the cutoff, and as keywords its parameters and the inputs named in
+    `needs` (always there) and `wants` (None where nobody gave them). It returns one value per unit, a `Ratio`,
+    or for system metrics a `Tally`.
     """
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         label = name or function.__name__
         wanted = {p.name for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY}
-        if wanted != set(parameters or {}) | set(needs):
+        if wanted != set(parameters or {}) | set(needs) | set(wants):
             raise TypeError(f"{label}: keywords {sorted(wanted)} are not its parameters and inputs")
         entry = Metric(
-            label, function, family, formula, range, better, cutoff, dict(parameters or {}), needs, undefined,
-            reference, aliases, system, exact, family == "accuracy" and not system,
+            label, function, family, formula, range, better, cutoff, dict(parameters or {}), needs, wants, undefined,
+            reference, aliases, system, exact, terms, family == "accuracy" and not system,
         )  # fmt: skip
         for known in (label, *aliases):
             if known in _METRICS:

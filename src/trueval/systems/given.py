@@ -51,6 +51,8 @@ class Scores:
 
     def fit(self, train: TrainSet) -> Scores:
         _check_shape(self.matrix.shape, (len(train.users), len(train.items)), what="the score matrix")
+        if hasattr(self.matrix, "tocsr"):  # some sparse forms cannot be asked for rows
+            self.matrix = self.matrix.tocsr()
         return self
 
     def score(self, users: np.ndarray) -> np.ndarray:

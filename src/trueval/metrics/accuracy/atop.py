@@ -5,8 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.metrics.discount import share
+from trueval.metrics.inputs import Positives
 from trueval.metrics.registry import metric
+from trueval.metrics.results import Ratio
+from trueval.metrics.strata import STRATA, stratified
+from trueval.metrics.terms import Terms
+
+
+def _terms(facts: RankingFacts, k: None) -> Terms:
+    h = facts.hits
+    rank = h.above + (h.tied + 1) / 2 if facts.ties == "expected" else h.rank
+    behind = facts.targets[h.unit] - 1.0
+    amount = np.divide(facts.targets[h.unit] - rank, behind, out=np.full(len(behind), np.nan), where=behind > 0)
+    return Terms(np.arange(len(rank)), amount, mean=True)
 
 
 @metric(
@@ -14,18 +25,24 @@ from trueval.metrics.registry import metric
     formula="mean over relevant items of 1 - (rank - 1) / (|T| - 1)",
     range=(0, 1),
     cutoff="none",
+    parameters=STRATA,
+    wants=("positives",),
     undefined="R = 0 or a single target",
-    reference="Steck 2010",
+    reference="Steck 2010, 2011",
     exact=True,
+    terms=_terms,
 )
-def atop(facts: RankingFacts, k: None) -> np.ndarray:
+def atop(
+    facts: RankingFacts, k: None, *, beta: float, gamma: float, count_from: str, average: str,
+    positives: Positives | None,
+) -> np.ndarray | Ratio:  # fmt: skip
     """How near the top relevant items are, on a scale from last (0) to first (1).
 
     >>> from trueval.metrics.measure import measure
     >>> round(measure("atop", list("abcdefghij"), {"a", "d", "j"}, complete=True), 6)
     0.555556
     """
-    h = facts.hits
-    rank = h.above + (h.tied + 1) / 2 if facts.ties == "expected" else h.rank
-    won = facts.per_unit(h.unit, (facts.targets[h.unit] - rank).astype(np.float64))  # outside the targets: nothing
-    return np.where(facts.R > 0, share(won, facts.R * (facts.targets - 1.0)), np.nan)
+    return stratified(
+        _terms(facts, k), facts, positives, metric="atop", beta=beta, gamma=gamma, count_from=count_from,
+        average=average,
+    )  # fmt: skip

@@ -5,8 +5,58 @@ from __future__ import annotations
 import numpy as np
 
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.metrics.discount import share
+from trueval.metrics.inputs import Positives
 from trueval.metrics.registry import Parameter, metric
+from trueval.metrics.results import Ratio
+from trueval.metrics.strata import STRATA, stratified
+from trueval.metrics.terms import Terms
+
+
+def _terms(facts: RankingFacts, k: None, against: str = "unrelevant") -> Terms:
+    """Share of its rivals that each relevant target beats, equals counting half."""
+    h = facts.hits
+    if against == "judged":
+        rivals = facts.per_unit(facts.unit[(facts.rank > 0) & ~facts.relevant])[h.unit]
+        lost = _rivals_above(facts)
+    else:
+        rivals = facts.targets[h.unit] - facts.per_unit(h.unit)[h.unit]
+        before, same = _relevant_around(h.unit, h.above)
+        lost = h.above - before + (h.tied - same) / 2
+    amount = 1 - np.divide(lost, rivals, out=np.full(len(lost), np.nan), where=rivals > 0)
+    return Terms(np.arange(len(lost)), amount, mean=True)
+
+
+def _relevant_around(unit: np.ndarray, above: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Relevant items in better blocks of equals, and in the same block, for rows sorted by unit and score."""
+    order = np.lexsort((above, unit))
+    u, a = unit[order], above[order]
+    new, new_unit = np.ones(len(u), bool), np.ones(len(u), bool)
+    new_unit[1:] = u[1:] != u[:-1]
+    new[1:] = new_unit[1:] | (a[1:] != a[:-1])
+    first, first_of_unit = np.flatnonzero(new), np.flatnonzero(new_unit)
+    block = np.cumsum(new) - 1
+    before, same = np.empty(len(u)), np.empty(len(u))
+    if len(u):
+        before[order] = first[block] - first_of_unit[np.cumsum(new_unit) - 1]
+        same[order] = np.diff(np.append(first, len(u)))[block]
+    return before, same
+
+
+def _rivals_above(facts: RankingFacts) -> np.ndarray:
+    """Judged non-relevant targets above each hit, equals counting half."""
+    rows = np.flatnonzero(facts.rank > 0)
+    order = rows[np.lexsort((facts.above[rows], facts.unit[rows]))]
+    unit, above, rival = facts.unit[order], facts.above[order], ~facts.relevant[order]
+    new = np.ones(len(unit), bool)
+    new[1:] = (unit[1:] != unit[:-1]) | (above[1:] != above[:-1])
+    block = np.cumsum(new) - 1
+    in_block = np.bincount(block, weights=rival) if len(unit) else np.empty(0)
+    total = np.cumsum(in_block) - in_block
+    begins = np.searchsorted(unit, unit)  # first row of each row's unit
+    worse = total[block] - total[block[begins]] + in_block[block] / 2 if len(unit) else np.empty(0)
+    by_row = np.empty(len(facts.rank))
+    by_row[order] = worse
+    return by_row[facts.hits.row]
 
 
 @metric(
@@ -15,46 +65,26 @@ from trueval.metrics.registry import Parameter, metric
     range=(0, 1),
     cutoff="none",
     parameters={
-        "against": Parameter("unrelevant", ("unrelevant", "judged"), meaning="all other targets, or judged ones")
+        "against": Parameter("unrelevant", ("unrelevant", "judged"), meaning="all other targets, or judged ones"),
+        **STRATA,
     },
+    wants=("positives",),
     undefined="R = 0, or nothing to compare with",
-    reference="Hanley & McNeil 1982",
+    reference="Hanley & McNeil 1982; stratified: Steck 2011",
     exact=True,
+    terms=_terms,
 )
-def auc(facts: RankingFacts, k: None, *, against: str) -> np.ndarray:
+def auc(
+    facts: RankingFacts, k: None, *, against: str, beta: float, gamma: float, count_from: str, average: str,
+    positives: Positives | None,
+) -> np.ndarray | Ratio:  # fmt: skip
     """Chance that a relevant item is scored above one that is not.
 
     >>> from trueval.metrics.measure import measure
     >>> round(measure("auc", ["a", "x", "b", "y", "z"], {"a", "b"}, complete=True), 6)
     0.833333
     """
-    ranked = facts.rank > 0
-    found = facts.per_unit(facts.hits.unit)  # a relevant item outside the targets loses every pair
-    if against == "judged":
-        rivals = ranked & ~facts.relevant
-        others = facts.per_unit(facts.unit[rivals])
-        lost = _lost(facts, rivals)
-    else:
-        others = facts.targets - found
-        all_above = facts.per_unit(facts.hits.unit, facts.hits.above + (facts.hits.tied - 1) / 2)
-        lost = all_above - found * (found - 1) / 2  # pairs of relevant items cost half a place each way
-    return share(found * others - lost, facts.R * others.astype(np.float64))
-
-
-def _lost(facts: RankingFacts, rivals: np.ndarray) -> np.ndarray:
-    """Sum over relevant items of the rivals above, equals counting half."""
-    rows = np.flatnonzero((facts.rank > 0) & (facts.relevant | rivals))
-    unit, above, rival = facts.unit[rows], facts.above[rows], rivals[rows]
-    order = np.lexsort((above, unit))
-    unit, above, rival = unit[order], above[order], rival[order]
-    if not len(unit):
-        return np.zeros(len(facts))
-    new = np.ones(len(unit), bool)
-    new[1:] = (unit[1:] != unit[:-1]) | (above[1:] != above[:-1])
-    block = np.cumsum(new) - 1
-    in_block = np.bincount(block, weights=rival)
-    new_unit = np.concatenate([[True], unit[1:] != unit[:-1]])
-    before = np.cumsum(in_block) - in_block
-    start = before[block[np.flatnonzero(new_unit)]][np.cumsum(new_unit) - 1]
-    worse = before[block] - start + in_block[block] / 2
-    return facts.per_unit(unit[~rival], worse[~rival])
+    return stratified(
+        _terms(facts, k, against), facts, positives, metric="auc", beta=beta, gamma=gamma, count_from=count_from,
+        average=average,
+    )  # fmt: skip

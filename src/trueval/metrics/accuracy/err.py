@@ -30,7 +30,9 @@ def err(facts: RankingFacts, k: int | None, *, gmax: float) -> np.ndarray:
     highest = float(facts.value[facts.relevant].max(initial=0))
     top = gmax or highest
     if highest > top:
-        raise DefinitionError("a gain is above gmax of err", found=f"{highest:g} > {top:g}", do=f"err[gmax={highest:g}]")
+        raise DefinitionError(
+            "a gain is above gmax of err", found=f"{highest:g} > {top:g}", do=f"err[gmax={highest:g}]"
+        )
     satisfied = np.exp2(h.gain - top) - np.exp2(-top)
     if facts.ties == "expected" and (h.tied > 1).any():
         return _expected(facts, satisfied, k)

@@ -4,9 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
+from trueval.errors import DefinitionError
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.metrics.discount import hits_at, share
+from trueval.metrics.discount import collect, deepest_rank, flat, hits_at, share
+from trueval.metrics.inputs import Positives
 from trueval.metrics.registry import Parameter, metric
+from trueval.metrics.results import Ratio
+from trueval.metrics.strata import STRATA, stratified
+from trueval.metrics.terms import Terms
+
+_STRATA = {name: parameter for name, parameter in STRATA.items() if name != "average"}
+
+
+def _terms(facts: RankingFacts, k: int) -> Terms:
+    rows, weight = collect(facts, k, flat(deepest_rank(facts, k)))
+    return Terms(rows, weight / k, mean=False)
 
 
 @metric(
@@ -14,13 +26,18 @@ from trueval.metrics.registry import Parameter, metric
     formula="|top(k) ∩ Rel| / k",
     range=(0, 1),
     parameters={
-        "denom": Parameter("k", ("k", "list", "achievable"), meaning="divide by k, by what was shown, or by min(k, R)")
+        "denom": Parameter("k", ("k", "list", "achievable"), meaning="divide by k, by what was shown, or by min(k, R)"),
+        **_STRATA,
     },
+    wants=("positives",),
     undefined="never for denom=k; R = 0 for denom=achievable",
-    reference="Cleverdon 1967",
+    reference="Cleverdon 1967; stratified: Steck 2011",
     aliases=("p",),
+    terms=_terms,
 )
-def precision(facts: RankingFacts, k: int, *, denom: str) -> np.ndarray:
+def precision(
+    facts: RankingFacts, k: int, *, denom: str, beta: float, gamma: float, count_from: str, positives: Positives | None
+) -> np.ndarray | Ratio:
     """Share of the first k that is relevant.
 
     On condensed rankings the divisor is the number of judged items shown.
@@ -29,6 +46,13 @@ def precision(facts: RankingFacts, k: int, *, denom: str) -> np.ndarray:
     >>> measure("precision@5", ["A", "B", "C", "D", "E"], {"B", "C", "E", "G"})
     0.6
     """
+    if beta or gamma:
+        if denom != "k" or facts.condensed:
+            raise DefinitionError("a stratified precision divides by k", do="leave denom out")
+        return stratified(
+            _terms(facts, k), facts, positives, metric="precision", beta=beta, gamma=gamma, count_from=count_from,
+            average="mean",
+        )  # fmt: skip
     hits = hits_at(facts, k)
     if denom == "achievable":
         return share(hits, np.minimum(k, facts.R))

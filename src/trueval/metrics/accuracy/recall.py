@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
+from trueval.errors import DefinitionError
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.metrics.discount import hits_at, share
+from trueval.metrics.discount import collect, deepest_rank, flat, hits_at, share
+from trueval.metrics.inputs import Positives
 from trueval.metrics.registry import Parameter, metric
+from trueval.metrics.results import Ratio
+from trueval.metrics.strata import STRATA, stratified
+from trueval.metrics.terms import Terms
+
+
+def _terms(facts: RankingFacts, k: int) -> Terms:
+    return Terms(*collect(facts, k, flat(deepest_rank(facts, k))), mean=True)
 
 
 @metric(
@@ -15,17 +24,32 @@ from trueval.metrics.registry import Parameter, metric
     range=(0, 1),
     parameters={
         "cap": Parameter(False, (False, True, "list"), meaning="divide by min(k, R), or by min(length shown, R)"),
+        **STRATA,
     },
+    wants=("positives",),
     undefined="R = 0",
-    reference="Cleverdon 1967",
+    reference="Cleverdon 1967; stratified: Steck 2011",
+    terms=_terms,
 )
-def recall(facts: RankingFacts, k: int, *, cap: bool | str) -> np.ndarray:
+def recall(
+    facts: RankingFacts, k: int, *, cap: bool | str, beta: float, gamma: float, count_from: str, average: str,
+    positives: Positives | None,
+) -> np.ndarray | Ratio:  # fmt: skip
     """Share of the relevant items that is within the first k.
+
+    With `beta` every relevant item counts (its number of relevant ratings)^-beta, above and below the line.
 
     >>> from trueval.metrics.measure import measure
     >>> measure("recall@5", ["A", "B", "C", "D", "E"], {"B", "C", "E", "G"})
     0.75
     """
+    if beta or gamma or average == "pooled":
+        if cap:
+            raise DefinitionError("a stratified or pooled recall has no cap", do="leave cap out")
+        return stratified(
+            _terms(facts, k), facts, positives, metric="recall", beta=beta, gamma=gamma, count_from=count_from,
+            average=average,
+        )  # fmt: skip
     if cap == "list":
         shown = np.minimum(facts.shown(k), facts.R)
         return np.where((facts.R > 0) & (shown == 0), 0.0, share(hits_at(facts, k), shown))

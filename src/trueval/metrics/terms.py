@@ -1,0 +1,38 @@
+"""Additive metrics taken apart, so that every relevant item can be given a weight."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from trueval.facts.ranking_facts import RankingFacts
+from trueval.metrics.results import Ratio
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What each hit adds to a metric, and what the sum is divided by.
+
+    `rows` are rows of `facts.hits`. With `mean` the metric is the mean over all relevant items (those not
+    ranked add nothing); otherwise it is the sum itself, and the amounts hold whatever constant divides it.
+    """
+
+    rows: np.ndarray
+    amount: np.ndarray
+    mean: bool
+
+
+def weigh(terms: Terms, facts: RankingFacts, weight: np.ndarray, *, average: str = "mean") -> np.ndarray | Ratio:
+    """The metric with a weight for each judged row: Σ w·amount, for means over Σ w of all relevant items.
+
+    "pooled" adds numerators and denominators over units before dividing; "mean" averages units' own values.
+    """
+    h = facts.hits
+    unit, hit_weight = h.unit[terms.rows], weight[h.row[terms.rows]]
+    total = facts.per_unit(unit, hit_weight * terms.amount)
+    if not terms.mean:
+        return total
+    whole = facts.per_unit(facts.unit[facts.relevant], weight[facts.relevant])
+    ratio = Ratio(total, whole)
+    return ratio if average == "pooled" else ratio.per_unit()
