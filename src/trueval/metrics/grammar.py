@@ -11,6 +11,7 @@ from trueval.errors import DefinitionError, suggest
 from trueval.metrics.registry import Metric, find, names
 
 TRANSFORMS = ("anti",)
+LARGEST_CUTOFF = 100_000_000  # no list is longer, and tables of discounts must fit in memory
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _VALUE = re.compile(r"[^,\]\[=]+")
@@ -181,6 +182,8 @@ class _Reader:
             raise self._complaint("a whole number was expected after @")
         if not re.fullmatch(r"[0-9]+", found[0]) or int(found[0]) < 1:
             raise self._complaint(f"the cutoff must be a whole number of at least 1, not {found[0]}")
+        if int(found[0]) > LARGEST_CUTOFF:
+            raise self._complaint(f"the cutoff must be at most {LARGEST_CUTOFF:,}, not {found[0]}")
         self.at = found.end()
         return int(found[0])
 

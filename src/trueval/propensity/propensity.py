@@ -1,0 +1,151 @@
+"""One Propensity object for every source: given, popularity, display share, position, randomised slice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from trueval.data.frames import as_polars, is_table
+from trueval.data.ids import plain
+from trueval.data.interactions import Interactions
+from trueval.errors import DataError, DefinitionError, rows_found
+
+
+@dataclass(frozen=True)
+class Propensity:
+    """A table of chances `p` with the columns it is looked up by: user, item, position, or some of them.
+
+    >>> p = Propensity.display_share(pl.DataFrame({"item": ["A"] * 8 + ["B"] * 2}))
+    >>> p.of(pl.DataFrame({"item": ["A", "A", "B"]})).to_list()
+    [0.8, 0.8, 0.2]
+    """
+
+    table: pl.DataFrame
+    source: str
+
+    @property
+    def keys(self) -> list[str]:
+        """Columns by which a propensity is looked up."""
+        return [column for column in self.table.columns if column != "p"]
+
+    @staticmethod
+    def column(log: Any, name: str) -> Propensity:
+        """Given: a column of the test log holds the chance of each of its rows."""
+        frame = _frame(log)
+        if name not in frame.columns:
+            raise DataError(f"there is no propensity column {name!r}", where="test", found=", ".join(frame.columns))
+        return _checked(frame.select("user", "item", p=pl.col(name).cast(pl.Float64)), f"column {name}")
+
+    @staticmethod
+    def popularity(train: Any, *, gamma: float) -> Propensity:
+        """Popularity power law: p ∝ n^((gamma+1)/2), n the item's train rows, 1 for the most popular item.
+
+        There is no neutral gamma, so there is no default: -1 weights nothing, 1 weights by 1/n.
+        """
+        counts = _frame(train).group_by("item").agg(p=pl.len().cast(pl.Float64))
+        power = (gamma + 1) / 2
+        table = counts.with_columns(p=(pl.col("p") / pl.col("p").max()) ** power)
+        return _checked(table, f"popularity, gamma={gamma:g}")
+
+    @staticmethod
+    def display_share(displays: Any) -> Propensity:
+        """Share of all displays that were of the item; `displays` has a row per display, or a `count`."""
+        frame = _frame(displays)
+        amount = pl.col("count").sum() if "count" in frame.columns else pl.len()
+        counts = frame.group_by("item").agg(p=amount.cast(pl.Float64))
+        return _checked(counts.with_columns(p=pl.col("p") / pl.col("p").sum()), "display share")
+
+    @staticmethod
+    def position(clicks: Any, *, steps: int = 200) -> Propensity:
+        """Position-based click model fitted by EM: P(click) = θ(position) · relevance(item), θ = 1 at the best."""
+        from trueval.propensity.position_model import fit_positions
+
+        return _checked(fit_positions(_frame(clicks), steps=steps), "position-based model")
+
+    @staticmethod
+    def randomised(clicks: Any) -> Propensity:
+        """Positions from a slice in which items were shown in random order: click rates relative to the best."""
+        frame = _frame(clicks)
+        rates = frame.group_by("position").agg(p=pl.col("click").cast(pl.Float64).mean()).sort("position")
+        return _checked(rates.with_columns(p=pl.col("p") / pl.col("p").max()), "randomised slice")
+
+    def of(self, rows: pl.DataFrame) -> pl.Series:
+        """The propensity of some rows; rows without one are an error."""
+        missing = [key for key in self.keys if key not in rows.columns]
+        if missing:
+            raise DataError(
+                f"propensities by {', '.join(self.keys)} need the column {missing[0]}",
+                where="test",
+                found="columns " + ", ".join(rows.columns),
+                do=f"add the column {missing[0]} to the test log",
+            )
+        found = rows.join(self.table, on=self.keys, how="left", maintain_order="left")["p"]
+        if found.null_count():
+            shown = rows.filter(found.is_null()).select(self.keys).head(5).rows()
+            raise DataError(
+                "rows have no propensity",
+                where=self.source,
+                found=rows_found([", ".join(map(str, row)) for row in shown], found.null_count()),
+                do="give every relevant test row a propensity",
+            )
+        return found
+
+
+def _frame(source: Any) -> pl.DataFrame:
+    frame = source.frame if isinstance(source, Interactions) else as_polars(source, where="log") if is_table(source) else None
+    if frame is None:
+        from trueval.data.read import read
+
+        frame = read(source).frame
+    ids = [role for role in ("user", "item") if role in frame.columns]
+    return frame.with_columns(plain(frame[role], where="log").alias(role) for role in ids)
+
+
+def _checked(table: pl.DataFrame, source: str) -> Propensity:
+    """Refuse what is not a probability of being seen."""
+    keys = [column for column in table.columns if column != "p"]
+    table = table.unique()
+    wrong = ~(table["p"].is_finite() & (table["p"] > 0) & (table["p"] <= 1)).fill_null(False)
+    if wrong.any():
+        shown = table.filter(wrong).head(5).rows(named=True)
+        told = [", ".join(f"{k} {row[k]}" for k in keys) + f": p = {row['p']}" for row in shown]
+        raise DataError(
+            "propensities must be above 0 and at most 1",
+            where=source,
+            found=rows_found(told, int(wrong.sum())),
+            do="an item that could not be seen says nothing: leave its rows out",
+        )
+    if table.select(keys).is_duplicated().any():
+        raise DefinitionError("two propensities for the same row", where=source, found=", ".join(keys))
+    return Propensity(table, source)
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostics:
+    """How far a weighted estimate can be trusted: a few large weights mean few effective observations."""
+
+    n: int
+    effective: float
+    mean: float
+    largest: float
+    top_share: float  # of the weight, held by the largest 1 % of rows
+    clipped: float = 0.0  # share of rows whose weight was cut
+    removed: float = 0.0  # share of the weight that cutting removed
+
+    @staticmethod
+    def of(p: np.ndarray, clip: float | None = None) -> Diagnostics:
+        """Diagnostics of the weights 1/p.
+
+        >>> Diagnostics.of(np.array([0.5, 0.5])).effective
+        2.0
+        """
+        full = 1 / p
+        w = full if clip is None else np.minimum(full, clip)
+        top = np.sort(w)[::-1][: max(1, len(w) // 100)]
+        return Diagnostics(
+            len(w), float(w.sum() ** 2 / (w**2).sum()), float(w.mean()), float(w.max()), float(top.sum() / w.sum()),
+            float((full > w).mean()), float(1 - w.sum() / full.sum()),
+        )  # fmt: skip
