@@ -15,7 +15,7 @@ from trueval.data.ids import Ids
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.readings import with_ties
 from trueval.metrics.grammar import Spec, parse
-from trueval.metrics.inputs import Inputs, Popularity
+from trueval.metrics.inputs import Inputs, Popularity, Positives
 from trueval.metrics.registry import Metric, all_metrics
 from trueval.metrics.strata import STRATA
 
@@ -31,7 +31,7 @@ NUMBERS: dict[tuple[str, str], tuple[float, ...]] = {
     ("tail_share", "tail"): (0.3, 0.5),
 }
 # Inputs that `World.inputs` can supply. A new kind of input needs a field there and its name here.
-SUPPLIED = {"train", "popularity", "features"}
+SUPPLIED = {"train", "popularity", "features", "positives"}
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,13 @@ class World:
         counts = np.array([self.counts[item] for item in self.items], np.int64)
         width = len(next(iter(self.features.values()))) if self.features else 0
         features = np.array([self.features.get(item, [0.0] * width) for item in self.items], np.float64)
-        return Inputs(self._train(users, items), Popularity(counts, self.train_users), features.reshape(len(self.items), width))
+        relevant = np.array([sum(item in self.relevant(user) for user in self.users) for item in self.items], np.int64)
+        return Inputs(
+            train=self._train(users, items),
+            popularity=Popularity(counts, self.train_users),
+            features=features.reshape(len(self.items), width),
+            positives=Positives(counts, relevant),
+        )
 
     def _train(self, users: Ids, items: Ids) -> ByUser:
         own = [(u, i) for u, i in ((u, i) for u, items_ in self.train.items() for i in items_)]
@@ -192,11 +198,8 @@ def random_world(
 
 
 def specs_of(metric: Metric, *, cutoffs: Sequence[int] = (1, 3, 20)) -> list[Spec]:
-    """Every choice of every parameter of a metric, at several cutoffs and, where it may be left out, at none.
-
-    Popularity weights have tests of their own (test_stratified.py).
-    """
-    names = sorted(set(metric.parameters) - set(STRATA) if "count_from" in metric.parameters else metric.parameters)
+    """Every choice of every parameter of a metric, at several cutoffs and, where it may be left out, at none."""
+    names = plain_parameters(metric)
     choices = [metric.parameters[n].choices or NUMBERS[metric.name, n] for n in names]
     ks = {"required": cutoffs, "optional": (None, *cutoffs), "none": (None,)}[metric.cutoff]
     return [
@@ -205,6 +208,23 @@ def specs_of(metric: Metric, *, cutoffs: Sequence[int] = (1, 3, 20)) -> list[Spe
         for values in itertools.product(*choices)
         if k or "k" not in values  # a parameter that is k needs a cutoff
     ]
+
+
+def plain_parameters(metric: Metric) -> list[str]:
+    """Parameters of a metric but for popularity weights, which go with any of them: see `stratified_specs`."""
+    return sorted(set(metric.parameters) - set(STRATA) if "count_from" in metric.parameters else metric.parameters)
+
+
+def stratified_specs(*, cutoffs: Sequence[int] = (1, 3, 20)) -> list[Spec]:
+    """Metrics with popularity weights, in every choice of what is counted and how users are averaged."""
+    weighted = [metric for metric in all_metrics() if "count_from" in metric.parameters]
+    choices = {name: parameter.choices or (0.5, 1) for name, parameter in STRATA.items() if name != "gamma"}
+    specs = []
+    for metric, k in itertools.product(weighted, cutoffs):
+        names = [name for name in choices if name in metric.parameters]
+        for values in itertools.product(*(choices[name] for name in names)):
+            specs.append(parse(metric.name + ("" if metric.cutoff == "none" else f"@{k}") + _written(dict(zip(names, values)))))
+    return list(dict.fromkeys(specs))
 
 
 def every_spec(*families: str, cutoffs: Sequence[int] = (1, 3, 20)) -> list[Spec]:

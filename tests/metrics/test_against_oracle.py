@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from metric_worlds import World, every_spec, random_world
+from metric_worlds import World, every_spec, random_world, stratified_specs
 
 from oracles import naive_metrics as naive
 from trueval.facts.ranking_facts import RankingFacts
@@ -30,6 +30,8 @@ AS_DRAWN = settings.get_profile("oracle")
 ACCURACY = every_spec("accuracy", cutoffs=(1, 2, 4, 9))
 TURNS = st.integers(0, 3)  # each example takes a quarter of the metrics, which keeps the time in seconds
 ANTI = [replace(spec, transforms=("anti",)) for spec in ACCURACY]
+JUDGED = every_spec("false_positives", "incomplete", cutoffs=(1, 2, 4, 9))
+WEIGHTED = stratified_specs(cutoffs=(1, 4))
 LISTS = every_spec("beyond", "quality", cutoffs=(1, 2, 4, 9))
 
 
@@ -43,8 +45,18 @@ def asked(world: World, spec: Spec) -> tuple[str, dict[str, Any]]:
     if options.get("gmax") == 0:  # the highest gain of the test set
         gains = [g for user in world.users for g in world.relevant(user).values()]
         options["gmax"] = 1 if spec.transforms else max(gains, default=0)
+    if spec.parameters.get("beta") and "count_from" in spec.parameters:
+        options["weights"] = item_weights(world, spec.parameters["beta"], spec.parameters["count_from"])
     name = spec.metric.name
     return (f"anti({name})" if spec.transforms else name), options
+
+
+def item_weights(world: World, beta: float, source: str) -> dict[Any, float]:
+    """(number of relevant ratings)^-beta; counted in train alone, every item has one more."""
+    test = {item: sum(item in world.relevant(user) for user in world.users) for item in world.items}
+    added = {"all": test, "train": dict.fromkeys(world.items, 1), "test": test}[source]
+    counts = {item: added[item] + (0 if source == "test" else world.counts[item]) for item in world.items}
+    return naive.item_weights({item: max(count, 1) for item, count in counts.items()}, beta=beta)
 
 
 def features_of(world: World, item: Any) -> dict[int, float]:
@@ -192,7 +204,7 @@ def test_every_metric_has_an_oracle():
     listed = {spec.metric.name for spec in LISTS}
     world = random_world(0)
     for metric in all_metrics():
-        if metric.family == "accuracy":
+        if metric.family in ("accuracy", "false_positives", "incomplete"):
             assert metric.name in naive.METRICS, f"the oracle does not know {metric.name}"
         elif metric.family == "errors":
             naive.rating_error(metric.name, {"u": [(1.0, 2.0)]})
@@ -210,7 +222,8 @@ def test_accuracy(world, turn):
         name, options = asked(world, spec)
         return naive.value(name, world.ranked(user), world.judged[user], **options)
 
-    assert no(differences(world.facts(), world.inputs(), possible(world, (ACCURACY + ANTI)[turn::4]), truth))
+    specs = possible(world, (ACCURACY + ANTI + WEIGHTED)[turn::4] + JUDGED)
+    assert no(differences(world.facts(), world.inputs(), specs, truth))
 
 
 @settings(AS_DRAWN)
@@ -224,7 +237,7 @@ def test_condensed(world, turn):
         return naive.value(name, world.ranked(user), world.judged[user], condensed=True, **options)
 
     facts = condense(world.facts())
-    assert no(differences(facts, world.inputs(), possible(world, (ACCURACY + ANTI)[turn::4]), truth))
+    assert no(differences(facts, world.inputs(), possible(world, (ACCURACY + ANTI)[turn::4] + JUDGED), truth))
 
 
 @settings(AS_DRAWN, max_examples=25)
@@ -239,7 +252,7 @@ def test_equal_scores_in_expectation(world, condensed, turn):
         return naive.expected(name, groups, world.judged[user], condensed=condensed, **options)
 
     facts = world.facts("expected")
-    specs = possible(world, (ACCURACY + ANTI)[turn::4])
+    specs = possible(world, (ACCURACY + ANTI + ([] if condensed else WEIGHTED))[turn::4] + JUDGED)
     assert no(differences(condense(facts) if condensed else facts, world.inputs(), specs, truth))
 
 
@@ -256,7 +269,8 @@ def test_equal_scores_at_worst_and_at_best(rule, world, turn):
         return naive.value(name, order(groups, judged, threshold=world.threshold), judged, **options)
 
     # auc counts equal scores as 1/2 whatever the rule
-    specs = [spec for spec in possible(world, (ACCURACY + ANTI)[turn::4]) if spec.metric.name != "auc"]
+    every = (ACCURACY + ANTI + WEIGHTED)[turn::4] + JUDGED
+    specs = [spec for spec in possible(world, every) if spec.metric.name != "auc"]
     assert no(differences(world.facts(rule), world.inputs(), specs, truth))
     other = with_ties(world.facts({"worst": "best", "best": "worst"}[rule]), rule)
     assert no(differences(other, world.inputs(), specs[::5], truth))

@@ -12,7 +12,16 @@ from functools import cache
 import numpy as np
 import polars as pl
 import pytest
-from metric_worlds import NUMBERS, SUPPLIED, World, every_spec, random_world, specs_of
+from metric_worlds import (
+    NUMBERS,
+    SUPPLIED,
+    World,
+    every_spec,
+    plain_parameters,
+    random_world,
+    specs_of,
+    stratified_specs,
+)
 
 import trueval as tv
 from trueval.errors import DefinitionError
@@ -60,8 +69,9 @@ def test_the_record_is_complete(metric: Metric):
 @each_metric
 def test_inputs_and_parameters_can_be_tested(metric: Metric):
     """Fails for a new metric that needs what `metric_worlds` cannot supply yet."""
-    assert set(metric.needs) <= SUPPLIED, f"add {set(metric.needs) - SUPPLIED} to World.inputs and SUPPLIED"
-    numbers = {name for name, parameter in metric.parameters.items() if not parameter.choices}
+    inputs = {*metric.needs, *metric.wants}
+    assert inputs <= SUPPLIED, f"add {inputs - SUPPLIED} to World.inputs and SUPPLIED"
+    numbers = {name for name in plain_parameters(metric) if not metric.parameters[name].choices}
     assert all((metric.name, name) in NUMBERS for name in numbers), f"add {numbers} of {metric.name} to NUMBERS"
     assert specs_of(metric)
 

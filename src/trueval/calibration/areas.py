@@ -74,4 +74,6 @@ def areas_by_user(data: Predictions) -> UserAreas:
     pairs_won = np.bincount(owner, positive * (passed - before_user[owner]), minlength=n_users)
     pairs = positives * negatives
     known = pairs > 0
-    return UserAreas(np.where(known, pairs_won / np.where(known, pairs, 1), np.nan), positives + negatives)
+    # `passed` runs over all users, so that weights which are no whole numbers leave a little rounding
+    own = np.clip(pairs_won / np.where(known, pairs, 1), 0, 1)
+    return UserAreas(np.where(known, own, np.nan), positives + negatives)

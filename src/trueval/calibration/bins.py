@@ -61,7 +61,7 @@ def _mass_edges(data: Predictions, bins: int) -> np.ndarray:
     wanted = passed[-1] * np.arange(1, bins) / bins
     at = np.searchsorted(passed, wanted * (1 - 1e-12))  # a share that is reached but for rounding is reached
     inner = np.unique(data.value[at])
-    return np.concatenate([[0.0], inner[(inner > 0) & (inner < data.value[-1])], [1.0]])
+    return np.concatenate([[0.0], inner[inner < data.value[-1]], [1.0]])
 
 
 @dataclass(frozen=True)

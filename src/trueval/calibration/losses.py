@@ -40,7 +40,7 @@ def log_losses(data: Predictions, *, clip: float | None = None) -> np.ndarray:
     p = clipped(data.value, clip)
     with np.errstate(divide="ignore"):
         # log1p keeps what 1 - p would round away for a tiny p
-        return -np.where(data.label == 1, np.log(p), np.log1p(-p))
+        return np.abs(np.where(data.label == 1, np.log(p), np.log1p(-p)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,13 +98,17 @@ class ByUser:
         >>> rows.contains(np.array([1, 1]), np.array([2, 4])).tolist()
         [True, False]
         """
+        return self.find(user, item) >= 0
+
+    def find(self, user: np.ndarray, item: np.ndarray) -> np.ndarray:
+        """Row of each pair, -1 where there is none."""
         if not len(self.item):
-            return np.zeros(len(item), bool)
+            return np.full(len(item), -1)
         width = max(int(self.item.max()), int(item.max(initial=0))) + 1
         rows = self.user * np.int64(width) + self.item  # ascending, like users and their items
         wanted = user.astype(np.int64) * width + item
         place = np.minimum(np.searchsorted(rows, wanted), len(rows) - 1)
-        return rows[place] == wanted
+        return np.where(rows[place] == wanted, place, -1)
 
     @staticmethod
     def empty(n_users: int) -> ByUser:

@@ -7,7 +7,7 @@ mean over strata. One bootstrap and one linearised (delta) standard error serve 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,13 +48,22 @@ class Sums:
             above, below = self.numerator.sum(axis=0)[None], self.denominator.sum(axis=0)[None]
         else:
             above, below = weights @ self.numerator, weights @ self.denominator
+        return self.finished(above, below)
+
+    def finished(self, above: np.ndarray, below: np.ndarray) -> np.ndarray:
+        """Estimates from sums of numerators and denominators, one row each, one column per stratum."""
         with np.errstate(invalid="ignore", divide="ignore"):
             per_stratum = np.where(below > 0, above / below, np.nan)
         present = self.denominator.sum(axis=0) > 0
         if not present.any():
             return np.full(len(above), np.nan)
         known = per_stratum[:, present]
-        return self.finish(known[:, 0] if known.shape[1] == 1 else np.nanmean(known, axis=1))
+        if known.shape[1] == 1:
+            return self.finish(known[:, 0])
+        some = ~np.isnan(known).all(axis=1)  # a resample of a small group may hold none of its users
+        mean = np.full(len(known), np.nan)
+        mean[some] = np.nanmean(known[some], axis=1)
+        return self.finish(mean)
 
 
 def sums(measured: Measured, cluster: np.ndarray, n_clusters: int, stratum: np.ndarray | None) -> Sums:
@@ -84,7 +93,7 @@ def estimate_all(
     if interval == "bootstrap":
         bounds = _bootstrap(all_sums, seed=seed, resamples=resamples, level=level)
     else:
-        bounds = [_t_interval(s, level) if interval == "t" else (np.nan, np.nan) for s in all_sums]
+        bounds = [t_interval(s, level) if interval == "t" else (np.nan, np.nan) for s in all_sums]
     values = [float(s.value()[0]) for s in all_sums]
     return [Estimate(v, float(b[0]), float(b[1]), s.n, s.undefined) for v, b, s in zip(values, bounds, all_sums)]
 
@@ -94,12 +103,8 @@ def _bootstrap(all_sums: list[Sums], *, seed: int, resamples: int, level: float)
     users = len(all_sums[0].numerator) if all_sums else 0
     if users < 2:
         return [(np.nan, np.nan)] * len(all_sums)
-    rng = np.random.default_rng(int(derive(seed, "bootstrap")))
     drawn: list[list[np.ndarray]] = [[] for _ in all_sums]
-    for part in blocks(resamples, max(1, 4_000_000 // users)):
-        size = part.stop - part.start
-        place = rng.integers(0, users, size=(size, users)) + users * np.arange(size)[:, None]
-        weights = np.bincount(place.ravel(), minlength=size * users).reshape(size, users).astype(np.float64)
+    for weights in draw_users(users, seed=seed, resamples=resamples):
         for values, s in zip(drawn, all_sums):
             values.append(s.value(weights))
     tail = (1 - level) / 2
@@ -108,7 +113,44 @@ def _bootstrap(all_sums: list[Sums], *, seed: int, resamples: int, level: float)
     return [tuple(np.quantile(v, [tail, 1 - tail])) if len(v) else (np.nan, np.nan) for v in joined]
 
 
-def _t_interval(s: Sums, level: float) -> tuple[float, float]:
+def draw_users(users: int, *, seed: int, resamples: int) -> Iterator[np.ndarray]:
+    """How often each user is drawn, with replacement, in each resample: blocks of rows, the same for all metrics."""
+    rng = np.random.default_rng(int(derive(seed, "bootstrap")))
+    for part in blocks(resamples, max(1, 4_000_000 // users)):
+        size = part.stop - part.start
+        place = rng.integers(0, users, size=(size, users)) + users * np.arange(size)[:, None]
+        yield np.bincount(place.ravel(), minlength=size * users).reshape(size, users).astype(np.float64)
+
+
+def resampled(parts: list[tuple[np.ndarray, Sums]], users: int, *, seed: int, resamples: int) -> list[np.ndarray]:
+    """Values of sums over some of the users each, in every resample of all users.
+
+    Neighbours over the same users go through one matrix product.
+    """
+    batches: list[list[int]] = []
+    for place, (rows, _) in enumerate(parts):
+        if place and np.array_equal(rows, parts[place - 1][0]):
+            batches[-1].append(place)
+        else:
+            batches.append([place])
+    stacked = [
+        np.hstack([side for place in batch for side in (parts[place][1].numerator, parts[place][1].denominator)])
+        for batch in batches
+    ]
+    drawn: list[list[np.ndarray]] = [[] for _ in parts]
+    for weights in draw_users(users, seed=seed, resamples=resamples):
+        for batch, columns in zip(batches, stacked):
+            rows = parts[batch[0]][0]
+            totals = (weights if len(rows) == users else weights[:, rows]) @ columns
+            at = 0
+            for place in batch:
+                s, width = parts[place][1], parts[place][1].numerator.shape[1]
+                drawn[place].append(s.finished(totals[:, at : at + width], totals[:, at + width : at + 2 * width]))
+                at += 2 * width
+    return [np.concatenate(values) for values in drawn]
+
+
+def t_interval(s: Sums, level: float) -> tuple[float, float]:
     """Student's t around the estimate, with the linearised standard error of a ratio of sums."""
     from scipy.special import stdtrit
 

@@ -12,6 +12,7 @@ from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.readings import flip
 from trueval.metrics.grammar import Spec
 from trueval.metrics.inputs import Inputs
+from trueval.metrics.inverse import inverse_weighted
 from trueval.metrics.results import Ratio, Tally
 
 
@@ -55,6 +56,8 @@ def compute(spec: Spec, facts: RankingFacts, inputs: Inputs) -> Measured:
         raise DefinitionError(
             f"{spec} has no meaning with one relevant item per target set (1R)", do="use an AR design for it"
         )
+    if {"ips", "snips"} & set(spec.transforms):
+        return Measured(inverse_weighted(spec, facts, inputs))
     for transform in spec.transforms:
         facts = _TRANSFORMS[transform](facts)
     supplied = {name: inputs.supply(name, metric=str(spec)) for name in metric.needs}

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from trueval.errors import DefinitionError, suggest
-from trueval.metrics.registry import Metric, find, names
+from trueval.metrics.registry import Metric, Parameter, find, names
 
-TRANSFORMS = ("anti",)
+# What a transform is called in a definition.
+TRANSFORMS = {
+    "anti": "with relevance flipped among judged items",
+    "ips": "every relevant item weighted by 1 / propensity",
+    "snips": "every relevant item weighted by 1 / propensity, divided by the sum of the weights",
+}
+_CLIP = Parameter(0.0, low=0.0, meaning="largest weight allowed; 0 allows all")
 LARGEST_CUTOFF = 100_000_000  # no list is longer, and tables of discounts must fit in memory
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -49,11 +55,16 @@ class Spec:
         return turned if "anti" in self.transforms else self.metric.better
 
     @property
+    def naive(self) -> Spec:
+        """The same metric without propensities."""
+        parameters = {name: value for name, value in self.parameters.items() if name != "clip"}
+        return Spec(find(self.metric.name), self.k, parameters)
+
+    @property
     def definition(self) -> str:
         """The full definition for footers: every parameter, default or not."""
         words = [self.metric.formula.strip()]
-        if self.transforms:
-            words.append("with relevance flipped among judged items")
+        words += [TRANSFORMS[transform] for transform in self.transforms]
         words += [f"{name}={self.parameters[name]}" for name in sorted(self.parameters)]
         return "; ".join(words)
 
@@ -72,6 +83,9 @@ def parse_all(texts: str | Spec | Iterable[str | Spec]) -> list[Spec]:
     if isinstance(texts, str):
         texts = split_list(texts)
     specs = [parse(text) for text in ([texts] if isinstance(texts, Spec) else texts)]
+    for spec in list(specs):  # a weighted value is never shown without the plain one beside it
+        if {"ips", "snips"} & set(spec.transforms) and spec.naive not in specs:
+            specs.insert(specs.index(spec), spec.naive)
     if not specs:
         raise DefinitionError("no metric was given", do='for example metrics=["ndcg@10"]')
     seen: set[Spec] = set()
@@ -143,6 +157,8 @@ class _Reader:
         metric = self._named(inner_name, inner_at)
         if metric.family != "accuracy":
             raise self._complaint(f"{name}(…) takes an accuracy metric, {metric.name} is not one", at=inner_at)
+        if name != "anti":
+            metric = replace(metric, parameters={**metric.parameters, "clip": _CLIP})
         inside = self._tail()
         if not self._peek(")"):
             raise self._complaint("a closing parenthesis was expected")

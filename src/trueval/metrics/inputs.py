@@ -14,10 +14,13 @@ from trueval.data.by_user import ByUser
 from trueval.data.ids import Ids
 from trueval.data.interactions import Interactions
 from trueval.errors import DefinitionError
+from trueval.facts.ranking_facts import RankingFacts
+from trueval.propensity.propensity import Propensity
 
 HOW = {
     "train": ("the train log", "pass train=… (--train FILE)"),
     "popularity": ("item counts of the train log", "pass train=… (--train FILE)"),
+    "propensity": ("the chance that each relevant item was observed", "pass propensity=… (--propensity)"),
     "positives": ("relevant ratings of each item in train and test", "pass train=… (--train FILE)"),
     "features": ("item features", "pass items=… with an `aspects` column (--items FILE)"),
 }
@@ -73,11 +76,40 @@ class Positives:
         return self.train() + 1 if source == "train" else self.train() + self.test()
 
 
+def _relevant_rows(log: Interactions, threshold: float | None) -> pl.DataFrame:
+    if not log.has("value"):
+        return log.frame
+    return log.frame.filter(pl.col("value") >= threshold if threshold is not None else pl.col("value") > 0)
+
+
 def _relevant(log: Interactions, threshold: float | None) -> pl.DataFrame:
-    frame = log.frame
-    if log.has("value"):
-        frame = frame.filter(pl.col("value") >= threshold if threshold is not None else pl.col("value") > 0)
-    return frame.select("user", "item").unique()
+    return _relevant_rows(log, threshold).select("user", "item").unique()
+
+
+@dataclass(frozen=True, slots=True)
+class RowPropensity:
+    """The propensity of every relevant test pair, in codes."""
+
+    pairs: ByUser  # value: p
+
+    @staticmethod
+    def of(
+        propensity: Propensity, test: Interactions, users: Ids, items: Ids, threshold: float | None
+    ) -> RowPropensity:
+        """Look up the relevant rows of a test log."""
+        frame = _relevant_rows(test, threshold)
+        p = propensity.of(frame)
+        pairs = ByUser.code(frame.select("user", "item", value=p), users, items)
+        return RowPropensity(pairs.distinct())
+
+    def of_rows(self, facts: RankingFacts) -> np.ndarray:
+        """The propensity of each judged row of facts; 1 where it is not relevant."""
+        p = np.ones(len(facts.item))
+        rows = np.flatnonzero(facts.relevant)
+        place = self.pairs.find(facts.unit_user[facts.unit[rows]], facts.item[rows])
+        assert self.pairs.value is not None
+        p[rows] = self.pairs.value[place]
+        return p
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +120,7 @@ class Inputs:
     popularity: Popularity | None = None
     features: np.ndarray | None = None
     positives: Positives | None = None
+    propensity: RowPropensity | None = None
 
     def supply(self, name: str, *, metric: str) -> Any:
         """One input, or an error that says which metric needs it and how to supply it."""

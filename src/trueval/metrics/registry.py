@@ -8,7 +8,6 @@ import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from math import isfinite
 from typing import Any
 
 from trueval.errors import DefinitionError, suggest
@@ -47,7 +46,7 @@ class Parameter:
         if self.choices and value not in self.choices:
             words = [_show(choice) for choice in self.choices]
             raise DefinitionError(f"{name} of {metric} cannot be {text!r}", found=suggest(text, words))
-        if isinstance(value, float) and not (isfinite(value) and self.low <= value <= self.high):
+        if isinstance(value, float) and not self.low <= value <= self.high:  # nor is NaN between any two
             raise DefinitionError(f"{name} of {metric} must be from {self.low:g} to {self.high:g}", found=text)
         return value
 

@@ -16,11 +16,13 @@ class Terms:
 
     `rows` are rows of `facts.hits`. With `mean` the metric is the mean over all relevant items (those not
     ranked add nothing); otherwise it is the sum itself, and the amounts hold whatever constant divides it.
+    `defined` says for which units there is anything to add up.
     """
 
     rows: np.ndarray
     amount: np.ndarray
     mean: bool
+    defined: np.ndarray | None = None
 
 
 def weigh(terms: Terms, facts: RankingFacts, weight: np.ndarray, *, average: str = "mean") -> np.ndarray | Ratio:
@@ -34,5 +36,7 @@ def weigh(terms: Terms, facts: RankingFacts, weight: np.ndarray, *, average: str
     if not terms.mean:
         return total
     whole = facts.per_unit(facts.unit[facts.relevant], weight[facts.relevant])
+    if terms.defined is not None:  # what is undefined adds nothing to a pool, above or below
+        total, whole = np.where(terms.defined, total, 0.0), np.where(terms.defined, whole, 0.0)
     ratio = Ratio(total, whole)
     return ratio if average == "pooled" else ratio.per_unit()

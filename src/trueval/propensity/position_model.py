@@ -14,8 +14,9 @@ def fit_positions(clicks: pl.DataFrame, *, steps: int = 200, tolerance: float = 
     P(click) = θ(position)·γ(item), where a click means the place was looked at and the item liked. Each step
     fills in, for every row without a click, how likely each of the two was.
 
-    >>> rows = {"item": [0, 0, 1, 1] * 50, "position": [1, 2, 1, 2] * 50, "click": [1, 0, 1, 1] * 50}
-    >>> fit_positions(pl.DataFrame(rows))["p"].round(2).to_list()
+    >>> shown = {"item": [0] * 8 + [1] * 8, "position": ([1] * 4 + [2] * 4) * 2}
+    >>> clicks = [1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 0, 0, 1, 0, 0, 0]  # all and half of item 0's, half and a quarter of 1's
+    >>> fit_positions(pl.DataFrame({**shown, "click": clicks}))["p"].round(3).to_list()
     [1.0, 0.5]
     """
     for column in ("item", "position", "click"):

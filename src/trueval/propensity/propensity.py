@@ -11,6 +11,7 @@ import polars as pl
 from trueval.data.frames import as_polars, is_table
 from trueval.data.ids import plain
 from trueval.data.interactions import Interactions
+from trueval.data.read import read
 from trueval.errors import DataError, DefinitionError, rows_found
 
 
@@ -95,7 +96,13 @@ class Propensity:
 
 
 def _frame(source: Any) -> pl.DataFrame:
-    frame = source.frame if isinstance(source, Interactions) else as_polars(source, where="log") if is_table(source) else None
+    frame = (
+        source.frame
+        if isinstance(source, Interactions)
+        else as_polars(source, where="log")
+        if is_table(source)
+        else None
+    )
     if frame is None:
         from trueval.data.read import read
 
@@ -107,7 +114,7 @@ def _frame(source: Any) -> pl.DataFrame:
 def _checked(table: pl.DataFrame, source: str) -> Propensity:
     """Refuse what is not a probability of being seen."""
     keys = [column for column in table.columns if column != "p"]
-    table = table.unique()
+    table = table.unique(maintain_order=True)
     wrong = ~(table["p"].is_finite() & (table["p"] > 0) & (table["p"] <= 1)).fill_null(False)
     if wrong.any():
         shown = table.filter(wrong).head(5).rows(named=True)

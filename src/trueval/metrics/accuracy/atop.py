@@ -15,9 +15,8 @@ from trueval.metrics.terms import Terms
 def _terms(facts: RankingFacts, k: None) -> Terms:
     h = facts.hits
     rank = h.above + (h.tied + 1) / 2 if facts.ties == "expected" else h.rank
-    behind = facts.targets[h.unit] - 1.0
-    amount = np.divide(facts.targets[h.unit] - rank, behind, out=np.full(len(behind), np.nan), where=behind > 0)
-    return Terms(np.arange(len(rank)), amount, mean=True)
+    amount = (facts.targets[h.unit] - rank) / np.maximum(facts.targets[h.unit] - 1.0, 1.0)
+    return Terms(np.arange(len(rank)), amount, mean=True, defined=facts.targets > 1)
 
 
 @metric(

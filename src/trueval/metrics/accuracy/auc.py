@@ -16,14 +16,14 @@ def _terms(facts: RankingFacts, k: None, against: str = "unrelevant") -> Terms:
     """Share of its rivals that each relevant target beats, equals counting half."""
     h = facts.hits
     if against == "judged":
-        rivals = facts.per_unit(facts.unit[(facts.rank > 0) & ~facts.relevant])[h.unit]
+        rivals = facts.per_unit(facts.unit[(facts.rank > 0) & ~facts.relevant])
         lost = _rivals_above(facts)
     else:
-        rivals = facts.targets[h.unit] - facts.per_unit(h.unit)[h.unit]
+        rivals = facts.targets - facts.per_unit(h.unit)
         before, same = _relevant_around(h.unit, h.above)
         lost = h.above - before + (h.tied - same) / 2
-    amount = 1 - np.divide(lost, rivals, out=np.full(len(lost), np.nan), where=rivals > 0)
-    return Terms(np.arange(len(lost)), amount, mean=True)
+    amount = 1 - lost / np.maximum(rivals, 1)[h.unit]
+    return Terms(np.arange(len(lost)), amount, mean=True, defined=rivals > 0)
 
 
 def _relevant_around(unit: np.ndarray, above: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

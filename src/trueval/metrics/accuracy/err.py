@@ -15,7 +15,9 @@ from trueval.metrics.registry import Parameter, metric
     range=(0, 1),
     cutoff="optional",
     parameters={
-        "gmax": Parameter(0.0, low=0.0, meaning="highest gain of the scale; 0 takes the highest in the test set")
+        "gmax": Parameter(
+            0.0, low=0.0, high=1000.0, meaning="highest gain of the scale; 0 takes the highest in the test set"
+        )
     },
     reference="Chapelle et al. 2009",
 )
@@ -53,7 +55,7 @@ def _left_before(unit: np.ndarray, left: np.ndarray) -> np.ndarray:
 
 
 def _expected(facts: RankingFacts, satisfied: np.ndarray, k: int | None) -> np.ndarray:
-    """Average over the orders of equals: the blocks of a unit one after the other, alike blocks of all units at once."""
+    """Average over the orders of equals: a unit's blocks one after the other, alike blocks of all units at once."""
     h = facts.hits
     new = np.ones(len(h.unit), bool)
     new[1:] = (h.unit[1:] != h.unit[:-1]) | (h.above[1:] != h.above[:-1])

@@ -37,7 +37,7 @@ def f1(facts: RankingFacts, k: int) -> np.ndarray:
     family="accuracy",
     formula="(1 + β²)·P·Q / (β²·P + Q), P precision, Q recall",
     range=(0, 1),
-    parameters={"beta": Parameter(1.0, low=0.0, meaning="weight of recall against precision")},
+    parameters={"beta": Parameter(1.0, low=0.0, high=1e6, meaning="weight of recall against precision")},
     undefined="R = 0",
     reference=_REFERENCE,
 )

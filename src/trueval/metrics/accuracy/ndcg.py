@@ -8,6 +8,7 @@ from trueval.errors import DefinitionError
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.metrics.discount import Table, collect, deepest_rank, lenskit, log2, share
 from trueval.metrics.registry import Parameter, metric
+from trueval.metrics.terms import Terms
 
 _GAIN = Parameter("linear", ("linear", "exp", "binary"), meaning="the value itself, 2^value - 1, or 1")
 _DISCOUNT = Parameter("log2", ("log2", "lenskit"), meaning="1/log2(rank+1), or 1/max(1, log2 rank)")
@@ -34,6 +35,11 @@ def _dcg(facts: RankingFacts, k: int | None, gain: str, table: Table) -> np.ndar
     rows, weight = collect(facts, k, table)
     h = facts.hits
     return facts.per_unit(h.unit[rows], weight * _gains(h.gain[rows], gain))
+
+
+def _dcg_terms(facts: RankingFacts, k: int | None, gain: str, discount: str) -> Terms:
+    rows, weight = collect(facts, k, _table(facts, k, discount))
+    return Terms(rows, weight * _gains(facts.hits.gain[rows], gain), mean=False)
 
 
 def _best_gain(facts: RankingFacts, gain: str) -> np.ndarray:
@@ -70,6 +76,7 @@ def _ideal(facts: RankingFacts, k: int | None, gain: str, ideal: str, table: Tab
     cutoff="optional",
     parameters={"gain": _GAIN, "discount": _DISCOUNT},
     reference="Järvelin & Kekäläinen 2002",
+    terms=_dcg_terms,
 )
 def dcg(facts: RankingFacts, k: int | None, *, gain: str, discount: str) -> np.ndarray:
     """Gain of the relevant items shown, discounted by rank.

@@ -7,6 +7,12 @@ import numpy as np
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.metrics.discount import collect, deepest_rank, geometric
 from trueval.metrics.registry import Parameter, metric
+from trueval.metrics.terms import Terms
+
+
+def _terms(facts: RankingFacts, k: int | None, p: float) -> Terms:
+    rows, weight = collect(facts, k, geometric(p, deepest_rank(facts, k)))
+    return Terms(rows, (1 - p) * weight, mean=False)
 
 
 @metric(
@@ -16,6 +22,7 @@ from trueval.metrics.registry import Parameter, metric
     cutoff="optional",
     parameters={"p": Parameter(0.8, low=0.0, high=0.999999, meaning="chance of looking at the next item")},
     reference="Moffat & Zobel 2008",
+    terms=_terms,
 )
 def rbp(facts: RankingFacts, k: int | None, *, p: float) -> np.ndarray:
     """What a reader who goes on with probability p gains per item seen.

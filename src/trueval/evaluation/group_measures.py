@@ -1,0 +1,156 @@
+"""Metrics of one system by group, from the same facts; parts over different users add up to the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from trueval.evaluation.groups import Groups
+from trueval.facts.groups import within_items
+from trueval.facts.ranking_facts import RankingFacts
+from trueval.facts.readings import select
+from trueval.metrics.compute import Measured, merge
+from trueval.metrics.discount import hits_at
+from trueval.metrics.grammar import Spec
+from trueval.metrics.results import Ratio
+
+Measure = Callable[[Spec, RankingFacts], Measured]
+# What a unit must have in an item group for a metric to be defined there; other families have no such reading.
+_LOOKS_FOR = {"accuracy": "relevant", "incomplete": "relevant", "false_positives": "not relevant", "errors": "judged"}
+
+
+class Part(NamedTuple):
+    """Values for some units: their places among the units of the evaluation, ascending, and the metric there."""
+
+    units: np.ndarray
+    measured: Measured
+
+
+class Shown(NamedTuple):
+    """The lists, cut at the deepest cutoff: unit, item and rank of every row."""
+
+    unit: np.ndarray
+    item: np.ndarray
+    place: np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMeasures:
+    """For every group the parts by metric, and by cutoff the hits among its relevant items."""
+
+    groups: Groups
+    parts: list[dict[str, Part]]
+    hits: list[dict[int, Part]]
+    shown: Shown | None = None  # for groups of items, whose exposure is wanted
+
+
+def measure_groups(
+    facts: RankingFacts, values: Mapping[str, Measured], specs: Mapping[str, Spec], groups: Sequence[Groups],
+    measure: Measure,
+) -> dict[str, GroupMeasures]:  # fmt: skip
+    """Every metric by group; `values` are those of all units, `measure` computes a metric of other facts."""
+    cutoffs = sorted({spec.k for spec in specs.values() if spec.k}) or [10]
+    by_user = [g for g in groups if g.kind == "user"]
+    by_item = [g for g in groups if g.kind == "item"]
+    shown = _shown(facts, cutoffs[-1]) if by_item else None
+    found = {g.name: _by_user(facts, values, specs, g, cutoffs, measure) for g in by_user}
+    found |= {g.name: _by_item(facts, specs, g, cutoffs, measure, shown) for g in by_item}
+    return {g.name: found[g.name] for g in groups}
+
+
+def _by_user(
+    facts: RankingFacts, values: Mapping[str, Measured], specs: Mapping[str, Spec], groups: Groups,
+    cutoffs: list[int], measure: Measure,
+) -> GroupMeasures:  # fmt: skip
+    """Units are picked; only what is tallied over all lists (coverage) is computed again."""
+    parts, hits = [], []
+    every = {k: _hits(facts, k) for k in cutoffs}
+    for g in range(len(groups)):
+        inside = groups.mask(g, len(facts.users))[facts.unit_user]
+        units = np.flatnonzero(inside)
+        own = select(facts, inside)
+        parts.append(
+            {
+                label: Part(units, m.take(units) if m.tally is None else measure(specs[label], own))
+                for label, m in values.items()
+            }
+        )
+        hits.append({k: Part(units, m.take(units)) for k, m in every.items()})
+    return GroupMeasures(groups, parts, hits)
+
+
+def _by_item(
+    facts: RankingFacts, specs: Mapping[str, Spec], groups: Groups, cutoffs: list[int], measure: Measure,
+    shown: Shown | None,
+) -> GroupMeasures:  # fmt: skip
+    """Judgements are cut to the group; a unit counts where it has what the metric looks for among them."""
+    parts, hits = [], []
+    wanted = {label: looks_for(spec) for label, spec in specs.items()}
+    for g in range(len(groups)):
+        own = within_items(facts, groups.mask(g, len(facts.items)))
+        has = {"relevant": own.R > 0, "not relevant": own.N > 0, "judged": own.R + own.N > 0}
+        cut = {what: select(own, has[what]) for what in {"relevant", *wanted.values()} - {""}}
+        units = {what: np.flatnonzero(has[what]) for what in cut}
+        parts.append(
+            {label: Part(units[what], measure(specs[label], cut[what])) for label, what in wanted.items() if what}
+        )
+        hits.append({k: Part(units["relevant"], _hits(cut["relevant"], k)) for k in cutoffs})
+    return GroupMeasures(groups, parts, hits, shown)
+
+
+def looks_for(spec: Spec) -> str:
+    """What an item group must hold of a unit for the metric to be defined; empty where it has no such reading.
+
+    >>> from trueval.metrics.grammar import parse
+    >>> [looks_for(parse(m)) for m in ("ndcg@10", "anti(ndcg)@10", "coverage@10")]
+    ['relevant', 'not relevant', '']
+    """
+    if spec.metric.system:
+        return ""
+    return "not relevant" if "anti" in spec.transforms else _LOOKS_FOR.get(spec.metric.family, "")
+
+
+def _hits(facts: RankingFacts, k: int) -> Measured:
+    """Relevant items within k over relevant items: the true-positive rate, pooled."""
+    ratio = Ratio(hits_at(facts, k), facts.R.astype(np.float64))
+    return Measured(ratio.per_unit(), ratio=ratio)
+
+
+def _shown(facts: RankingFacts, k: int) -> Shown:
+    inside = facts.top(k)
+    return Shown(facts.list_unit[inside], facts.list_item[inside], facts.place[inside].astype(np.int32))
+
+
+def merge_groups(
+    parts: Sequence[Mapping[str, GroupMeasures]], sizes: Sequence[int], order: np.ndarray
+) -> dict[str, GroupMeasures]:
+    """The whole from parts of so many units each, which `order` puts into the order of the whole."""
+    begin = np.concatenate([[0], np.cumsum(sizes)])[:-1]
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+
+    def joined(pieces: Sequence[Part]) -> Part:
+        units = place[np.concatenate([piece.units + b for piece, b in zip(pieces, begin)])]
+        ascending = np.argsort(units)
+        return Part(units[ascending], merge([piece.measured for piece in pieces]).take(ascending))
+
+    def shown(pieces: Sequence[Shown]) -> Shown:
+        unit = place[np.concatenate([piece.unit + b for piece, b in zip(pieces, begin)])]
+        rows = np.argsort(unit, kind="stable")
+        joined = (np.concatenate(column)[rows] for column in ([p.item for p in pieces], [p.place for p in pieces]))
+        return Shown(unit[rows].astype(np.int32), *joined)
+
+    whole = {}
+    for name, first in parts[0].items():
+        same = [part[name] for part in parts]
+        lists = [part.shown for part in same if part.shown is not None]
+        whole[name] = GroupMeasures(
+            first.groups,
+            [{n: joined([p.parts[g][n] for p in same]) for n in first.parts[g]} for g in range(len(first.groups))],
+            [{k: joined([p.hits[g][k] for p in same]) for k in first.hits[g]} for g in range(len(first.groups))],
+            shown(lists) if lists else None,
+        )
+    return whole

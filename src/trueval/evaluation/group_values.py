@@ -1,0 +1,185 @@
+"""Estimates by group, and how far groups are apart: gap and ratio, with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from trueval.evaluation.estimate import Estimate, Sums, resampled, sums, t_interval
+from trueval.evaluation.group_measures import GroupMeasures, Part, Shown
+from trueval.evaluation.groups import Groups
+from trueval.evaluation.measurements import Measurements
+
+MIN_GROUP = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How far the groups are apart: highest minus lowest value, and lowest over highest.
+
+    `n` of the two estimates is the number of groups that were compared.
+    """
+
+    gap: Estimate
+    ratio: Estimate
+    highest: str = ""
+    lowest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupValues:
+    """One system by the groups of one column."""
+
+    groups: Groups = field(repr=False)
+    estimates: dict[str, dict[str, Estimate]]  # by group and metric
+    spreads: dict[str, Spread]  # by metric
+    hit_rates: dict[int, tuple[dict[str, Estimate], Spread]]  # by cutoff: true-positive rates by group
+    users: dict[str, int]  # by group: users that count, at most
+    min_group: int
+    shown: Shown | None = field(default=None, repr=False)
+
+
+def summarise_groups(
+    measured: Measurements, *, interval: str, seed: int, resamples: int, min_group: int = MIN_GROUP
+) -> dict[str, GroupValues]:
+    """Estimates of every group and metric. All come from the same resamples of users, so differences are paired."""
+    if not measured.groups:
+        return {}
+    clusters, cluster = np.unique(measured.unit_user, return_inverse=True)
+    cells: dict[tuple[str, int, str | int], tuple[np.ndarray, Sums]] = {}
+    for name, column in measured.groups.items():
+        for g in range(len(column.groups)):
+            both: dict[str | int, Part] = {**column.parts[g], **column.hits[g]}
+            for what, part in both.items():
+                if part.measured.tally is None:
+                    cells[name, g, what] = _group_sums(part, cluster, measured.stratum)
+    drawn: dict[tuple[str, int, str | int], np.ndarray] = {}
+    if interval != "none" and len(clusters) > 1:
+        found = resampled(list(cells.values()), len(clusters), seed=seed, resamples=resamples)
+        drawn = dict(zip(cells, found))
+    return {
+        name: _column(column, {key[1:]: s for key, (_, s) in cells.items() if key[0] == name},
+                      {key[1:]: d for key, d in drawn.items() if key[0] == name},
+                      units=len(measured), interval=interval, min_group=min_group)
+        for name, column in measured.groups.items()
+    }  # fmt: skip
+
+
+def _group_sums(part: Part, cluster: np.ndarray, stratum: np.ndarray | None) -> tuple[np.ndarray, Sums]:
+    """The users of a group, and the sums over them."""
+    rows, own = np.unique(cluster[part.units], return_inverse=True)
+    return rows, sums(part.measured, own, len(rows), None if stratum is None else stratum[part.units])
+
+
+def _column(
+    column: GroupMeasures, found: Mapping[tuple[int, str | int], Sums],
+    drawn: Mapping[tuple[int, str | int], np.ndarray], *, units: int, interval: str, min_group: int,
+) -> GroupValues:  # fmt: skip
+    labels = column.groups.labels
+    whole = units if column.groups.kind == "item" else None
+    estimates: dict[tuple[int, str | int], Estimate] = {}
+    users = dict.fromkeys(labels, 0)
+    for (g, what), s in found.items():
+        estimates[g, what] = _estimate(s, drawn.get((g, what)), interval, whole)
+        users[labels[g]] = max(users[labels[g]], _users(s))
+
+    def compared(what: str | int) -> Spread:
+        enough = [g for g in range(len(labels)) if (g, what) in found and _users(found[g, what]) >= min_group]
+        draws = [drawn[g, what] for g in enough] if drawn else []
+        values = np.array([estimates[g, what].value for g in enough])
+        return spread(values, np.stack(draws, axis=1) if draws else None, [labels[g] for g in enough])
+
+    metrics = list(column.parts[0])
+    by_group = {
+        label: {m: estimates[g, m] if (g, m) in estimates else _tallied(column.parts[g][m]) for m in metrics}
+        for g, label in enumerate(labels)
+    }
+    rates = {
+        k: ({label: estimates[g, k] for g, label in enumerate(labels)}, compared(k)) for k in column.hits[0]
+    }
+    spreads = {m: compared(m) for m in metrics if (0, m) in found}
+    return GroupValues(column.groups, by_group, spreads, rates, users, min_group, column.shown)
+
+
+def _users(s: Sums) -> int:
+    return int((s.denominator > 0).any(axis=1).sum())
+
+
+def _estimate(s: Sums, drawn: np.ndarray | None, interval: str, whole: int | None) -> Estimate:
+    """A group's value; for a group of items, all units in which it does not occur are undefined."""
+    low, high = np.nan, np.nan
+    if interval == "t":
+        low, high = t_interval(s, 0.95)
+    elif drawn is not None and _users(s) > 1:
+        known = drawn[~np.isnan(drawn)]
+        low, high = np.quantile(known, [0.025, 0.975]) if len(known) else (np.nan, np.nan)
+    undefined = s.undefined if whole is None else whole - s.n
+    return Estimate(float(s.value()[0]), float(low), float(high), s.n, undefined)
+
+
+def _tallied(part: Part) -> Estimate:
+    return Estimate(part.measured.value(), np.nan, np.nan, len(part.units))
+
+
+def spread(
+    values: np.ndarray, drawn: np.ndarray | None, labels: Sequence[str], *, level: float = 0.95
+) -> Spread:
+    """Gap and ratio of some groups' values; `drawn` has their values in every resample, one column per group.
+
+    Which groups are highest and lowest is itself found from the data, and even equal groups have a gap above 0.
+    The interval allows for that: it reaches as far as the largest error of any difference of two groups, in
+    95 % of the resamples. For two groups this is the interval of their difference. A gap that may be
+    nothing has an interval that begins at 0, a ratio one that ends at 1.
+
+    >>> found = spread(np.array([0.6, 0.4]), None, ["a", "b"])
+    >>> round(found.gap.value, 6), round(found.ratio.value, 6), found.lowest
+    (0.2, 0.666667, 'b')
+    """
+    n = len(values)
+    if n < 2 or np.isnan(values).any():
+        nothing = Estimate(np.nan, np.nan, np.nan, n)
+        return Spread(nothing, nothing)
+    top, bottom = int(np.argmax(values)), int(np.argmin(values))
+    gap = float(values[top] - values[bottom])
+    ratio = float(values[bottom] / values[top]) if values[bottom] >= 0 and values[top] > 0 else np.nan
+    ends = [np.nan] * 4
+    if drawn is not None:
+        drawn = drawn[~np.isnan(drawn).any(axis=1)]
+        reach = _reach(drawn - values, level)
+        ends[:2] = max(0.0, gap - reach), gap + reach
+        if ratio > 0:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                reach = _reach(np.log(drawn) - np.log(values), level)
+            ends[2:] = ratio * np.exp(-reach), min(1.0, ratio * np.exp(reach))
+    low, high, ratio_low, ratio_high = map(float, ends)
+    return Spread(
+        Estimate(gap, low, high, n), Estimate(ratio, ratio_low, ratio_high, n), labels[top], labels[bottom]
+    )  # fmt: skip
+
+
+def _reach(error: np.ndarray, level: float) -> float:
+    """The largest difference of two errors that a share `level` of the resamples stays within."""
+    if not len(error):
+        return np.nan
+    with np.errstate(invalid="ignore"):
+        widest = error.max(axis=1) - error.min(axis=1)
+    widest = np.where(np.isnan(widest), np.inf, widest)  # a value of 0 may be any factor away
+    return float(np.quantile(widest, level, method="higher"))
+
+
+def notes_on_groups(systems: Mapping[str, Mapping[str, GroupValues]]) -> list[str]:
+    """What a reader should know of the groups: who is in none, which are too small, what has no value there."""
+    notes = []
+    for name, first in next(iter(systems.values()), {}).items():
+        groups = first.groups
+        if groups.without:
+            notes.append(f"by {name}: {groups.without:,} of {len(groups.offered):,} {groups.kind}s are in no group")
+        counts = {label: min(s[name].users[label] for s in systems.values()) for label in groups.labels}
+        small = [f"{label} ({n:,})" for label, n in counts.items() if n < first.min_group]
+        if small:
+            notes.append(
+                f"by {name}: fewer than {first.min_group} users, so left out of gap and ratio: {', '.join(small)}"
+            )
+    return notes
