@@ -13,7 +13,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "trueval"
 # Each folder imports only from those before it.
 FLOW = [
     "errors", "progress", "kernels", "data", "splits", "design", "systems", "facts", "propensity", "metrics", "evaluation",
-    "comparison", "report", "api", "cli",
+    "comparison", "calibration", "report", "api", "cli",
 ]  # fmt: skip
 
 

@@ -26,6 +26,10 @@ _HOME = {
     "measure": "trueval.metrics.measure",
     "curve": "trueval.metrics.curve",
     "rating_error": "trueval.metrics.errors.rating_errors",
+    "pointwise": "trueval.calibration.pointwise",
+    "calibrate": "trueval.calibration.calibrate",
+    "fit_calibrator": "trueval.calibration.fit",
+    "Calibrator": "trueval.calibration.calibrator",
     "load_facts": "trueval.facts.files",
     "save_facts": "trueval.facts.files",
     "TruevalError": "trueval.errors",
@@ -35,6 +39,10 @@ __all__ = ["__version__", *_HOME]
 
 if TYPE_CHECKING:
     from trueval.api import Result, evaluate, evaluate_run
+    from trueval.calibration.calibrate import calibrate
+    from trueval.calibration.calibrator import Calibrator
+    from trueval.calibration.fit import fit_calibrator
+    from trueval.calibration.pointwise import pointwise
     from trueval.data.interactions import Interactions
     from trueval.data.read import read
     from trueval.design.design import Design

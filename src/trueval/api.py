@@ -12,11 +12,15 @@ import polars as pl
 from trueval.comparison.paired import Comparison, compare_with
 from trueval.evaluation.compat import find_preset
 from trueval.evaluation.experiment import evaluate_systems
+from trueval.evaluation.fairness import Disparity, demographic_parity, equal_opportunity
+from trueval.evaluation.group_values import MIN_GROUP
+from trueval.evaluation.groups import By
 from trueval.evaluation.outcome import Evaluation
 from trueval.evaluation.runs import evaluate_runs
 from trueval.kernels import use_threads
 from trueval.metrics.grammar import Spec, parse
 from trueval.report.formats import as_json, as_latex, as_markdown, as_record, summary_frame
+from trueval.report.groups import gap_frame, group_frame
 from trueval.report.terminal import print_evaluation, table_text
 from trueval.splits.parts import Parts
 
@@ -80,6 +84,39 @@ class Result:
         """What a reader should know before trusting the numbers."""
         return self.evaluation.warnings
 
+    def by(self, column: str) -> pl.DataFrame:
+        """One row per system, group and metric: value, interval, n, undefined, and whether gaps count the group.
+
+        For groups of users the units are theirs. For groups of items only judgements of the group's items
+        count, R included, and a unit without relevant items of the group is undefined.
+
+        >>> import trueval as tv
+        >>> recs = pl.DataFrame({"user": [1, 2, 3], "item": ["a", "a", "b"], "rank": 1})
+        >>> test = pl.DataFrame({"user": [1, 2, 3], "item": ["a", "a", "a"]})
+        >>> users = pl.DataFrame({"user": [1, 2, 3], "gender": ["f", "f", "m"]})
+        >>> result = tv.evaluate_run(recs, test, users=users, by="gender", metrics="hit@1", min_group=1)
+        >>> result.by("gender").select("group", "value", "n").rows()
+        [('f', 1.0, 2), ('m', 0.0, 1)]
+        >>> result.gaps("gender")["gap"].to_list()
+        [1.0]
+        """
+        return group_frame(self.evaluation, column)
+
+    def gaps(self, column: str) -> pl.DataFrame:
+        """One row per system and metric: highest minus lowest group, lowest over highest, with intervals."""
+        return gap_frame(self.evaluation, column)
+
+    def parity(
+        self, column: str, *, k: int | None = None, discount: bool = False, against: str = "catalogue"
+    ) -> dict[str, Disparity]:
+        """Demographic parity by system: shares of exposure by item group, against the catalogue or equal shares."""
+        systems = self.evaluation.systems.items()
+        return {n: demographic_parity(s.by(column), k=k, discount=discount, against=against) for n, s in systems}
+
+    def opportunity(self, column: str, *, k: int | None = None) -> dict[str, Disparity]:
+        """Equal opportunity by system: true-positive rates by user or item group."""
+        return {name: equal_opportunity(s.by(column), k=k) for name, s in self.evaluation.systems.items()}
+
     def compare(self, baseline: str) -> list[Comparison]:
         """Every other system against a baseline, paired over users, with Holm's correction."""
         return compare_with(self.evaluation, baseline)
@@ -116,12 +153,20 @@ def evaluate(
     compat: str | None = None,
     seed: int = 0,
     threads: int | None = None,
+    by: By = None,
+    users: Any = None,
+    min_group: int = MIN_GROUP,
+    propensity: Any = None,
 ) -> Result:
     """Fit systems on the train part of a split, rank under a design, and measure.
 
     `systems`: names (see `systems()`), functions `users -> scores`, score matrices, objects with `fit` and
     `score`; a list, or a mapping from names. Test items whose value reaches `threshold` are relevant;
     without one, those with a positive value.
+
+    `by` names groups to tell the values apart by (see `Result.by`): columns of the log's tables of users or
+    items, or of `users` and `items` given here; or "activity", "taste" (users), "popularity" (items). Groups of
+    fewer than `min_group` users are shown, but left out of gaps.
 
     >>> import trueval as tv
     >>> pairs = [(u, (u + j * j) % 11) for u in range(8) for j in range(4)]
@@ -135,7 +180,7 @@ def evaluate(
             evaluate_systems(
                 parts, systems, design=design, metrics=metrics, threshold=threshold, population=population, ties=ties,
                 interval=interval, resamples=resamples, items=items, preset=find_preset(compat), compat=compat,
-                seed=seed,
+                seed=seed, by=by, users=users, min_group=min_group, propensity=propensity,
             )
         )  # fmt: skip
 
@@ -158,12 +203,18 @@ def evaluate_run(
     compat: str | None = None,
     seed: int = 0,
     threads: int | None = None,
+    by: By = None,
+    users: Any = None,
+    min_group: int = MIN_GROUP,
+    propensity: Any = None,
 ) -> Result:
     """Measure recommendations that were already made.
 
     `recs` is a table (polars, pandas, Arrow), a file, a list of files, or a mapping from names to these;
     one row per recommended item, with a score or a rank. `test` is the truth; `train` allows novelty and
     popularity metrics; `items` is the catalogue. Files sorted by user can be streamed (`sorted_by_user`).
+    `by` names groups to tell the values apart by: columns of `users` or `items`, or, from the train log, "activity",
+    "taste" (users) and "popularity" (items). Groups of fewer than `min_group` users are left out of gaps.
 
     >>> recs = pl.DataFrame({"user": ["u", "u"], "item": ["a", "b"], "score": [0.9, 0.1]})
     >>> test = pl.DataFrame({"user": ["u"], "item": ["b"]})
@@ -179,5 +230,6 @@ def evaluate_run(
                 recs, test, train=train, items=items, metrics=metrics, threshold=threshold, population=population,
                 ties=ties, condensed=condensed, interval=interval, resamples=resamples, columns=roles,
                 sorted_by_user=sorted_by_user, preset=find_preset(compat), compat=compat, seed=seed,
+                by=by, users=users, min_group=min_group, propensity=propensity,
             )
         )  # fmt: skip

@@ -144,7 +144,7 @@ class World:
             train=self._train(users, items),
             popularity=Popularity(counts, self.train_users),
             features=features.reshape(len(self.items), width),
-            positives=Positives(counts, relevant),
+            positives=Positives(lambda: counts, lambda: relevant),
         )
 
     def _train(self, users: Ids, items: Ids) -> ByUser:

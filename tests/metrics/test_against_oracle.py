@@ -27,12 +27,12 @@ from trueval.metrics.strata import STRATA
 settings.register_profile("oracle", settings.get_profile("trueval"), phases=[Phase.explicit, Phase.generate])
 AS_DRAWN = settings.get_profile("oracle")
 
-ACCURACY = every_spec("accuracy", cutoffs=(1, 2, 4, 9))
+ACCURACY = every_spec("accuracy", cutoffs=(1, 3, 9))
 TURNS = st.integers(0, 3)  # each example takes a quarter of the metrics, which keeps the time in seconds
 ANTI = [replace(spec, transforms=("anti",)) for spec in ACCURACY]
-JUDGED = every_spec("false_positives", "incomplete", cutoffs=(1, 2, 4, 9))
+JUDGED = every_spec("false_positives", "incomplete", cutoffs=(1, 3, 9))
 WEIGHTED = stratified_specs(cutoffs=(1, 4))
-LISTS = every_spec("beyond", "quality", cutoffs=(1, 2, 4, 9))
+LISTS = every_spec("beyond", "quality", cutoffs=(1, 3, 9))
 
 
 # ---- how the oracle says it --------------------------------------------------------------------------------

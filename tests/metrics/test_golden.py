@@ -212,12 +212,11 @@ G = World(
         for user, labels in LABELS.items()
     },
 )
-G_METRICS = ["precision@3", "anti(precision)@3", "recall@3", "anti(recall)@3", "unjudged@3"]
-# C has no judged non-relevant item: its fallout is 0 in the document, undefined as a recall
+G_METRICS = ["precision@3", "antiprecision@3", "recall@3", "fallout@3", "unjudged@3"]
 G_TRUTH = {
-    False: [(0.333333, 0, 0.333333), (0.333333, 0.333333, 0), (0.333333, 0, 1), (0.5, 1, math.nan),
+    False: [(0.333333, 0, 0.333333), (0.333333, 0.333333, 0), (0.333333, 0, 1), (0.5, 1, 0),
             (0.333333, 0.666667, 0.666667)],
-    True: [(0.666667, 0.5, 1), (0.333333, 0.5, 0), (0.666667, 1, 1), (0.5, 1, math.nan), (0, 0, 0)],
+    True: [(0.666667, 0.5, 1), (0.333333, 0.5, 0), (0.666667, 1, 1), (0.5, 1, 0), (0, 0, 0)],
 }  # fmt: skip
 G_MEANS = {False: (0.222222, 0.222222, 0.444444, 0.5, 0.555556), True: (0.722222, 0.277778, 0.888889, 0.5, 0)}
 
@@ -226,9 +225,11 @@ G_MEANS = {False: (0.222222, 0.222222, 0.444444, 0.5, 0.555556), True: (0.722222
 def test_false_positives(condensed):
     facts = condense(G.facts()) if condensed else G.facts()
     for metric, truth, mean in zip(G_METRICS, G_TRUTH[condensed], G_MEANS[condensed]):
-        found = per_user(metric, facts)
-        assert found == pytest.approx(truth, abs=6e-7, nan_ok=True)
-        assert np.nan_to_num(found).mean() == close(mean)
+        assert per_user(metric, facts) == close(truth)
+        assert value(metric, facts) == close(mean)
+    assert per_user("anti(precision)@3", facts) == per_user("antiprecision@3", facts)
+    # C has no judged non-relevant item: its fallout is 0, and undefined as a recall of such items
+    assert per_user("anti(recall)@3", facts) == pytest.approx((0.5, 1, math.nan), nan_ok=True)
 
 
 @pytest.mark.parametrize("condensed", [False, True])
@@ -238,9 +239,7 @@ def test_false_positives_of_a_run(condensed):
     )
     for metric, mean in zip(G_METRICS, G_MEANS[condensed]):
         estimate = result["run", metric]
-        undefined = 1 if metric == "anti(recall)@3" else 0
-        assert (estimate.n, estimate.undefined) == (3 - undefined, undefined)
-        assert estimate.value * estimate.n / 3 == close(mean)
+        assert (estimate.value, estimate.n, estimate.undefined) == (close(mean), 3, 0)
 
 
 def test_condensed_antiprecision_is_what_precision_leaves():
@@ -248,6 +247,46 @@ def test_condensed_antiprecision_is_what_precision_leaves():
     for k in range(1, 6):
         pairs = zip(per_user(f"precision@{k}", facts), per_user(f"anti(precision)@{k}", facts))
         assert [p + a for p, a in pairs] == pytest.approx([1, 1, 1])
+
+
+# ---- D: incomplete judgements
+
+
+def labelled(labels: list[int | None], r: int, n: int) -> tuple[list[str], dict[str, int]]:
+    """A list with these labels (None, -1: no judgement), and what else was judged but not shown."""
+    judged = {f"i{at}": label for at, label in enumerate(labels) if label in (0, 1)}
+    for label, total in ((1, r), (0, n)):
+        judged |= {f"missing {label} {at}": label for at in range(total - list(judged.values()).count(label))}
+    return [f"i{at}" for at in range(len(labels))], judged
+
+
+@pytest.mark.parametrize(
+    ("labels", "r", "n", "truth"),
+    [
+        ([0, 1, None, 1, 0, 1], 4, 3, 0.416667),
+        ([0, 0, 0, 1, 1], 2, 5, 0.0),  # the cap: -0.5 without it
+        ([None, 1, 1, None], 4, 0, 0.5),
+        ([0, None, 0], 0, 2, math.nan),
+        ([1, 1, 0, 0], 2, 2, 1.0),
+        ([0, 1, 1, 1, 1], 6, 4, 0.5),
+    ],
+)
+def test_bpref(labels, r, n, truth):
+    assert tv.measure("bpref", *labelled(labels, r, n)) == pytest.approx(truth, abs=6e-7, nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("labels", "r", "pool", "truth"),
+    [
+        ([0, 1, None, 1, 0, 1], 4, "judged", 0.375001),
+        ([0, 1, -1, 1, 0, 1], 4, "all", 0.427085),
+        ([-1, 1], 1, "all", 0.75),
+        ([None, 1], 1, "judged", 0.5),
+        ([1, 0, 1], 2, "judged", 0.833333),
+    ],
+)
+def test_infap(labels, r, pool, truth):
+    assert tv.measure(f"infap[pool={pool}]", *labelled(labels, r, 0)) == pytest.approx(truth, abs=2e-6)
 
 
 # ---- K and 7. beyond accuracy

@@ -35,6 +35,7 @@ from trueval.metrics.registry import FAMILIES, Metric, all_metrics
 
 METRICS = all_metrics()
 ACCURACY = every_spec("accuracy")
+STRATIFIED = frozenset(stratified_specs())
 each_metric = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
 RULES = ("random", "expected", "worst", "best")
 
@@ -130,11 +131,13 @@ def test_values_are_within_the_declared_range(metric: Metric):
     low, high = metric.range
     for seed, complete, threshold in [(0, True, 3), (1, False, 3), (2, True, None), (3, False, None)]:
         inputs, plain, others = readings(seed, complete, threshold)
-        for spec in specs_of(metric, cutoffs=(1, 4, 20)):
+        for spec in specs_of(metric, cutoffs=(1, 4, 20)) + [s for s in STRATIFIED if s.metric is metric]:
             if metric.exact and not complete:
                 continue
             alone = metric.family != "accuracy" or spec.parameters.get("against") == "judged"
             for facts in plain if alone else plain + others:
+                if facts.condensed and spec in STRATIFIED:
+                    continue  # a stratified precision is not for condensed rankings
                 measured = compute(spec, facts, inputs)
                 values = np.array([measured.value()]) if measured.per_unit is None else measured.per_unit
                 known = values[~np.isnan(values)]
@@ -325,7 +328,7 @@ def test_a_constant_scorer_is_never_perfect():
 # ---- parts and the whole -----------------------------------------------------------------------------------
 
 # err without gmax takes the highest gain of the facts it is given, see below
-ADDABLE = [spec for spec in every_spec() if spec.parameters.get("gmax") != 0]
+ADDABLE = [spec for spec in [*every_spec(), *stratified_specs()] if spec.parameters.get("gmax") != 0]
 
 
 def cut_in_parts(facts: RankingFacts, number: int, seed: int) -> list[RankingFacts]:

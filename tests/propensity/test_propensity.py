@@ -22,7 +22,7 @@ def measured(metric: str, ranked: list[str], relevant: dict[str, float], *, comp
     facts = toy_facts(ranked, set(relevant), complete=complete)
     log = Interactions.of(pl.DataFrame({"user": ["user"] * len(relevant), "item": list(relevant)}))
     table = pl.DataFrame({"item": list(relevant), "p": list(relevant.values())})
-    rows = RowPropensity.of(Propensity(table, "given"), log, facts.users, facts.items, threshold=None)
+    rows = RowPropensity.make(Propensity(table, "given"), log, facts.users, facts.items, threshold=None)
     return compute(parse(metric), facts, Inputs(propensity=rows)).value()
 
 
@@ -155,5 +155,24 @@ def test_ips_is_unbiased_and_the_naive_value_is_not():
 def test_ids_of_any_kind():
     p = Propensity.display_share(pl.DataFrame({"item": pl.Series([1, 1, 2], dtype=pl.Int16)}))
     log = Interactions.of(pl.DataFrame({"user": [5], "item": [2]}))
-    rows = RowPropensity.of(p, log, Ids(pl.Series([5])), Ids(pl.Series([2])), threshold=None)
+    rows = RowPropensity.make(p, log, Ids(pl.Series([5])), Ids(pl.Series([2])), threshold=None)
     assert rows.pairs.value.tolist() == [pytest.approx(1 / 3)]
+
+
+def test_end_to_end_with_what_to_know_beside():
+    test = pl.DataFrame({"user": [1, 1, 2], "item": ["a", "b", "a"], "p": [0.5, 0.1, 0.5]})
+    train = pl.DataFrame({"user": [1, 2, 3, 4], "item": ["c", "a", "a", "b"]})
+    recs = pl.DataFrame({"user": [1, 2], "item": ["a", "a"], "rank": [1, 1]})
+    result = tv.evaluate_run(recs, test, metrics="snips(recall)@1,ips(precision)@1[clip=4]", propensity="column:p")
+    assert result["run", "recall@1"].value == pytest.approx((1 / 2 + 1) / 2)
+    assert result["run", "snips(recall)@1"].value == pytest.approx((2 / 12 + 1) / 2)
+    told = result.manifest["propensity"]
+    assert told["largest"] == 10
+    assert told["effective"] == pytest.approx(14**2 / (4 + 100 + 4))
+    assert told["clip"]["4"]["removed"] == pytest.approx(6 / 14)
+    assert "count like" in str(result)
+    by_popularity = tv.evaluate_run(recs, test, train=train, metrics="snips(recall)@1", propensity="popularity:1")
+    assert by_popularity["run", "snips(recall)@1"].value == pytest.approx((1 / 3 + 1) / 2)
+    for wrong in ("popularity:1", "column:q", "nothing"):
+        with pytest.raises(tv.TruevalError):
+            tv.evaluate_run(recs, test, metrics="snips(recall)@1", propensity=wrong)

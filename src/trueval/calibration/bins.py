@@ -52,7 +52,9 @@ def make_bins(data: Predictions, *, bins: int = 10, by: str = "width") -> Bins:
         of_row[first[1:]] = 1
         return Bins(np.cumsum(of_row), data.value[first], data.value[first])
     edges = np.linspace(0, 1, int(bins) + 1) if by == "width" else _mass_edges(data, int(bins))
-    return Bins(np.searchsorted(edges[1:-1], data.value), edges[:-1], edges[1:])
+    ends = np.searchsorted(data.value, edges[1:-1], side="right")  # predictions are sorted
+    sizes = np.diff(np.concatenate([[0], ends, [len(data)]]))
+    return Bins(np.repeat(np.arange(len(sizes)), sizes), edges[:-1], edges[1:])
 
 
 def _mass_edges(data: Predictions, bins: int) -> np.ndarray:

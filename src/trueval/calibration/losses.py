@@ -74,8 +74,8 @@ def brier_parts(data: Predictions, *, bins: int = 10, by: str = "value") -> Brie
     >>> from trueval.calibration.predictions import read_predictions
     >>> p, y = [0.8] * 5 + [0.2] * 5, [1, 1, 1, 0, 0] + [1, 0, 0, 0, 0]
     >>> parts = brier_parts(read_predictions(pl.DataFrame({"p": p, "y": y})))
-    >>> [round(x, 6) for x in (parts.brier, parts.reliability, parts.resolution, parts.uncertainty, parts.within)]
-    [0.22, 0.02, 0.04, 0.24, 0.0]
+    >>> [round(x, 6) for x in (parts.brier, parts.reliability, parts.resolution, parts.uncertainty)]
+    [0.22, 0.02, 0.04, 0.24]
     """
     made = make_bins(data, bins=bins, by=by)
     share = data.weights / data.weights.sum()

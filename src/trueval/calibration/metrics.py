@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from trueval.calibration.areas import area, area_of_counts, areas_by_user
-from trueval.calibration.bins import BY, make_bins, reliability
+from trueval.calibration.bins import BY, make_bins
 from trueval.calibration.losses import log_losses
 from trueval.calibration.predictions import Predictions
 from trueval.calibration.resampling import Clusters, Summed
@@ -175,7 +175,7 @@ def _gauc(data: Predictions, clusters: Clusters) -> Summed:
 def _gaps(data: Predictions, clusters: Clusters, bins: int, by: str) -> tuple[np.ndarray, int]:
     """Sums of weight and of weighted (prediction - label), by group and bin."""
     made = make_bins(data, bins=bins, by=by)
-    if clusters.n_groups * len(made) > 50_000_000:
+    if clusters.n_groups * len(made) > 10_000_000:
         raise DefinitionError(
             "too many bins for an interval",
             found=f"{len(made):,} bins, {clusters.n_groups:,} {clusters.of}",
@@ -186,25 +186,35 @@ def _gaps(data: Predictions, clusters: Clusters, bins: int, by: str) -> tuple[np
     return np.concatenate(parts, axis=1), len(made)
 
 
+def _without_gaps(statistics: np.ndarray, n_bins: int) -> Callable[[np.ndarray], np.ndarray]:
+    """Takes the observed gaps off summed statistics, so that what is left is chance."""
+    weight, gap = np.split(statistics.sum(axis=0), [n_bins])
+    mean = gap / np.where(weight > 0, weight, 1)
+    return lambda sums: np.concatenate([sums[:, :n_bins], sums[:, n_bins:] - sums[:, :n_bins] * mean], axis=1)
+
+
 def _ece(data: Predictions, clusters: Clusters, *, bins: int, by: str) -> Summed:
     statistics, n_bins = _gaps(data, clusters, bins, by)
+    centred = _without_gaps(statistics, n_bins)
 
     def finish(sums: np.ndarray) -> np.ndarray:
-        return np.abs(sums[:, n_bins:]).sum(axis=1) / sums[:, :n_bins].sum(axis=1)
+        weight = sums[:, :n_bins].sum(axis=1)
+        return np.abs(sums[:, n_bins:]).sum(axis=1) / np.where(weight > 0, weight, np.nan)
 
-    value = reliability(data, bins=bins, by=by).ece
-    return Summed(statistics, finish, value, len(data), reflect=True)
+    value = float(finish(statistics.sum(axis=0)[None])[0])
+    return Summed(statistics, finish, value, len(data), by_chance=lambda sums: finish(centred(sums)))
 
 
 def _mce(data: Predictions, clusters: Clusters, *, bins: int, by: str) -> Summed:
     statistics, n_bins = _gaps(data, clusters, bins, by)
+    centred = _without_gaps(statistics, n_bins)
 
     def finish(sums: np.ndarray) -> np.ndarray:
         weight = sums[:, :n_bins]
         return (np.abs(sums[:, n_bins:]) / np.where(weight > 0, weight, np.inf)).max(axis=1)
 
-    value = reliability(data, bins=bins, by=by).mce
-    return Summed(statistics, finish, value, len(data), reflect=True)
+    value = float(finish(statistics.sum(axis=0)[None])[0])
+    return Summed(statistics, finish, value, len(data), by_chance=lambda sums: finish(centred(sums)))
 
 
 POINTWISE: dict[str, PointMetric] = {
@@ -236,8 +246,9 @@ POINTWISE: dict[str, PointMetric] = {
             "Naeini, Cooper and Hauskrecht 2015; Guo et al. 2017", _BINNED,
         ),
         PointMetric(
-            "mce", "Maximum calibration error: the largest gap of any bin.", "max over bins of |mean p - share of positives|",
-            (0, 1), "lower", _mce, "Naeini, Cooper and Hauskrecht 2015", _BINNED,
+            "mce", "Maximum calibration error: the largest gap of any bin.",
+            "max over bins of |mean p - share of positives|", (0, 1), "lower", _mce,
+            "Naeini, Cooper and Hauskrecht 2015", _BINNED,
         ),
     ]
 }  # fmt: skip

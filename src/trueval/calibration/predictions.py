@@ -41,7 +41,7 @@ class Predictions:
     def __len__(self) -> int:
         return len(self.value)
 
-    @property
+    @cached_property
     def weights(self) -> np.ndarray:
         """The weights, 1 where there are none."""
         return np.ones(len(self)) if self.weight is None else self.weight
@@ -66,9 +66,7 @@ class Predictions:
         return replace(self, value=np.maximum.accumulate(value))
 
 
-def read_predictions(
-    source: Any, *, columns: ColumnMap | str | None = None, name: str | None = None
-) -> Predictions:
+def read_predictions(source: Any, *, columns: ColumnMap | str | None = None, name: str | None = None) -> Predictions:
     """Read a table with a prediction and a label per row, perhaps user, item, time and weight.
 
     >>> data = read_predictions(pl.DataFrame({"p": [0.8, 0.2], "click": [1, 0], "uid": ["b", "a"]}))
@@ -206,7 +204,9 @@ def _weights(frame: pl.DataFrame, where: str) -> np.ndarray:
     if (weights < 0).any():
         raise _bad_rows(frame, "weight", weights < 0, "weights must not be negative", where, "correct these rows")
     if not weights.sum() > 0:
-        raise DataError("all weights are 0", where=f"{where}, column weight", do="leave the column out (--columns weight=)")
+        raise DataError(
+            "all weights are 0", where=f"{where}, column weight", do="leave the column out (--columns weight=)"
+        )
     return weights
 
 

@@ -29,6 +29,11 @@ class Clusters:
     n: int
     of: str  # "users" or "rows"
 
+    @staticmethod
+    def one(data: Predictions) -> Clusters:
+        """All rows together, where no interval is wanted."""
+        return Clusters(np.zeros(len(data), np.int32), 1, len(data), "rows")
+
     def total(self, values: np.ndarray) -> np.ndarray:
         """Sums of some values over the rows of each group."""
         return np.bincount(self.group, values, minlength=self.n_groups)
@@ -71,7 +76,8 @@ class Summed:
     value: float
     n: int
     undefined: int = 0
-    reflect: bool = False  # resampling adds noise to an absolute gap, which biases it upwards: see `bounds`
+    # For sums of absolute gaps, which noise makes larger: the value of resamples in which every true gap is 0.
+    by_chance: Callable[[np.ndarray], np.ndarray] | None = None
 
     def resampled(self, draws: np.ndarray) -> np.ndarray:
         """The value for each row of draws, moved by what the statistics had to round."""
@@ -91,9 +97,7 @@ def draw(clusters: Clusters, *, resamples: int, seed: int) -> np.ndarray:
     return np.bincount(place.ravel(), minlength=resamples * groups).reshape(resamples, groups).astype(np.float64)
 
 
-def bounds(
-    value: float, resampled: np.ndarray, *, reflect: bool = False, level: float = 0.95
-) -> tuple[float, float]:
+def bounds(value: float, resampled: np.ndarray, *, reflect: bool = False, level: float = 0.95) -> tuple[float, float]:
     """The interval around a value: percentiles of the resamples, or these reflected at the value.
 
     Resampled labels scatter around the observed shares, which scatter around the true ones: an absolute gap
@@ -108,11 +112,19 @@ def bounds(
     tail = (1 - level) / 2
     low, high = (float(x) for x in np.quantile(known, [tail, 1 - tail]))
     if reflect:
-        low, high = max(0.0, min(2 * value - high, value)), max(2 * value - low, value)
+        low, high = min(2 * value - high, value), max(2 * value - low, value)
     return low, high
 
 
 def estimate(summed: Summed, draws: np.ndarray) -> Estimate:
-    """The value with its interval."""
-    low, high = bounds(summed.value, summed.resampled(draws), reflect=summed.reflect)
+    """The value with its interval.
+
+    An interval of gaps begins at 0 where gaps of this size could be chance: reflecting does not help there, since
+    a true gap of 0 cannot be undershot.
+    """
+    gaps = summed.by_chance is not None
+    low, high = bounds(summed.value, summed.resampled(draws), reflect=gaps)
+    if summed.by_chance is not None and len(draws):
+        chance = bounds(summed.value, summed.by_chance(draws @ summed.statistics))[1]
+        low, high = 0.0 if summed.value <= chance else max(0.0, low), min(1.0, high)
     return Estimate(summed.value, low, high, summed.n, summed.undefined)

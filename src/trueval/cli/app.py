@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from trueval.cli import data
+from trueval.cli.calibrate import calibrate_command
 from trueval.cli.demo import demo_command
 from trueval.cli.evaluate import evaluate_command
 from trueval.cli.metrics import metrics_command
@@ -29,6 +30,7 @@ def make_app() -> typer.Typer:
     app.command("evaluate")(evaluate_command)
     app.command("split")(split_command)
     app.command("metrics")(metrics_command)
+    app.command("calibrate")(calibrate_command)
     app.add_typer(data.app, name="data")
     return app
 

@@ -24,7 +24,9 @@ def evaluate_command(
         str | None, typer.Option(help="What was known before; for novelty and popularity metrics.")
     ] = None,
     items: Annotated[str | None, typer.Option(help="The catalogue: one row per item, perhaps with aspects.")] = None,
-    users: Annotated[str | None, typer.Option(help="Evaluate only these users: a file with a user column.")] = None,
+    users: Annotated[
+        str | None, typer.Option(help="Evaluate only these users: a file with a user column, perhaps with groups.")
+    ] = None,
     metrics: Annotated[str, typer.Option(help="Metrics, separated by commas; see `trueval metrics`.")] = METRICS,
     threshold: Annotated[
         float | None, typer.Option(help="Values from here on are relevant; else values above 0.")
@@ -39,12 +41,20 @@ def evaluate_command(
     ] = None,
     condensed: Annotated[bool, typer.Option("--condensed", help="Drop unjudged items from the lists first.")] = False,
     interval: Annotated[str, typer.Option(help="Intervals: bootstrap, t or none.")] = "bootstrap",
+    by: Annotated[
+        str | None,
+        typer.Option(help="Groups: columns of --users or --items, or activity, taste, popularity (with --train)."),
+    ] = None,
+    min_group: Annotated[int, typer.Option(help="Smaller groups (users) are left out of gaps.")] = 30,
     baseline: Annotated[str | None, typer.Option(help="Compare every other run with this one.")] = None,
     columns: Annotated[str | None, typer.Option(help="Roles of columns: user=uid,item=sku,score=pred.")] = None,
     format: Annotated[str, typer.Option(help="table, json, csv, md or latex.")] = "table",
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the result here instead.")] = None,
     per_user: Annotated[Path | None, typer.Option(help="Write every user's values here (.parquet, .csv).")] = None,
     report: Annotated[Path | None, typer.Option(help="Write an HTML report here.")] = None,
+    propensity: Annotated[
+        str | None, typer.Option(help="Chances for ips(…) and snips(…): column:NAME of the test, popularity:GAMMA.")
+    ] = None,
     sorted_by_user: Annotated[
         bool, typer.Option("--sorted-by-user", help="Runs are sorted by user: read them in pieces.")
     ] = False,
@@ -61,6 +71,8 @@ def evaluate_command(
       trueval evaluate runs/*.csv --test test.csv --threshold 4 --baseline popularity
 
       trueval evaluate a.run --test truth.qrels --compat trec_eval --metrics "map,ndcg@10" --format json
+
+      trueval evaluate recs.csv --test test.csv --users users.csv --items items.csv --by gender,provider
     """
     from trueval.api import evaluate_run
     from trueval.progress import set_quiet
@@ -74,7 +86,8 @@ def evaluate_command(
     result = evaluate_run(
         recs[0] if len(recs) == 1 else recs, _only(test, users, columns), train=train, items=items, metrics=metrics,
         threshold=threshold, population=population, ties=ties, condensed=condensed, interval=interval, columns=columns,
-        sorted_by_user=sorted_by_user, compat=compat, seed=seed, threads=threads,
+        sorted_by_user=sorted_by_user, compat=compat, seed=seed, threads=threads, by=by, users=users,
+        min_group=min_group, propensity=propensity,
     )  # fmt: skip
     if baseline is not None:
         result.evaluation.system(baseline)  # a wrong name is said before anything is written
@@ -106,9 +119,14 @@ def _write_side_files(result: Result, baseline: str | None, per_user: Path | Non
         write_table(per_user, result.per_user)
     if report is not None:
         from trueval.report.html import html_page
+        from trueval.report.html_groups import group_sections
 
         comparisons = result.compare(baseline) if baseline else ()
-        write_whole(report, html_page(result.evaluation, comparisons=comparisons, title="trueval evaluate"))
+        page = html_page(
+            result.evaluation, comparisons=comparisons, title="trueval evaluate",
+            sections=group_sections(result.evaluation),
+        )  # fmt: skip
+        write_whole(report, page)
 
 
 def _only(test: str, users: str | None, columns: str | None) -> object:

@@ -63,6 +63,7 @@ class Ids:
     @staticmethod
     def of(*columns: pl.Series) -> Ids:
         """The vocabulary of all ids in some columns (of one type: see `plain`)."""
+        columns = _one_type(columns)
         if all(column.dtype.is_integer() for column in columns) and (dense := _distinct_integers(columns)) is not None:
             return Ids(dense)
         distinct = [_distinct(column) for column in columns]
@@ -103,9 +104,11 @@ class Ids:
         """Codes of a column of ids, -1 for ids outside the vocabulary."""
         if not len(self):
             return np.full(len(column), -1, np.int32)
+        if column.dtype != self.values.dtype and column.dtype.is_integer() and self.values.dtype.is_integer():
+            column = column.cast(self.values.dtype, strict=False)  # what does not fit becomes null: unknown
         if self._offset is not None and column.dtype.is_integer() and not column.null_count():
             return look_up(column.to_numpy(), self._offset, self.table)
-        if len(column) > _MANY and not column.null_count():
+        if _by_hash(column):
             kernel = choose("lists", len(column)).look_up_hashes
             left, right = _hash(column)
             out = np.empty(len(column), np.int32)
@@ -121,6 +124,23 @@ class Ids:
         return self.values.gather(pl.Series(codes, dtype=pl.UInt32))
 
 
+def _one_type(columns: tuple[pl.Series, ...]) -> tuple[pl.Series, ...]:
+    """Ids beyond the reach of Int64 in one column make all columns UInt64."""
+    kinds = {column.dtype for column in columns}
+    if kinds != {pl.Int64, pl.UInt64}:
+        return columns
+    if any((column < 0).any() for column in columns):
+        raise DataError(
+            "ids below 0 and above 2^63 cannot be compared", found="both kinds in one set of ids", do="use string ids"
+        )
+    return tuple(column.cast(pl.UInt64) for column in columns)
+
+
+def _by_hash(column: pl.Series) -> bool:
+    """Whether a column is large enough for the compiled kernels, which know no nulls."""
+    return len(column) > _MANY and not column.null_count() and hasattr(choose("lists", len(column)), "look_up_hashes")
+
+
 def _hash(column: pl.Series) -> tuple[np.ndarray, np.ndarray]:
     """128-bit keys of ids: a mixed and a plain copy of an integer, two independent hashes of a string.
 
@@ -134,7 +154,7 @@ def _hash(column: pl.Series) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _distinct(column: pl.Series) -> pl.Series:
-    if len(column) <= _MANY or column.null_count():
+    if not _by_hash(column):
         return column.unique()
     rows = choose("lists", len(column)).first_rows(*_hash(column))
     return column.gather(pl.Series(rows, dtype=pl.UInt32))

@@ -1,9 +1,12 @@
-"""A log cut to some users."""
+"""Tables about users, and a log cut to the users of one."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import polars as pl
+
+from trueval.data.columns import find_roles, renaming
 from trueval.data.frames import as_polars, is_table
 from trueval.data.id_text import settled
 from trueval.data.ids import check_same_kind, plain
@@ -13,24 +16,31 @@ from trueval.data.tables import ids_are_text, scan_table
 from trueval.errors import DataError
 
 
+def read_users(source: Any) -> pl.DataFrame:
+    """A table with a `user` column and whatever is known of each: a table in memory or a file.
+
+    >>> read_users(pl.DataFrame({"uid": [2], "age": [30]})).columns
+    ['user', 'age']
+    """
+    if is_table(source):
+        table = as_polars(source, where="users")
+        table = table.rename(renaming(table.columns, find_roles(table.columns, None, roles=("user",), where="users")))
+    else:
+        path = locate(source)
+        table = scan_table(path, None, roles=("user",)).collect()
+        table = settled(table) if ids_are_text(path) else table
+    return table.with_columns(plain(table["user"], where="users").alias("user"))
+
+
 def keep_users(log: Any, users: Any, *, columns: Any = None) -> Interactions:
     """Only the rows of the users that a table names.
 
-    >>> import polars as pl
     >>> log = pl.DataFrame({"user": [1, 2, 2], "item": [7, 7, 8]})
     >>> len(keep_users(log, pl.DataFrame({"user": [2]})))
     2
     """
     known = read(log, columns=columns)
-    if is_table(users):
-        table = as_polars(users, where="users")
-    else:
-        path = locate(users)
-        table = scan_table(path, None, roles=("user",)).collect()
-        table = settled(table) if ids_are_text(path) else table
-    if "user" not in table.columns:
-        raise DataError("there is no user column", where="users", found="columns " + ", ".join(table.columns))
-    wanted = plain(table["user"], where="users")
+    wanted = read_users(users)["user"]
     check_same_kind(known.frame["user"], wanted, role="user", where=(known.name, "users"))
     kept = known.frame.filter(known.frame["user"].is_in(wanted.implode()))
     if not len(kept):

@@ -123,31 +123,50 @@ def draw_users(users: int, *, seed: int, resamples: int) -> Iterator[np.ndarray]
 
 
 def resampled(parts: list[tuple[np.ndarray, Sums]], users: int, *, seed: int, resamples: int) -> list[np.ndarray]:
-    """Values of sums over some of the users each, in every resample of all users.
+    """Values of sums over some of the users each (ascending), in every resample of all users.
 
-    Neighbours over the same users go through one matrix product.
+    Neighbours over the same users share their matrix products, which go from block to block of users.
     """
-    batches: list[list[int]] = []
-    for place, (rows, _) in enumerate(parts):
-        if place and np.array_equal(rows, parts[place - 1][0]):
-            batches[-1].append(place)
-        else:
-            batches.append([place])
-    stacked = [
-        np.hstack([side for place in batch for side in (parts[place][1].numerator, parts[place][1].denominator)])
-        for batch in batches
-    ]
-    drawn: list[list[np.ndarray]] = [[] for _ in parts]
+    batches: list[list[Sums]] = []
+    rows: list[np.ndarray] = []
+    for own, s in parts:
+        if not rows or not np.array_equal(own, rows[-1]):
+            batches.append([])
+            rows.append(own)
+        batches[-1].append(s)
+    columns = [np.hstack([side for s in batch for side in (s.numerator, s.denominator)]) for batch in batches]
+    drawn: list[list[np.ndarray]] = []
+    for weights in _small_counts(users, seed=seed, resamples=resamples):
+        totals = [np.zeros((c.shape[1], weights.shape[0])) for c in columns]
+        for block in blocks(users, 1024):
+            times = weights[:, block].T.astype(np.float64)
+            for own, c, total in zip(rows, columns, totals):
+                first, last = np.searchsorted(own, (block.start, block.stop))
+                if first < last:
+                    whole = last - first == len(times)
+                    total += c[first:last].T @ (times if whole else times[own[first:last] - block.start])
+        drawn.append([value for batch, total in zip(batches, totals) for value in _unstacked(batch, total.T)])
+    return [np.concatenate(values) for values in zip(*drawn)]
+
+
+def _small_counts(users: int, *, seed: int, resamples: int) -> Iterator[np.ndarray]:
+    """The draws of `draw_users` in larger blocks, at one byte each: nobody is drawn 256 times."""
+    most, held = max(1, 200_000_000 // users), list[np.ndarray]()
     for weights in draw_users(users, seed=seed, resamples=resamples):
-        for batch, columns in zip(batches, stacked):
-            rows = parts[batch[0]][0]
-            totals = (weights if len(rows) == users else weights[:, rows]) @ columns
-            at = 0
-            for place in batch:
-                s, width = parts[place][1], parts[place][1].numerator.shape[1]
-                drawn[place].append(s.finished(totals[:, at : at + width], totals[:, at + width : at + 2 * width]))
-                at += 2 * width
-    return [np.concatenate(values) for values in drawn]
+        if held and sum(map(len, held)) + len(weights) > most:
+            yield np.concatenate(held)
+            held = []
+        held.append(weights.astype(np.uint8))
+    yield np.concatenate(held)
+
+
+def _unstacked(batch: list[Sums], totals: np.ndarray) -> Iterator[np.ndarray]:
+    """Each sum's values from the columns of all."""
+    at = 0
+    for s in batch:
+        width = s.numerator.shape[1]
+        yield s.finished(totals[:, at : at + width], totals[:, at + width : at + 2 * width])
+        at += 2 * width
 
 
 def t_interval(s: Sums, level: float) -> tuple[float, float]:

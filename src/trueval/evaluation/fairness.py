@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +13,6 @@ from trueval.evaluation.estimate import Estimate, draw_users
 from trueval.evaluation.group_measures import Shown
 from trueval.evaluation.group_values import GroupValues, Spread, spread
 from trueval.evaluation.groups import Groups
-from trueval.evaluation.outcome import SystemValues
 from trueval.metrics.discount import log2
 
 AGAINST = ("catalogue", "equal")
@@ -63,7 +61,7 @@ def spread_record(found: Spread) -> dict[str, Any]:
     return {name: {"value": e.value, "low": e.low, "high": e.high, **of} for name, e in both.items()}
 
 
-def equal_opportunity(system: SystemValues, column: str, *, k: int | None = None) -> Disparity:
+def equal_opportunity(found: GroupValues, *, k: int | None = None) -> Disparity:
     """True-positive rate by group: of all relevant items (of the users or the items of a group), those within k.
 
     Pooled over users, as the definition counts: 120 of 200 is .60 whoever the 200 belong to. Small groups are
@@ -74,20 +72,19 @@ def equal_opportunity(system: SystemValues, column: str, *, k: int | None = None
     >>> test = pl.DataFrame({"user": [1, 2, 3, 4], "item": ["a", "a", "a", "a"]})
     >>> users = pl.DataFrame({"user": [1, 2, 3, 4], "gender": ["f", "f", "m", "m"]})
     >>> result = tv.evaluate_run(recs, test, users=users, by="gender", metrics="rr@1", min_group=1, interval="none")
-    >>> equal_opportunity(result.evaluation.system("run"), "gender").gap.value
+    >>> equal_opportunity(result.evaluation.system("run").by("gender")).gap.value
     0.5
     """
-    found = grouped(system.groups, column)
     k = _cutoff(k, sorted(found.hit_rates))
     if k not in found.hit_rates:
         known = ", ".join(map(str, sorted(found.hit_rates)))
         raise DefinitionError(f"hits were not counted at {k}", found=f"cutoffs {known}", do=f"add a metric at {k}")
     rates, apart = found.hit_rates[k]
-    return Disparity(f"true-positive rate@{k} by {column}", rates, apart)
+    return Disparity(f"true-positive rate@{k} by {found.groups.name}", rates, apart)
 
 
 def demographic_parity(
-    system: SystemValues, column: str, *, k: int | None = None, discount: bool = False, against: str = "catalogue"
+    found: GroupValues, *, k: int | None = None, discount: bool = False, against: str = "catalogue"
 ) -> Disparity:
     """Share of the exposure that each group of items gets, against its share of the catalogue or equal shares.
 
@@ -100,37 +97,34 @@ def demographic_parity(
     >>> test = pl.DataFrame({"user": [1, 2], "item": ["a", "c"]})
     >>> items = pl.DataFrame({"item": ["a", "b", "c", "d"], "provider": ["x", "x", "y", "y"]})
     >>> result = tv.evaluate_run(recs, test, items=items, by="provider", metrics="rr@2", interval="none")
-    >>> demographic_parity(result.evaluation.system("run"), "provider").gap.value
+    >>> demographic_parity(result.evaluation.system("run").by("provider")).gap.value
     0.5
     """
-    found = grouped(system.groups, column)
+    shown, groups = found.shown, found.groups
     if against not in AGAINST:
         raise DefinitionError(f"parity against {against!r} is not known", found=suggest(against, AGAINST))
-    if found.shown is None:
+    if shown is None:
         raise DefinitionError(
-            f"{column} groups users; exposure is shared out among items", do="name a column of the items"
+            f"{groups.name} groups users, and exposure is shared out among items", do="name a column of the items"
         )
-    deepest = system.depth
-    k = _cutoff(k, [deepest])
-    if k > deepest:
-        raise DefinitionError(f"lists were kept up to {deepest} only", found=f"k = {k}", do=f"add a metric at {k}")
-    if not len(found.shown.item):
-        raise DefinitionError("there are no lists to share exposure out in", do="use an AR design")
-    labels = found.groups.labels
-    exposure = _exposure(found.shown, found.groups, len(system.unit_user), k, discount)
-    target = _catalogue_shares(found.groups) if against == "catalogue" else np.full(len(labels), 1 / len(labels))
-    return _shares(exposure, target, labels, system, f"{'discounted ' if discount else ''}exposure@{k} by {column}")
+    k = _cutoff(k, [shown.depth])
+    if k > shown.depth:
+        raise DefinitionError(f"lists were kept up to {shown.depth} only", found=f"k = {k}", do=f"add a metric at {k}")
+    if not exposes(found):
+        raise DefinitionError(
+            "no list shows an item of a group",
+            found=f"{len(shown.item):,} places in all lists",
+            do="use an AR design (1R has no lists)",
+        )
+    target = _catalogue_shares(groups) if against == "catalogue" else np.full(len(groups), 1 / len(groups))
+    exposure = _exposure(shown, groups, found.units, k, discount)
+    what = f"{'discounted ' if discount else ''}exposure@{k} by {groups.name}"
+    return _shares(exposure, target, found, what)
 
 
-def grouped(groups: Mapping[str, GroupValues], column: str) -> GroupValues:
-    """The values by a column that the evaluation was grouped by."""
-    if column not in groups:
-        raise DefinitionError(
-            f"the evaluation was not grouped by {column!r}",
-            found=suggest(column, groups) if groups else "no groups",
-            do=f'evaluate with by="{column}"',
-        )
-    return groups[column]
+def exposes(found: GroupValues) -> bool:
+    """Whether there are lists, and they show items of the groups."""
+    return found.shown is not None and bool(np.isin(found.groups.member, found.shown.item).any())
 
 
 def _cutoff(k: int | None, known: list[int]) -> int:
@@ -169,28 +163,23 @@ def _catalogue_shares(groups: Groups) -> np.ndarray:
     return total / total.sum()
 
 
-def _shares(
-    exposure: np.ndarray, target: np.ndarray, labels: tuple[str, ...], system: SystemValues, what: str
-) -> Disparity:
+def _shares(exposure: np.ndarray, target: np.ndarray, found: GroupValues, what: str) -> Disparity:
     """Shares of all exposure, resampled by user. Every list is one user's, so rows are users."""
-    total = exposure.sum(axis=0)
-    with np.errstate(invalid="ignore"):
-        share = total / total.sum()
-    drawn = None
-    if system.interval != "none" and len(exposure) > 1:
-        drawn = np.concatenate(
-            [w @ exposure for w in draw_users(len(exposure), seed=system.seed, resamples=system.resamples)]
-        )
-        with np.errstate(invalid="ignore"):
-            drawn = drawn / drawn.sum(axis=1, keepdims=True)
-        drawn = drawn[~np.isnan(drawn).any(axis=1)]
-    ends = np.full((2, len(share)), np.nan)
-    if drawn is not None and len(drawn):
-        ends = np.quantile(drawn, [0.025, 0.975], axis=0)
+    labels = found.groups.labels
+    share, drawn = _parts_of_one(exposure.sum(axis=0)[None])[0], None
+    if found.drawing.interval != "none" and len(exposure) > 1:
+        resamples = draw_users(len(exposure), seed=found.drawing.seed, resamples=found.drawing.resamples)
+        drawn = _parts_of_one(np.concatenate([weights @ exposure for weights in resamples]))
+    low, high = np.full((2, len(share)), np.nan) if drawn is None else np.quantile(drawn, [0.025, 0.975], axis=0)
     number = int((exposure.sum(axis=1) > 0).sum())
-    values = {g: Estimate(float(share[j]), float(ends[0, j]), float(ends[1, j]), number) for j, g in enumerate(labels)}
+    values = {g: Estimate(float(share[j]), float(low[j]), float(high[j]), number) for j, g in enumerate(labels)}
     above = spread(share - target, None if drawn is None else drawn - target, labels)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        times = spread(share / target, None if drawn is None else drawn / target, labels)
+    times = spread(share / target, None if drawn is None else drawn / target, labels)
     apart = Spread(above.gap, times.ratio, above.highest, above.lowest)
     return Disparity(what, values, apart, dict(zip(labels, target.tolist())))
+
+
+def _parts_of_one(totals: np.ndarray) -> np.ndarray:
+    """Each row divided by its sum; rows of nothing are left out."""
+    whole = totals.sum(axis=1, keepdims=True)
+    return totals[whole[:, 0] > 0] / whole[whole[:, 0] > 0]

@@ -35,6 +35,7 @@ class Shown(NamedTuple):
     unit: np.ndarray
     item: np.ndarray
     place: np.ndarray
+    depth: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +122,7 @@ def _hits(facts: RankingFacts, k: int) -> Measured:
 
 def _shown(facts: RankingFacts, k: int) -> Shown:
     inside = facts.top(k)
-    return Shown(facts.list_unit[inside], facts.list_item[inside], facts.place[inside].astype(np.int32))
+    return Shown(facts.list_unit[inside], facts.list_item[inside], facts.place[inside].astype(np.int32), k)
 
 
 def merge_groups(
@@ -140,8 +141,8 @@ def merge_groups(
     def shown(pieces: Sequence[Shown]) -> Shown:
         unit = place[np.concatenate([piece.unit + b for piece, b in zip(pieces, begin)])]
         rows = np.argsort(unit, kind="stable")
-        joined = (np.concatenate(column)[rows] for column in ([p.item for p in pieces], [p.place for p in pieces]))
-        return Shown(unit[rows].astype(np.int32), *joined)
+        item, rank = (np.concatenate(column)[rows] for column in ([p.item for p in pieces], [p.place for p in pieces]))
+        return Shown(unit[rows].astype(np.int32), item, rank, pieces[0].depth)
 
     whole = {}
     for name, first in parts[0].items():

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from trueval.errors import DefinitionError
 from trueval.evaluation.estimate import Estimate, Sums, resampled, sums, t_interval
 from trueval.evaluation.group_measures import GroupMeasures, Part, Shown
 from trueval.evaluation.groups import Groups
 from trueval.evaluation.measurements import Measurements
 
-MIN_GROUP = 30
+MIN_GROUP = 30  # users
+
+
+def check_min_group(number: int) -> None:
+    """Refuse a smallest group that is no number of users."""
+    if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+        raise DefinitionError("the smallest group must be a whole number of users, 1 or more", found=repr(number))
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +36,14 @@ class Spread:
     lowest: str = ""
 
 
+class Drawing(NamedTuple):
+    """How users are resampled."""
+
+    interval: str
+    seed: int
+    resamples: int
+
+
 @dataclass(frozen=True, slots=True)
 class GroupValues:
     """One system by the groups of one column."""
@@ -38,12 +54,12 @@ class GroupValues:
     hit_rates: dict[int, tuple[dict[str, Estimate], Spread]]  # by cutoff: true-positive rates by group
     users: dict[str, int]  # by group: users that count, at most
     min_group: int
+    units: int
+    drawing: Drawing
     shown: Shown | None = field(default=None, repr=False)
 
 
-def summarise_groups(
-    measured: Measurements, *, interval: str, seed: int, resamples: int, min_group: int = MIN_GROUP
-) -> dict[str, GroupValues]:
+def summarise_groups(measured: Measurements, drawing: Drawing, *, min_group: int = MIN_GROUP) -> dict[str, GroupValues]:
     """Estimates of every group and metric. All come from the same resamples of users, so differences are paired."""
     if not measured.groups:
         return {}
@@ -51,18 +67,18 @@ def summarise_groups(
     cells: dict[tuple[str, int, str | int], tuple[np.ndarray, Sums]] = {}
     for name, column in measured.groups.items():
         for g in range(len(column.groups)):
-            both: dict[str | int, Part] = {**column.parts[g], **column.hits[g]}
+            both: dict[Any, Part] = {**column.parts[g], **column.hits[g]}
             for what, part in both.items():
                 if part.measured.tally is None:
                     cells[name, g, what] = _group_sums(part, cluster, measured.stratum)
     drawn: dict[tuple[str, int, str | int], np.ndarray] = {}
-    if interval != "none" and len(clusters) > 1:
-        found = resampled(list(cells.values()), len(clusters), seed=seed, resamples=resamples)
+    if drawing.interval != "none" and len(clusters) > 1:
+        found = resampled(list(cells.values()), len(clusters), seed=drawing.seed, resamples=drawing.resamples)
         drawn = dict(zip(cells, found))
     return {
         name: _column(column, {key[1:]: s for key, (_, s) in cells.items() if key[0] == name},
                       {key[1:]: d for key, d in drawn.items() if key[0] == name},
-                      units=len(measured), interval=interval, min_group=min_group)
+                      units=len(measured), drawing=drawing, min_group=min_group)
         for name, column in measured.groups.items()
     }  # fmt: skip
 
@@ -75,14 +91,14 @@ def _group_sums(part: Part, cluster: np.ndarray, stratum: np.ndarray | None) -> 
 
 def _column(
     column: GroupMeasures, found: Mapping[tuple[int, str | int], Sums],
-    drawn: Mapping[tuple[int, str | int], np.ndarray], *, units: int, interval: str, min_group: int,
+    drawn: Mapping[tuple[int, str | int], np.ndarray], *, units: int, drawing: Drawing, min_group: int,
 ) -> GroupValues:  # fmt: skip
     labels = column.groups.labels
     whole = units if column.groups.kind == "item" else None
     estimates: dict[tuple[int, str | int], Estimate] = {}
     users = dict.fromkeys(labels, 0)
     for (g, what), s in found.items():
-        estimates[g, what] = _estimate(s, drawn.get((g, what)), interval, whole)
+        estimates[g, what] = _estimate(s, drawn.get((g, what)), drawing.interval, whole)
         users[labels[g]] = max(users[labels[g]], _users(s))
 
     def compared(what: str | int) -> Spread:
@@ -96,11 +112,9 @@ def _column(
         label: {m: estimates[g, m] if (g, m) in estimates else _tallied(column.parts[g][m]) for m in metrics}
         for g, label in enumerate(labels)
     }
-    rates = {
-        k: ({label: estimates[g, k] for g, label in enumerate(labels)}, compared(k)) for k in column.hits[0]
-    }
+    rates = {k: ({label: estimates[g, k] for g, label in enumerate(labels)}, compared(k)) for k in column.hits[0]}
     spreads = {m: compared(m) for m in metrics if (0, m) in found}
-    return GroupValues(column.groups, by_group, spreads, rates, users, min_group, column.shown)
+    return GroupValues(column.groups, by_group, spreads, rates, users, min_group, units, drawing, column.shown)
 
 
 def _users(s: Sums) -> int:
@@ -123,9 +137,7 @@ def _tallied(part: Part) -> Estimate:
     return Estimate(part.measured.value(), np.nan, np.nan, len(part.units))
 
 
-def spread(
-    values: np.ndarray, drawn: np.ndarray | None, labels: Sequence[str], *, level: float = 0.95
-) -> Spread:
+def spread(values: np.ndarray, drawn: np.ndarray | None, labels: Sequence[str], *, level: float = 0.95) -> Spread:
     """Gap and ratio of some groups' values; `drawn` has their values in every resample, one column per group.
 
     Which groups are highest and lowest is itself found from the data, and even equal groups have a gap above 0.
@@ -169,7 +181,7 @@ def _reach(error: np.ndarray, level: float) -> float:
     return float(np.quantile(widest, level, method="higher"))
 
 
-def notes_on_groups(systems: Mapping[str, Mapping[str, GroupValues]]) -> list[str]:
+def notes_on_groups(systems: Mapping[str, Mapping[str, GroupValues]], metrics: Sequence[str]) -> list[str]:
     """What a reader should know of the groups: who is in none, which are too small, what has no value there."""
     notes = []
     for name, first in next(iter(systems.values()), {}).items():
@@ -182,4 +194,7 @@ def notes_on_groups(systems: Mapping[str, Mapping[str, GroupValues]]) -> list[st
             notes.append(
                 f"by {name}: fewer than {first.min_group} users, so left out of gap and ratio: {', '.join(small)}"
             )
+        absent = [m for m in metrics if m not in first.estimates[groups.labels[0]]]
+        if absent:
+            notes.append(f"by {name}: {', '.join(absent)} cannot be told apart by groups of items")
     return notes

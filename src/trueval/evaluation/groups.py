@@ -10,7 +10,8 @@ import numpy as np
 import polars as pl
 
 from trueval.data.ids import Ids, check_same_kind, plain
-from trueval.errors import DataError, DefinitionError, suggest
+from trueval.data.judged import Judged
+from trueval.errors import DataError, DefinitionError, rows_found, suggest
 from trueval.evaluation.strata import STRATA, Stratum
 from trueval.metrics.inputs import Inputs
 
@@ -36,7 +37,7 @@ class Groups:
            about: str = "") -> Groups:  # fmt: skip
         """Groups from pairs of a code and the number of its group; groups without a member are left out."""
         sizes = np.bincount(group, minlength=len(labels))
-        some = np.flatnonzero(sizes)
+        some = [g for g in range(len(labels)) if sizes[g]]
         start = np.concatenate([[0], np.cumsum(sizes[some])])
         member = code[np.lexsort((code, group))]
         return Groups(name, kind, tuple(labels[g] for g in some), start, member, offered, about)
@@ -71,11 +72,11 @@ class Known:
 
     users: Ids
     items: Ids
-    user_table: pl.DataFrame | None
-    item_table: pl.DataFrame | None
     evaluated: np.ndarray  # codes of the users that are evaluated
     recommendable: np.ndarray  # codes of the items that may be recommended
     inputs: Inputs
+    user_tables: Sequence[pl.DataFrame | None] = ()  # the first that has the column is used
+    item_tables: Sequence[pl.DataFrame | None] = ()
     seed: int = 0
 
 
@@ -94,6 +95,14 @@ def names_of(by: By) -> list[str]:
     return names
 
 
+def evaluated_users(judged: Judged, unit_user: np.ndarray, population: str) -> np.ndarray:
+    """Codes of the users in a population, from the judgements of each unit."""
+    if population == "all":
+        return np.unique(unit_user)
+    rows = judged.rows.where(judged.relevant) if population == "relevant" else judged.rows
+    return np.unique(unit_user[rows.counts > 0])
+
+
 def find_groups(by: By, known: Known) -> list[Groups]:
     """The groups of each name: a stratum (activity, taste, popularity), or a column of a table.
 
@@ -108,24 +117,29 @@ def _find(name: str, known: Known) -> Groups:
         kind, column = "", name
     if not kind and name in STRATA:
         return _of_stratum(name, STRATA[name], known)
-    tables = {"user": known.user_table, "item": known.item_table}
-    having = [k for k, t in tables.items() if t is not None and column in t.columns and column not in ("user", "item")]
-    having = [k for k in having if kind in ("", k)]
+    tables = {
+        k: [table for table in given if table is not None]
+        for k, given in (("user", known.user_tables), ("item", known.item_tables))
+        if kind in ("", k)
+    }
+    having = {k: [table for table in given if column in _columns(table)] for k, given in tables.items()}
+    having = {k: given for k, given in having.items() if given}
     if len(having) > 1:
         raise DefinitionError(
             f"both users and items have a column {column!r}", where="by", do=f"write user:{column} or item:{column}"
         )
-    if not having:
-        raise _unknown(name, column, kind, tables)
-    table = tables[having[0]]
-    assert table is not None
-    return _of_column(name, having[0], table, column, known)
+    for own, given in having.items():
+        return _of_column(name, own, given[0], column, known)
+    raise _unknown(name, column, tables)
 
 
-def _unknown(name: str, column: str, kind: str, tables: dict[str, pl.DataFrame | None]) -> DefinitionError:
-    asked = {k: t for k, t in tables.items() if kind in ("", k)}
-    columns = {c for t in asked.values() if t is not None for c in t.columns if c not in ("user", "item")}
-    missing = [k for k, t in asked.items() if t is None]
+def _columns(table: pl.DataFrame) -> list[str]:
+    return [column for column in table.columns if column not in ("user", "item")]
+
+
+def _unknown(name: str, column: str, tables: dict[str, list[pl.DataFrame]]) -> DefinitionError:
+    columns = {c for given in tables.values() for table in given for c in _columns(table)}
+    missing = [k for k, given in tables.items() if not given]
     how = [f"{k}s=… (--{k}s FILE) for what is known of {k}s" for k in missing]
     return DefinitionError(
         f"there is no column {column!r} to group by",
@@ -150,6 +164,14 @@ def _of_column(name: str, kind: str, table: pl.DataFrame, column: str, known: Kn
     ids, offered = (known.users, known.evaluated) if kind == "user" else (known.items, known.recommendable)
     key = plain(table[kind], where=f"table of {kind}s")
     check_same_kind(key, ids.values, role=kind, where=(f"table of {kind}s", "the test set"))
+    if kind == "user" and key.is_duplicated().any():
+        twice = key.filter(key.is_duplicated())
+        raise DataError(
+            "the table of users has the same user twice",
+            where=f"by {name}",
+            found=rows_found(twice.unique().sort().head(5).to_list(), len(twice)),
+            do="keep one row per user, several groups as a|b",
+        )
     pairs = pl.DataFrame({"code": ids.codes(key), "value": _listed(table[column], f"table of {kind}s")})
     pairs = pairs.explode("value").drop_nulls().unique()
     pairs = pairs.filter(pl.col("code").is_in(pl.Series(offered, dtype=pl.Int32).implode()))
@@ -197,5 +219,3 @@ def _text(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from trueval.evaluation.compat import Preset
+from trueval.evaluation.group_measures import GroupMeasures, measure_groups, merge_groups
+from trueval.evaluation.groups import Groups
 from trueval.evaluation.population import in_population
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.readings import random_ranking, select
@@ -25,6 +28,7 @@ class Measurements:
     random: dict[str, Measured]
     split_ties: dict[int, int]  # lists whose cut at k falls between equal scores
     longest: int
+    groups: dict[str, GroupMeasures] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.unit_user)
@@ -38,10 +42,15 @@ def measure_facts(
     inputs: Inputs,
     preset: Preset | None = None,
     with_random: bool = True,
+    groups: Sequence[Groups] = (),
 ) -> Measurements:
     """Compute every metric (by label) over the units of the population, and its value for a random ranking."""
     facts = select(facts, in_population(facts, population))
-    values = {label: _under(preset, spec, facts, compute(spec, facts, inputs)) for label, spec in specs.items()}
+
+    def measure(spec: Spec, facts: RankingFacts) -> Measured:
+        return _under(preset, spec, facts, compute(spec, facts, inputs))
+
+    values = {label: measure(spec, facts) for label, spec in specs.items()}
     shuffled = random_ranking(facts) if with_random else None
     random = {}
     if shuffled is not None and len(shuffled):
@@ -49,7 +58,8 @@ def measure_facts(
         random = {label: compute(spec, shuffled, inputs) for label, spec in comparable.items()}
     cutoffs = {spec.k for spec in specs.values() if spec.k}
     ties = {k: round(facts.tie_rate(k) * len(facts)) for k in sorted(cutoffs)}
-    return Measurements(facts.unit_user, facts.stratum, values, random, ties, facts.depth)
+    by_group = measure_groups(facts, values, specs, groups, measure)
+    return Measurements(facts.unit_user, facts.stratum, values, random, ties, facts.depth, by_group)
 
 
 def _under(preset: Preset | None, spec: Spec, facts: RankingFacts, measured: Measured) -> Measured:
@@ -81,4 +91,5 @@ def merge_measurements(parts: list[Measurements]) -> Measurements:
         {label: merge([part.random[label] for part in parts]).take(order) for label in first.random},
         {k: sum(part.split_ties.get(k, 0) for part in parts) for k in first.split_ties},
         max(part.longest for part in parts),
+        merge_groups([part.groups for part in parts], [len(part) for part in parts], order),
     )

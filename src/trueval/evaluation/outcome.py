@@ -12,6 +12,7 @@ import polars as pl
 from trueval.data.ids import Ids
 from trueval.errors import DefinitionError, suggest
 from trueval.evaluation.estimate import Estimate, Sums, estimate_all, sums
+from trueval.evaluation.group_values import MIN_GROUP, Drawing, GroupValues, summarise_groups
 from trueval.evaluation.measurements import Measurements
 from trueval.metrics.grammar import Spec
 
@@ -26,6 +27,17 @@ class SystemValues:
     unit_user: np.ndarray
     users: Ids = field(repr=False)
     stratum: np.ndarray | None = None
+    groups: dict[str, GroupValues] = field(default_factory=dict, repr=False)  # by column
+
+    def by(self, column: str) -> GroupValues:
+        """The values by one of the columns that the evaluation was grouped by."""
+        if column not in self.groups:
+            raise DefinitionError(
+                f"the evaluation was not grouped by {column!r}",
+                found=suggest(column, self.groups) if self.groups else "no groups",
+                do=f'evaluate with by="{column}" (--by {column})',
+            )
+        return self.groups[column]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +68,9 @@ class Evaluation:
         return pl.concat(frames)
 
 
-def summarise(measured: Measurements, *, users: Ids, interval: str, seed: int, resamples: int) -> SystemValues:
+def summarise(
+    measured: Measurements, *, users: Ids, interval: str, seed: int, resamples: int, min_group: int = MIN_GROUP
+) -> SystemValues:
     """Estimates of one system."""
     clusters, cluster = np.unique(measured.unit_user, return_inverse=True)
     by_label: dict[str, Sums] = {}
@@ -70,7 +84,8 @@ def summarise(measured: Measurements, *, users: Ids, interval: str, seed: int, r
     estimates = dict(zip(by_label, found)) | tallied
     values = {label: m.per_unit for label, m in measured.values.items() if m.per_unit is not None}
     ordered = {label: estimates[label] for label in measured.values}
-    return SystemValues(ordered, values, by_label, measured.unit_user, users, measured.stratum)
+    groups = summarise_groups(measured, Drawing(interval, seed, resamples), min_group=min_group)
+    return SystemValues(ordered, values, by_label, measured.unit_user, users, measured.stratum, groups)
 
 
 def random_values(measured: Measurements) -> dict[str, float]:

@@ -14,6 +14,8 @@ from trueval.data.ids import Ids, plain
 from trueval.data.run_tables import read_run, scan_run
 from trueval.errors import DataError, DefinitionError
 from trueval.evaluation.compat import Preset
+from trueval.evaluation.group_values import MIN_GROUP, check_min_group, notes_on_groups
+from trueval.evaluation.groups import By
 from trueval.evaluation.manifest import make_manifest
 from trueval.evaluation.measurements import Measurements, measure_facts, merge_measurements
 from trueval.evaluation.outcome import Evaluation, label_specs, notes_on, random_values, summarise
@@ -23,6 +25,8 @@ from trueval.facts.from_run import Truth, run_facts
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.readings import condense, with_ties
 from trueval.metrics.grammar import Spec, parse_all
+from trueval.metrics.inputs import Inputs
+from trueval.propensity.propensity import Propensity
 
 # Rows of a streamed run that are in memory at once.
 STREAMED_ROWS = 8_000_000
@@ -46,6 +50,10 @@ def evaluate_runs(
     preset: Preset | None = None,
     compat: str | None = None,
     seed: int = 0,
+    by: By = None,
+    users: Any = None,
+    min_group: int = MIN_GROUP,
+    propensity: Any = None,
 ) -> Evaluation:
     """Measure one run or several (a mapping from names, a list of files) against one test set."""
     asked = label_specs(parse_all(metrics))
@@ -53,30 +61,44 @@ def evaluate_runs(
     if preset is not None:
         population = preset.population
     check_population(population)
+    check_min_group(min_group)
     runs = name_runs(recs)
     held = TruthSource(
         test, train=train, items=items, threshold=threshold, columns=columns, everyone=population == "all", seed=seed
     )
+    if propensity is not None:
+        held.propensity = Propensity.read(propensity, train=held.train, test=held.test)
     if len(runs) > 1 and items is None:  # one catalogue for all, or coverage would not be comparable
         held.others = [_items_of(source, columns) for source in runs.values()]
     measured: dict[str, Measurements] = {}
-    users: dict[str, Ids] = {}
+    vocabulary: dict[str, Ids] = {}
+    inputs: Inputs | None = None
     for name, source in runs.items():
         parts = []
-        inputs = None
+        inputs, groups = None, None
         for facts, truth in _facts_of(source, held, columns, ties=ties, sorted_by_user=sorted_by_user, name=name):
             reading = condense(facts) if condensed else facts
             inputs = inputs or held.inputs(truth)
+            if groups is None:
+                groups = held.groups(by, truth, inputs, users=users, population=population)
             parts.append(
                 measure_facts(
-                    reading, specs, population=population, inputs=inputs, preset=preset, with_random=not measured
+                    reading,
+                    specs,
+                    population=population,
+                    inputs=inputs,
+                    preset=preset,
+                    with_random=not measured,
+                    groups=groups,
                 )
             )
-            users[name] = truth.users
+            vocabulary[name] = truth.users
         measured[name] = merge_measurements(parts)
         check_anyone(len(measured[name]), population)
     found = {
-        name: summarise(m, users=users[name], interval=interval, seed=seed, resamples=resamples)
+        name: summarise(
+            m, users=vocabulary[name], interval=interval, seed=seed, resamples=resamples, min_group=min_group
+        )
         for name, m in measured.items()
     }
     manifest = make_manifest(
@@ -88,10 +110,13 @@ def evaluate_runs(
         threshold=threshold,
         seed=seed,
         compat=compat,
+        propensity=inputs.propensity.told(s.parameters.get("clip", 0) for s in specs.values())
+        if inputs is not None and inputs.propensity is not None
+        else None,
         data={"test": held.test.fingerprint()},
     )
     first = next(iter(measured.values()))
-    notes = notes_on(measured, specs)
+    notes = notes_on(measured, specs) + notes_on_groups({n: s.groups for n, s in found.items()}, list(specs))
     if items is None and any(spec.metric.system for spec in specs.values()):
         notes.append("no catalogue was given: items are those of the runs, the test and the train set (--items)")
     return Evaluation(found, specs, random_values(first), manifest, notes)

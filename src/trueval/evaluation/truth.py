@@ -15,10 +15,13 @@ from trueval.data.interactions import Interactions
 from trueval.data.items import read_items
 from trueval.data.judged import judge
 from trueval.data.read import read
+from trueval.data.users import read_users
 from trueval.errors import DataError
 from trueval.evaluation.features import item_features
+from trueval.evaluation.groups import By, Groups, Known, evaluated_users, find_groups, names_of
 from trueval.facts.from_run import Truth
-from trueval.metrics.inputs import Inputs, Popularity, Positives
+from trueval.metrics.inputs import Inputs, Popularity, Positives, RowPropensity
+from trueval.propensity.propensity import Propensity
 
 Columns = Mapping[str, Any] | None
 
@@ -41,6 +44,7 @@ class TruthSource:
         if self.item_table is None and self.train is not None:
             self.item_table = self.train.items
         self.threshold, self.everyone, self.seed = threshold, everyone, seed
+        self.propensity: Propensity | None = None
         self.others: list[pl.Series] = []  # items of the other runs of the evaluation
 
     def truth(self, run_users: pl.Series, run_items: pl.Series) -> Truth:
@@ -77,7 +81,28 @@ class TruthSource:
             popularity=popularity,
             features=item_features(self.item_table, truth.items),
             positives=Positives.of(self.train, self.test, truth.items, self.threshold),
+            propensity=RowPropensity.make(
+                self.propensity, self.test, truth.users, truth.items, threshold=self.threshold
+            ),
         )
+
+    def groups(self, by: By, truth: Truth, inputs: Inputs, *, users: Any, population: str) -> list[Groups]:
+        """Groups to tell the values apart by, from the tables that came along."""
+        if not names_of(by):
+            return []
+        logs = [log for log in (self.train, self.test) if log is not None]
+        everything = np.arange(len(truth.items))
+        known = Known(
+            truth.users,
+            truth.items,
+            evaluated_users(truth.judged, np.arange(len(truth.users)), population),
+            everything if truth.catalogue is None else everything[truth.catalogue],
+            inputs,
+            user_tables=[None if users is None else read_users(users), *(log.users for log in logs)],
+            item_tables=[self.item_table, *(log.items for log in logs)],
+            seed=self.seed,
+        )
+        return find_groups(by, known)
 
 
 def _read_log(source: Any, columns: Columns, *, name: str) -> Interactions:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
 
@@ -15,7 +15,7 @@ from trueval.data.ids import Ids
 from trueval.data.interactions import Interactions
 from trueval.errors import DefinitionError
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.propensity.propensity import Propensity
+from trueval.propensity.propensity import Diagnostics, Propensity
 
 HOW = {
     "train": ("the train log", "pass train=… (--train FILE)"),
@@ -91,16 +91,26 @@ class RowPropensity:
     """The propensity of every relevant test pair, in codes."""
 
     pairs: ByUser  # value: p
+    source: str
 
     @staticmethod
-    def of(
-        propensity: Propensity, test: Interactions, users: Ids, items: Ids, threshold: float | None
-    ) -> RowPropensity:
-        """Look up the relevant rows of a test log."""
+    def make(
+        propensity: Propensity | None, test: Interactions, users: Ids, items: Ids, *, threshold: float | None
+    ) -> RowPropensity | None:
+        """Look up the relevant rows of a test log; None without propensities."""
+        if propensity is None:
+            return None
         frame = _relevant_rows(test, threshold)
         p = propensity.of(frame)
-        pairs = ByUser.code(frame.select("user", "item", value=p), users, items)
-        return RowPropensity(pairs.distinct())
+        return RowPropensity(
+            ByUser.code(frame.select("user", "item", value=p), users, items).distinct(), propensity.source
+        )
+
+    def told(self, clips: Iterable[float] = ()) -> dict[str, Any]:
+        """What a reader must know of the weights, for the manifest: as they are, and cut at each limit used."""
+        assert self.pairs.value is not None
+        cut = {f"{clip:g}": asdict(Diagnostics.of(self.pairs.value, clip)) for clip in sorted(set(clips)) if clip}
+        return {"source": self.source, **asdict(Diagnostics.of(self.pairs.value)), "clip": cut}
 
     def of_rows(self, facts: RankingFacts) -> np.ndarray:
         """The propensity of each judged row of facts; 1 where it is not relevant."""

@@ -11,7 +11,6 @@ import polars as pl
 from trueval.data.frames import as_polars, is_table
 from trueval.data.ids import plain
 from trueval.data.interactions import Interactions
-from trueval.data.read import read
 from trueval.errors import DataError, DefinitionError, rows_found
 
 
@@ -72,6 +71,29 @@ class Propensity:
         frame = _frame(clicks)
         rates = frame.group_by("position").agg(p=pl.col("click").cast(pl.Float64).mean()).sort("position")
         return _checked(rates.with_columns(p=pl.col("p") / pl.col("p").max()), "randomised slice")
+
+    @staticmethod
+    def read(source: Any, *, train: Interactions | None, test: Interactions) -> Propensity:
+        """A Propensity as it is, "column:NAME" of the test log, "popularity:GAMMA", or a table with a column p."""
+        if isinstance(source, Propensity):
+            return source
+        if is_table(source):
+            frame = _frame(source)
+            keys = [key for key in ("user", "item", "position") if key in frame.columns]
+            if not keys or "p" not in frame.columns:
+                found = "columns " + ", ".join(frame.columns)
+                raise DataError("a table of propensities needs p and user, item or position", found=found)
+            return _checked(frame.select(*keys, pl.col("p").cast(pl.Float64)), "table")
+        kind, _, detail = str(source).partition(":")
+        if kind == "column" and detail:
+            return Propensity.column(test, detail)
+        if kind == "popularity" and train is not None:
+            try:
+                return Propensity.popularity(train, gamma=float(detail))
+            except ValueError:
+                raise DefinitionError("gamma must be a number", where=str(source), do="popularity:1") from None
+        do = "pass train=… (--train FILE)" if kind == "popularity" else "column:NAME, popularity:GAMMA or a table"
+        raise DefinitionError("propensities cannot be read from this", found=repr(source), do=do)
 
     def of(self, rows: pl.DataFrame) -> pl.Series:
         """The propensity of some rows; rows without one are an error."""

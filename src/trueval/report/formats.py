@@ -15,6 +15,8 @@ from trueval.evaluation.outcome import Evaluation
 
 def as_record(evaluation: Evaluation, comparisons: Sequence[Comparison] = ()) -> dict[str, Any]:
     """The contract of `trueval evaluate --format json`; NaN becomes null."""
+    from trueval.report.groups import group_record
+
     systems = {
         name: {
             "metrics": {
@@ -22,6 +24,7 @@ def as_record(evaluation: Evaluation, comparisons: Sequence[Comparison] = ()) ->
                 for label, e in system.estimates.items()
             }
         }
+        | ({"groups": group_record(system.groups)} if system.groups else {})
         for name, system in evaluation.systems.items()
     }
     record = {

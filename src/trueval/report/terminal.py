@@ -6,7 +6,7 @@ import io
 import math
 import textwrap
 from collections.abc import Iterator, Sequence
-from typing import TextIO
+from typing import Any, TextIO
 
 from rich import box
 from rich.console import Console, JustifyMethod
@@ -16,6 +16,7 @@ from rich.table import Table
 from trueval.comparison.paired import Comparison
 from trueval.evaluation.outcome import Evaluation
 from trueval.report.formats import _best, cell
+from trueval.report.groups import columns_of, group_footer, group_layouts
 
 ARROWS = {"higher": " ↑", "lower": " ↓", "neither": ""}
 _SIGNS = {"better": "▲", "worse": "▼", "different": "≠"}
@@ -44,8 +45,12 @@ def print_evaluation(
     console.print(_first_fitting(_layouts(evaluation, verdicts), console))
     if comparisons and not brief:
         console.print(_first_fitting(_comparisons(comparisons), console))
+    for column in columns_of(evaluation):
+        console.print(_first_fitting(group_layouts(evaluation, column), console))
     console.print()
     for line in footer(evaluation, comparisons, definitions=not brief):
+        console.print(_filled(line, console), style="dim", markup=False)
+    for line in group_footer(next(iter(evaluation.systems.values())).groups):
         console.print(_filled(line, console), style="dim", markup=False)
     for warning in evaluation.warnings:
         console.print(_filled(f"! {warning}", console), style="yellow", markup=False)
@@ -71,7 +76,7 @@ def footer(evaluation: Evaluation, comparisons: Sequence[Comparison] = (), *, de
         rules += f" · relevant from {m['threshold']:g}"
     if m.get("compat"):
         rules += f" · rules of {m['compat']}"
-    lines = [rules]
+    lines = [rules, *_weights_told(m.get("propensity"))]
     if evaluation.random:
         lines.append("by chance = exact expected value of a random ranking")
     if comparisons:
@@ -84,6 +89,20 @@ def footer(evaluation: Evaluation, comparisons: Sequence[Comparison] = (), *, de
     }
     lines += sorted(undefined)
     return lines + [f"{label} = {text}" for label, text in m["definitions"].items()] if definitions else lines
+
+
+def _weights_told(propensity: dict[str, Any] | None) -> list[str]:
+    """How far weighted values can be trusted."""
+    if propensity is None:
+        return []
+    forms = {"": propensity, **{f", clipped at {clip}": told for clip, told in propensity["clip"].items()}}
+    lines = []
+    for form, d in forms.items():
+        line = f"propensities from {propensity['source']}{form}: {d['n']:,} weights count like {d['effective']:,.0f}"
+        line += f"; mean {d['mean']:.3g}, largest {d['largest']:.3g}, the top 1 % hold {d['top_share']:.0%}"
+        line += f"; {d['clipped']:.1%} of weights cut, {d['removed']:.1%} of the weight removed" if form else ""
+        lines.append(line)
+    return lines
 
 
 def _filled(line: str, console: Console) -> str:

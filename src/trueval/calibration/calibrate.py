@@ -1,0 +1,184 @@
+"""Calibrate predictions with what a validation part says, and show what it changes on the test part."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from trueval.calibration.calibrator import Calibrator
+from trueval.calibration.fit import fit_calibrator
+from trueval.calibration.guard import fingerprint, refuse_same_table, refuse_shared_rows
+from trueval.calibration.losses import check_clip
+from trueval.calibration.metrics import PointSpec
+from trueval.calibration.pointwise import Pointwise, chosen, measured, resamples_of
+from trueval.calibration.predictions import Predictions, check_probabilities, read_predictions
+from trueval.calibration.resampling import Summed, bounds
+from trueval.data.columns import ColumnMap
+from trueval.errors import DataError
+
+_COLUMN = "calibrated"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """After minus before on one metric, over the same resamples."""
+
+    metric: str
+    difference: float
+    low: float
+    high: float
+    verdict: str  # "better", "worse" or "not shown"
+
+    def record(self) -> dict[str, Any]:
+        """As plain data; what is infinite or undefined becomes None."""
+        return {k: None if isinstance(v, float) and not isfinite(v) else v for k, v in asdict(self).items()}
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Predictions before and after calibration. Prints as a table with reliability diagrams."""
+
+    calibrator: Calibrator
+    before: Pointwise
+    after: Pointwise
+    changes: Mapping[str, Change]
+    warnings: Sequence[str]
+
+    def __str__(self) -> str:
+        from trueval.calibration.shown import calibration_text
+
+        return calibration_text(self)
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """The table of predictions, rows in their order, with a column `calibrated`."""
+        frame = self.before.data.frame
+        return frame.with_columns(pl.Series(_COLUMN, self.calibrator.apply(frame["prediction"])))
+
+    def to_dict(self, *, bins: int = 10, by: str = "mass") -> dict[str, Any]:
+        """The record that `trueval calibrate --format json` prints."""
+        from trueval import __version__
+
+        before, after = (side.to_dict(bins=bins, by=by) for side in (self.before, self.after))
+        manifest = {**before.pop("manifest"), "version": __version__, "test": fingerprint(self.before.data)}
+        manifest["definitions"] = after.pop("manifest")["definitions"]
+        for side in (before, after):
+            side.pop("warnings")
+        return {
+            "calibrator": self.calibrator.to_dict(),
+            "before": before,
+            "after": after,
+            "changes": {name: change.record() for name, change in self.changes.items()},
+            "manifest": manifest,
+            "warnings": list(self.warnings),
+        }
+
+    def to_json(self, *, bins: int = 10, by: str = "mass") -> str:
+        """The record as text."""
+        return json.dumps(self.to_dict(bins=bins, by=by), ensure_ascii=False, indent=1)
+
+
+def calibrate(
+    predictions: Any,
+    *,
+    validation: Any,
+    method: str = "platt",
+    input: str = "auto",
+    metrics: str | Sequence[str] | None = None,
+    clip: float | None = None,
+    columns: ColumnMap | str | None = None,
+    interval: str = "bootstrap",
+    resamples: int = 1000,
+    seed: int = 0,
+) -> Calibration:
+    """Fit a calibrator on a validation table, apply it to predictions, and measure before and after.
+
+    Both are tables or files with a prediction and a label per row (see `pointwise`). Tables that share rows are
+    refused: a calibrator judged on what it was fitted on always looks good. `validation` may also be a
+    Calibrator fitted earlier, or the JSON file of one.
+
+    >>> shown = {"user": range(6), "item": range(6), "p": [0.9, 0.8, 0.9, 0.2, 0.1, 0.2], "y": [1, 0, 1, 0, 1, 0]}
+    >>> test = pl.DataFrame(shown)
+    >>> found = calibrate(test, validation=test.with_columns(pl.col("user") + 100), metrics=["brier", "auc"])
+    >>> bool(found.after["auc"].value == found.before["auc"].value), found.frame.columns[-1]
+    (True, 'calibrated')
+    """
+    check_clip(clip)
+    data = read_predictions(predictions, columns=columns)
+    if _COLUMN in data.frame.columns:
+        raise DataError(
+            f"the table already has a column {_COLUMN}",
+            where=data.name,
+            found="columns " + ", ".join(data.frame.columns),
+            do="rename or drop it, or calibrate it once more under another name (--columns prediction=…)",
+        )
+    calibrator, warnings = _calibrator(data, validation, method=method, input=input, clip=clip, columns=columns)
+    if calibrator.input == "probability":
+        check_probabilities(data, do="predictions of both tables must be probabilities, or say input='score'")
+    specs = chosen(metrics, data)
+    clusters, draws = resamples_of(data, interval=interval, resamples=resamples, seed=seed)
+    # Scores are no probabilities, whatever their range: only their order can be judged before.
+    ranked = [spec for spec in specs if calibrator.input == "probability" or spec.metric.ranks_only]
+    before, summed_before = measured(data, ranked, clusters, draws, clip=clip, seed=seed)
+    moved = data.with_values(calibrator.apply(data.value))
+    after, summed_after = measured(moved, specs, clusters, draws, clip=clip, seed=seed)
+    changes = {str(s): _change(s, summed_before[str(s)], summed_after[str(s)], draws) for s in ranked}
+    said = [*warnings, *_both(before.warnings, after.warnings), *_ties(data, moved, calibrator)]
+    return Calibration(calibrator, before, after, changes, said)
+
+
+def _calibrator(
+    data: Predictions, validation: Any, *, method: str, input: str, clip: float | None, columns: ColumnMap | str | None
+) -> tuple[Calibrator, list[str]]:
+    """A calibrator that has not seen the test rows, and what could not be checked."""
+    if isinstance(validation, str | Path) and str(validation).endswith(".json"):
+        validation = Calibrator.load(validation)
+    if isinstance(validation, Calibrator):
+        refuse_same_table(validation, data)
+        return validation, ["the calibrator was fitted earlier: only the table as a whole was compared with its own"]
+    name = None if isinstance(validation, str | Path) else "validation"
+    fitted_on = read_predictions(validation, columns=columns, name=name)
+    warnings = refuse_shared_rows(fitted_on, data)
+    calibrator = fit_calibrator(fitted_on, method=method, input=_input(input, fitted_on, data), clip=clip)
+    refuse_same_table(calibrator, data)
+    return calibrator, warnings
+
+
+def _input(input: str, validation: Predictions, test: Predictions) -> str:
+    """With "auto", scores in either table mean scores in both."""
+    both = validation.are_probabilities and test.are_probabilities
+    return "score" if input == "auto" and not both else input
+
+
+def _change(spec: PointSpec, before: Summed, after: Summed, draws: np.ndarray) -> Change:
+    difference = after.value - before.value if isfinite(after.value) and isfinite(before.value) else float("nan")
+    resampled = after.resampled(draws) - before.resampled(draws)
+    low, high = bounds(difference, resampled, reflect=after.by_chance is not None)
+    verdict = "not shown"
+    # A change of the last digits is rounding, not a finding: calibration keeps the ranking.
+    if isfinite(low) and (low > 0 or high < 0) and abs(difference) > 1e-12:
+        verdict = "better" if (difference > 0) == (spec.metric.better == "higher") else "worse"
+    return Change(str(spec), difference, low, high, verdict)
+
+
+def _both(before: Sequence[str], after: Sequence[str]) -> list[str]:
+    """Warnings of both sides, those they share once."""
+    shared = [text for text in before if text in after]
+    told = [f"before: {text}" for text in before if text not in shared]
+    return [*shared, *told, *(f"after: {text}" for text in after if text not in shared)]
+
+
+def _ties(before: Predictions, after: Predictions, calibrator: Calibrator) -> list[str]:
+    had, has = len(before.first_of_ties), len(after.first_of_ties)
+    if calibrator.method == "platt" or has == had:
+        return []
+    return [
+        f"{had:,} distinct predictions became {has:,}: rows of one isotonic level are tied now, none changed places"
+    ]

@@ -1,0 +1,175 @@
+"""Pointwise metrics of a table of predictions, each with an interval."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from trueval.calibration.bins import Reliability, reliability
+from trueval.calibration.losses import BrierParts, brier_parts, check_clip, log_losses
+from trueval.calibration.metrics import PointSpec, parse_point, parse_points
+from trueval.calibration.predictions import Predictions, check_probabilities, read_predictions
+from trueval.calibration.resampling import Clusters, Summed, draw, estimate, make_clusters
+from trueval.data.columns import ColumnMap
+from trueval.errors import DefinitionError, suggest
+from trueval.evaluation.estimate import Estimate
+
+DEFAULT = ("logloss", "brier", "auc", "gauc", "ece", "ece[by=mass]", "mce")
+INTERVALS = ("bootstrap", "none")
+
+
+@dataclass(frozen=True)
+class Pointwise:
+    """What pointwise metrics say of some predictions. Prints as a table.
+
+    >>> table = pl.DataFrame({"p": [0.8] * 5 + [0.2] * 5, "y": [1, 1, 1, 0, 0] + [1, 0, 0, 0, 0]})
+    >>> found = pointwise(table, metrics=["ece", "auc"])
+    >>> round(found["ece"].value, 6), found["auc"].value
+    (0.1, 0.7083333333333334)
+    """
+
+    data: Predictions
+    specs: Mapping[str, PointSpec]
+    estimates: Mapping[str, Estimate]
+    manifest: Mapping[str, Any]
+    warnings: Sequence[str]
+
+    def __getitem__(self, metric: str) -> Estimate:
+        return self.estimates[metric if metric in self.estimates else str(parse_point(metric))]
+
+    def __str__(self) -> str:
+        from trueval.calibration.shown import pointwise_text
+
+        return pointwise_text(self)
+
+    def table(self) -> pl.DataFrame:
+        """One row per metric: value, interval, n, undefined."""
+        rows = [(name, e.value, e.low, e.high, e.n, e.undefined) for name, e in self.estimates.items()]
+        columns = ["metric", "value", "low", "high", "n", "undefined"]
+        return pl.DataFrame(rows, schema=columns, orient="row").with_columns(pl.col("low", "high").fill_nan(None))
+
+    def reliability(self, *, bins: int = 10, by: str = "mass") -> Reliability:
+        """The data of a reliability diagram; `.table()` of it is a DataFrame."""
+        return reliability(self.data, bins=bins, by=by)
+
+    def brier_parts(self, *, bins: int = 10, by: str = "mass") -> BrierParts:
+        """Brier's score taken apart; by="value" leaves nothing within bins."""
+        return brier_parts(self.data, bins=bins, by=by)
+
+    def to_dict(self, *, bins: int = 10, by: str = "mass") -> dict[str, Any]:
+        """As plain data; what is infinite or undefined becomes None."""
+        record: dict[str, Any] = {"metrics": {name: estimate_record(e) for name, e in self.estimates.items()}}
+        if self.data.are_probabilities:
+            diagram = self.reliability(bins=bins, by=by)
+            record["brier"] = self.brier_parts(bins=bins, by=by).record()
+            record["reliability"] = {
+                "by": by,
+                "ece": diagram.ece,
+                "ece_by_chance": diagram.ece_by_chance,
+                "bins": diagram.table().to_dicts(),
+            }
+        return record | {"manifest": dict(self.manifest), "warnings": list(self.warnings)}
+
+
+def estimate_record(e: Estimate) -> dict[str, Any]:
+    """An estimate as plain data.
+
+    >>> estimate_record(Estimate(float("inf"), float("nan"), float("nan"), 3))
+    {'value': None, 'low': None, 'high': None, 'n': 3, 'undefined': 0}
+    """
+    value, low, high = (x if isfinite(x) else None for x in (e.value, e.low, e.high))
+    return {"value": value, "low": low, "high": high, "n": e.n, "undefined": e.undefined}
+
+
+def pointwise(
+    table: Any,
+    metrics: str | Sequence[str] | None = None,
+    *,
+    columns: ColumnMap | str | None = None,
+    clip: float | None = None,
+    interval: str = "bootstrap",
+    resamples: int = 1000,
+    seed: int = 0,
+) -> Pointwise:
+    """Measure predicted probabilities against what happened.
+
+    `table` (a DataFrame or a file) has a prediction and a label (0 or 1) per row, perhaps a user and a weight.
+    Metrics are logloss, brier, auc, gauc, ece[bins=10,by=width|mass|value] and mce[…]. Intervals are a
+    bootstrap over users, or over rows where there is no user column. `clip` keeps probabilities away from 0 and
+    1 in logloss, which is infinite where 0 was given to what happened.
+
+    >>> pointwise(pl.DataFrame({"p": [0.5, 0.9], "y": [0, 1]}), ["brier"])["brier"].value
+    0.13
+    """
+    check_clip(clip)
+    data = read_predictions(table, columns=columns)
+    specs = chosen(metrics, data)
+    if not all(spec.metric.ranks_only for spec in specs):
+        check_probabilities(
+            data, do="turn scores into probabilities first (tv.calibrate), or ask for auc and gauc only"
+        )
+    clusters, draws = resamples_of(data, interval=interval, resamples=resamples, seed=seed)
+    return measured(data, specs, clusters, draws, clip=clip, seed=seed)[0]
+
+
+def chosen(metrics: str | Sequence[str] | None, data: Predictions) -> list[PointSpec]:
+    """The metrics asked for, or all that the table allows."""
+    if metrics is not None:
+        return parse_points(metrics)
+    return parse_points([name for name in DEFAULT if name != "gauc" or data.user is not None])
+
+
+def resamples_of(data: Predictions, *, interval: str, resamples: int, seed: int) -> tuple[Clusters, np.ndarray]:
+    """What is drawn together, and how often each resample draws it."""
+    if interval not in INTERVALS:
+        raise DefinitionError(f"unknown interval {interval!r}", found=suggest(interval, INTERVALS))
+    clusters = make_clusters(data, seed=seed) if interval == "bootstrap" else Clusters.one(data)
+    return clusters, draw(clusters, resamples=resamples if interval == "bootstrap" else 0, seed=seed)
+
+
+def measured(
+    data: Predictions,
+    specs: Sequence[PointSpec],
+    clusters: Clusters,
+    draws: np.ndarray,
+    *,
+    clip: float | None,
+    seed: int,
+) -> tuple[Pointwise, dict[str, Summed]]:
+    """All metrics of checked predictions, and their sums for paired differences."""
+    summed = {str(spec): spec.summed(data, clusters, clip=clip) for spec in specs}
+    manifest = {
+        "rows": len(data),
+        "users": None if data.users is None else len(data.users),
+        "positives": data.positives,
+        "weighted": data.weight is not None,
+        "interval": f"95 % bootstrap over {clusters.told}" if len(draws) else "none",
+        "clip": clip,
+        "seed": seed,
+        "definitions": {str(spec): spec.definition for spec in specs},
+    }
+    estimates = {name: estimate(one, draws) for name, one in summed.items()}
+    found = Pointwise(data, {str(s): s for s in specs}, estimates, manifest, _warnings(data, estimates, clip))
+    return found, summed
+
+
+def _warnings(data: Predictions, estimates: Mapping[str, Estimate], clip: float | None) -> list[str]:
+    said = []
+    if "logloss" in estimates and not isfinite(estimates["logloss"].value):
+        lost = int((np.isinf(log_losses(data)) & (data.weights > 0)).sum())
+        rows = "1 row gives" if lost == 1 else f"{lost:,} rows give"
+        said.append(f"logloss is infinite: {rows} probability 0 to what happened; clip=1e-6 (--clip 1e-6) bounds it")
+    if "logloss" in estimates and clip is not None:
+        moved = int(((data.value < clip) | (data.value > 1 - clip)).sum())
+        said.append(f"logloss: {moved:,} of {len(data):,} rows were clipped to [{clip:g}, 1 - {clip:g}]")
+    if "auc" in estimates and estimates["auc"].undefined:
+        said.append("auc is undefined: all labels are equal")
+    if "gauc" in estimates and estimates["gauc"].undefined:
+        users = estimates["gauc"].n + estimates["gauc"].undefined
+        said.append(f"gauc: {estimates['gauc'].undefined:,} of {users:,} users have one kind of label and are left out")
+    return said

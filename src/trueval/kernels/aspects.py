@@ -1,0 +1,158 @@
+"""Compiled: what rankings are worth when the interest in every aspect is satisfied bit by bit, and what they cover.
+
+Units first to last are the caller's block; every kernel fills the places of its units in the output. Columns
+are taken out of their records before the loops, which would otherwise count references to them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from trueval.kernels.greedy import greedy_dcg, room
+from trueval.kernels.heaps import heapify, pop, sink
+from trueval.kernels.interest import added_gain, either_gain, fade_by, weigh
+
+
+@njit(nogil=True, cache=True)
+def cascade(aspects, rows, profile, discount, scaled, first, last, out):
+    """Σ over judged items of discount[rank] · Σ_a gain · w_a · Π(1 - fade) of those above, down to the last discount.
+
+    With `scaled`, gain and fade count in parts of the highest gain (plus one) that the unit has in the aspect.
+    """
+    begin, aspect, start, item = aspects.start, aspects.aspect, rows.start, rows.item
+    rank, gain, fade = rows.rank, rows.gain, rows.fade
+    left, scale = np.empty(aspects.number), np.ones(aspects.number)
+    for u in range(first, last):
+        weigh(profile, u, begin, aspect, left)
+        if scaled:
+            scale[:] = 0.0
+            for j in range(start[u], start[u + 1]):
+                for x in range(begin[item[j]], begin[item[j] + 1]):
+                    scale[aspect[x]] = max(scale[aspect[x]], gain[j])
+            for a in range(scale.size):
+                scale[a] = 1.0 / (scale[a] + 1.0)
+        total = 0.0
+        for j in range(start[u], start[u + 1]):
+            if rank[j] == 0 or rank[j] >= discount.size:
+                break
+            worth = 0.0
+            for x in range(begin[item[j]], begin[item[j] + 1]):
+                a = aspect[x]
+                worth += gain[j] * scale[a] * left[a]
+                left[a] *= 1.0 - fade[j] * scale[a]
+            total += discount[rank[j]] * worth
+        out[u] = total
+
+
+@njit(nogil=True, cache=True)
+def cascade_ideal(aspects, rows, discount, first, last, out):
+    """The same for the greedy order of all judged items of a unit, every aspect weighing 1."""
+    begin, aspect, start, item = aspects.start, aspects.aspect, rows.start, rows.item
+    gain, fade = rows.gain, rows.fade
+    widest = 1
+    for u in range(first, last):
+        widest = max(widest, start[u + 1] - start[u])
+    heap, bound, code = np.empty(widest, np.int64), np.empty(widest), np.empty(widest, np.int64)
+    left = np.empty(aspects.number)
+    for u in range(first, last):
+        left[:] = 1.0
+        own = start[u]
+        size = start[u + 1] - own
+        for j in range(size):
+            code[j] = item[own + j]
+            bound[j] = added_gain(begin, aspect, code[j], gain[own + j], left)
+        heapify(heap, size, bound, code)
+        total, place = 0.0, 1
+        while size > 0 and place < discount.size:
+            j = heap[0]
+            worth = added_gain(begin, aspect, code[j], gain[own + j], left)
+            if worth < bound[j]:
+                bound[j] = worth
+                sink(heap, size, 0, bound, code)
+                continue
+            if worth <= 0.0:
+                break
+            total += discount[place] * worth
+            place += 1
+            fade_by(begin, aspect, code[j], fade[own + j], left)
+            size = pop(heap, size, bound, code)
+        out[u] = total
+
+
+@njit(nogil=True, cache=True)
+def unified(aspects, lists, rows, profile, pool, barred, alpha, discount, first, last, shown, ideal):
+    """αβ-DCG of the lists, and of the greedy order of all targets: rated ones gain `rows.gain`, unrated ones alpha."""
+    begin, aspect, start, item, gain = aspects.start, aspects.aspect, rows.start, rows.item, rows.gain
+    list_start, list_item, barred_item = lists.start, lists.item, barred.item
+    row_of = np.full(begin.size - 1, -1, np.int64)  # row of the item in the judgements of whoever judged it last
+    closed = np.full(begin.size - 1, -1, np.int64)  # unit of which the item is not an unrated target
+    weight, left = np.empty(aspects.number), np.empty(aspects.number)
+    space = room(rows, pool, first, last)
+    for u in range(first, last):
+        weigh(profile, u, begin, aspect, weight)
+        for j in range(start[u], start[u + 1]):
+            row_of[item[j]] = j
+            closed[item[j]] = u
+        if barred.owner.size:
+            own = barred.owner[u]
+            for j in range(barred.start[own], barred.start[own + 1]):
+                closed[barred_item[j]] = u
+        left[:] = weight
+        total = 0.0
+        for r in range(list_start[u], min(list_start[u + 1], list_start[u] + discount.size - 1)):
+            i = list_item[r]
+            p = gain[row_of[i]] if start[u] <= row_of[i] < start[u + 1] else alpha
+            total += discount[r - list_start[u] + 1] * either_gain(begin, aspect, i, p, left)
+            fade_by(begin, aspect, i, p, left)
+        shown[u] = total
+        left[:] = weight
+        ideal[u] = greedy_dcg(aspects, rows, pool, alpha, discount, u, left, closed, space)
+
+
+@njit(nogil=True, cache=True)
+def coverage(aspects, lists, rows, offered, listed, barred, k, first, last, covered, attainable, complete):
+    """Aspects that the first k items of each list cover, of those that can be covered, and the rank at which all are.
+
+    What can be covered: the aspects of the judged `rows`, those of `listed`, and those that some item `offered` to
+    everybody has once the unit's barred items are gone.
+    """
+    begin, aspect = aspects.start, aspects.aspect
+    number = np.zeros(aspects.number, np.int64)
+    for i in range(offered.size):
+        if offered[i]:
+            count(begin, aspect, i, 1, number)
+    open_, seen = np.empty(aspects.number, np.int64), np.empty(aspects.number, np.bool_)
+    for u in range(first, last):
+        open_[:] = number
+        seen[:] = False
+        if barred.owner.size:
+            for j in range(barred.start[barred.owner[u]], barred.start[barred.owner[u] + 1]):
+                if offered[barred.item[j]]:
+                    count(begin, aspect, barred.item[j], -1, open_)
+        if listed.owner.size:
+            for j in range(listed.start[listed.owner[u]], listed.start[listed.owner[u] + 1]):
+                count(begin, aspect, listed.item[j], 1, open_)
+        for j in range(rows.start[u], rows.start[u + 1]):
+            count(begin, aspect, rows.item[j], 1, open_)
+        possible = 0
+        for a in range(open_.size):
+            possible += open_[a] > 0
+        found, done = 0, 0
+        for r in range(lists.start[u], min(lists.start[u + 1], lists.start[u] + k)):
+            if not lists.counts[r]:
+                continue
+            for x in range(begin[lists.item[r]], begin[lists.item[r] + 1]):
+                if open_[aspect[x]] > 0 and not seen[aspect[x]]:
+                    seen[aspect[x]] = True
+                    found += 1
+            if found == possible and done == 0:
+                done = r - lists.start[u] + 1
+        covered[u], attainable[u], complete[u] = found, possible, done
+
+
+@njit(nogil=True, cache=True)
+def count(begin, aspect, item, step, number):
+    """Count the aspects of an item up or down."""
+    for x in range(begin[item], begin[item + 1]):
+        number[aspect[x]] += step

@@ -1,0 +1,173 @@
+"""Values by group as tables of data and on a terminal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import polars as pl
+from rich import box
+from rich.markup import escape
+from rich.table import Table
+
+from trueval.evaluation.estimate import Estimate
+from trueval.evaluation.fairness import demographic_parity, equal_opportunity, exposes, spread_record
+from trueval.evaluation.group_values import GroupValues, Spread
+from trueval.evaluation.outcome import Evaluation
+from trueval.report.formats import cell
+
+_ESTIMATE = ("value", "low", "high", "n", "undefined")
+
+
+def group_record(groups: Mapping[str, GroupValues]) -> dict[str, Any]:
+    """One system by column: values by group and metric, gaps and ratios by metric, fairness."""
+    return {column: _column_record(found) for column, found in groups.items()}
+
+
+def _column_record(found: GroupValues) -> dict[str, Any]:
+    apart = {metric: spread_record(spread) for metric, spread in found.spreads.items()}
+    record = {
+        "kind": found.groups.kind,
+        "about": found.groups.about or None,
+        "min_group": found.min_group,
+        "values": {
+            group: {metric: {name: getattr(e, name) for name in _ESTIMATE} for metric, e in estimates.items()}
+            for group, estimates in found.estimates.items()
+        },
+        "gap": {metric: record["gap"] for metric, record in apart.items()},
+        "ratio": {metric: record["ratio"] for metric, record in apart.items()},
+        "opportunity": {str(k): equal_opportunity(found, k=k).record() for k in found.hit_rates},
+    }
+    if exposes(found):
+        record["parity"] = {
+            name: demographic_parity(found, discount=name == "discounted").record() for name in ("plain", "discounted")
+        }
+    return record
+
+
+def group_frame(evaluation: Evaluation, column: str) -> pl.DataFrame:
+    """One row per system, group and metric."""
+    rows = [
+        {"system": name, "group": group, "metric": metric}
+        | {field: getattr(e, field) for field in _ESTIMATE}
+        | {"compared": found.users[group] >= found.min_group}
+        for name, found in _by_system(evaluation, column).items()
+        for group, estimates in found.estimates.items()
+        for metric, e in estimates.items()
+    ]
+    return _known(pl.DataFrame(rows, infer_schema_length=None))
+
+
+def gap_frame(evaluation: Evaluation, column: str) -> pl.DataFrame:
+    """One row per system and metric."""
+    rows = [
+        {"system": name, "metric": metric, "groups": s.gap.n, "highest": s.highest or None, "lowest": s.lowest or None}
+        | {f"{what}{end}": value for what, e in (("gap", s.gap), ("ratio", s.ratio)) for end, value in _ends(e)}
+        for name, found in _by_system(evaluation, column).items()
+        for metric, s in found.spreads.items()
+    ]
+    return _known(pl.DataFrame(rows, infer_schema_length=None))
+
+
+def _by_system(evaluation: Evaluation, column: str) -> dict[str, GroupValues]:
+    return {name: system.by(column) for name, system in evaluation.systems.items()}
+
+
+def _ends(e: Estimate) -> tuple[tuple[str, float], ...]:
+    return ("", e.value), ("_low", e.low), ("_high", e.high)
+
+
+def _known(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.with_columns(pl.col(pl.Float64).fill_nan(None))
+
+
+def columns_of(evaluation: Evaluation) -> list[str]:
+    """The columns that an evaluation is grouped by."""
+    return list(next(iter(evaluation.systems.values())).groups)
+
+
+def group_layouts(evaluation: Evaluation, column: str) -> Iterator[Table]:
+    """One table of a column, groups down and metrics across; then the same stacked, for a narrow terminal."""
+    rows = [(name, *row) for name, found in _by_system(evaluation, column).items() for row in group_rows(found)]
+    heads = ["system", "group", "n", *group_heads(_by_system(evaluation, column))]
+    several = len(evaluation.systems) > 1
+    table = _new_table(column)
+    for head in heads[0 if several else 1 :]:
+        table.add_column(escape(head), no_wrap=True, justify="left" if head in ("system", "group") else "right")
+    for place, row in enumerate(rows):
+        same = bool(place) and rows[place - 1][0] == row[0]
+        if place and not same:
+            table.add_section()
+        shown = ["" if same else row[0], *row[1:]][0 if several else 1 :]
+        table.add_row(*map(escape, shown), style="bold" if row[1] in ("gap", "ratio") and not row[2] else "")
+    yield table
+    stacked = _new_table(column)
+    for head in ("system", "group", "metric", "value"):
+        stacked.add_column(head, overflow="fold", justify="right" if head == "value" else "left")
+    for name, group, _, *cells in rows:
+        for head, text in zip(heads[3:], cells):
+            if text:
+                stacked.add_row(*map(escape, (name, group, head, text)))
+    yield stacked
+
+
+def group_heads(found: Mapping[str, GroupValues]) -> list[str]:
+    """Heads of the columns that `group_rows` fills, after group and n."""
+    first = next(iter(found.values()))
+    heads = list(next(iter(first.estimates.values())))
+    return [*heads, f"exposure@{first.shown.depth}", "of items"] if first.shown and exposes(first) else heads
+
+
+def group_rows(found: GroupValues) -> list[list[str]]:
+    """Rows of text: every group, then gap and ratio."""
+    metrics = list(next(iter(found.estimates.values())))
+    parity = demographic_parity(found) if exposes(found) else None
+    rows = []
+    for group, estimates in found.estimates.items():
+        mark = "" if found.users[group] >= found.min_group else " *"
+        row = [group + mark, f"{max((e.n for e in estimates.values()), default=0):,}"]
+        row += [cell(estimates[m]) for m in metrics]
+        if parity is not None:
+            row += [cell(parity.values[group]), f"{parity.target[group]:.4f}"]
+        rows.append(row)
+    for what in ("gap", "ratio"):
+        row = [what, ""]
+        row += [_apart(found.spreads[m], what) if m in found.spreads else "" for m in metrics]
+        rows.append([*row, _apart(parity.spread, what), ""] if parity is not None else row)
+    return rows
+
+
+def _apart(spread: Spread, what: str) -> str:
+    e: Estimate = getattr(spread, what)
+    if math.isnan(e.value):
+        return ""
+    return f"{e.value:.4f}" + ("" if math.isnan(e.low) else f" ({e.low:.4f} … {e.high:.4f})")
+
+
+def group_footer(groups: Mapping[str, GroupValues]) -> list[str]:
+    """What gaps are, and what the groups of each column are."""
+    if not groups:
+        return []
+    first = next(iter(groups.values()))
+    words = "gap = highest − lowest group, ratio = lowest / highest"
+    if first.drawing.interval != "none":
+        words += ", with 95 % bootstrap intervals that allow for picking the two"
+    if any(exposes(found) for found in groups.values()):
+        words += "; of exposure, above or over the share of items"
+    if any(number < found.min_group for found in groups.values() for number in found.users.values()):
+        words += f"; * fewer than {first.min_group} users, in neither"
+    return [words, *(_about(found) for found in groups.values() if found.groups.about or found.groups.kind == "item")]
+
+
+def _about(found: GroupValues) -> str:
+    words = [found.groups.about] if found.groups.about else []
+    if found.groups.kind == "item":
+        words.append("judgements of the group's items alone, users without relevant ones undefined")
+    return f"by {found.groups.name}: " + "; ".join(words)
+
+
+def _new_table(column: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
+    table.title, table.title_justify, table.title_style = f"\nby {escape(column)}", "left", "bold"
+    return table

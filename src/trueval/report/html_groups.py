@@ -1,0 +1,27 @@
+"""Values by group as sections of the HTML page."""
+
+from __future__ import annotations
+
+from trueval.evaluation.outcome import Evaluation
+from trueval.report.groups import columns_of, group_footer, group_heads, group_rows
+from trueval.report.html import Section
+
+
+def group_sections(evaluation: Evaluation) -> list[Section]:
+    """One section per column that the evaluation is grouped by.
+
+    >>> import polars as pl, trueval as tv
+    >>> recs = pl.DataFrame({"user": [1, 2], "item": ["a", "b"], "rank": [1, 1]})
+    >>> test = pl.DataFrame({"user": [1, 2], "item": ["a", "a"], "age": [1, 2]})
+    >>> users = pl.DataFrame({"user": [1, 2], "age": [20, 30]})
+    >>> group_sections(tv.evaluate_run(recs, test, metrics="rr", users=users, by="age").evaluation)[0].title
+    'By age'
+    """
+    sections = []
+    for column in columns_of(evaluation):
+        found = {name: system.by(column) for name, system in evaluation.systems.items()}
+        rows = [[name, *row] for name, values in found.items() for row in group_rows(values)]
+        heads = ["system", "group", "n", *group_heads(found)]
+        about = group_footer({column: next(iter(found.values()))})
+        sections.append(Section(f"By {column}", text=about, columns=heads, rows=rows))
+    return sections
