@@ -105,7 +105,7 @@ class Propensity:
                 found="columns " + ", ".join(rows.columns),
                 do=f"add the column {missing[0]} to the test log",
             )
-        found = rows.join(self.table, on=self.keys, how="left", maintain_order="left")["p"]
+        found = rows.select(self.keys).join(self.table, on=self.keys, how="left", maintain_order="left")["p"]
         if found.null_count():
             shown = rows.filter(found.is_null()).select(self.keys).head(5).rows()
             raise DataError(
