@@ -15,11 +15,11 @@ _HOME = {
     "Parts": "trueval.splits.parts",
     "leakage": "trueval.splits.leakage",
     "Design": "trueval.design.design",
-    "systems": "trueval.systems.registry",
-    "Factors": "trueval.systems.given",
-    "Scores": "trueval.systems.given",
-    "Function": "trueval.systems.given",
-    "Run": "trueval.systems.run",
+    "systems": "trueval.recommenders.registry",
+    "Factors": "trueval.recommenders.given",
+    "Scores": "trueval.recommenders.given",
+    "Function": "trueval.recommenders.given",
+    "Run": "trueval.recommenders.run",
     "evaluate": "trueval.api",
     "evaluate_run": "trueval.api",
     "Result": "trueval.api",
@@ -54,9 +54,9 @@ if TYPE_CHECKING:
     from trueval.splits import split
     from trueval.splits.leakage import leakage
     from trueval.splits.parts import Parts
-    from trueval.systems.given import Factors, Function, Scores
-    from trueval.systems.registry import systems
-    from trueval.systems.run import Run
+    from trueval.recommenders.given import Factors, Function, Scores
+    from trueval.recommenders.registry import systems
+    from trueval.recommenders.run import Run
 
 
 def __getattr__(name: str) -> Any:

@@ -21,8 +21,8 @@ from trueval.facts.ranking_facts import RankingFacts
 from trueval.kernels import plain
 from trueval.kernels.seeds import derive
 from trueval.splits.parts import Parts
-from trueval.systems.given import Scores
-from trueval.systems.protocol import TrainSet
+from trueval.recommenders.given import Scores
+from trueval.recommenders.protocol import TrainSet
 
 THRESHOLD = 3.0
 

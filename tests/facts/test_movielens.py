@@ -16,8 +16,8 @@ from trueval.facts.corrections import correct
 from trueval.facts.lemma import one_relevant_bounds
 from trueval.facts.readings import one_relevant, select
 from trueval.splits.parts import Parts
-from trueval.systems.protocol import TrainSet
-from trueval.systems.registry import make_system
+from trueval.recommenders.protocol import TrainSet
+from trueval.recommenders.registry import make_system
 
 pytestmark = pytest.mark.data
 

@@ -12,10 +12,10 @@ from scipy import sparse, stats
 from trueval.data.by_user import ByUser
 from trueval.data.ids import Ids
 from trueval.errors import DataError, DefinitionError
-from trueval.systems.baselines import Average, Popularity, Random
-from trueval.systems.given import Factors, Function, Scores
-from trueval.systems.protocol import Recommender, TrainSet
-from trueval.systems.registry import make_system, name_systems, systems
+from trueval.recommenders.baselines import Average, Popularity, Random
+from trueval.recommenders.given import Factors, Function, Scores
+from trueval.recommenders.protocol import Recommender, TrainSet
+from trueval.recommenders.registry import make_system, name_systems, systems
 
 USERS, ITEMS = ["ann", "bob", "cy"], [10, 20, 30, 40]
 LOG = [("ann", 10, 5.0), ("ann", 20, 3.0), ("bob", 10, 4.0), ("cy", 10, 1.0), ("cy", 30, 2.0)]

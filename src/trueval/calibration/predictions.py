@@ -87,6 +87,9 @@ def read_predictions(source: Any, *, columns: ColumnMap | str | None = None, nam
         frame = _read_file(path, columns)
     if not len(frame):
         raise empty(where)
+    # A role that was declared absent is absent, even if some column is called like it.
+    absent = [role for role, column in (columns or {}).items() if column is None and role in frame.columns]
+    frame = frame.rename({role: f"source_{role}" for role in absent})
     return _checked(frame, label, where)
 
 

@@ -15,8 +15,8 @@ from trueval.design.task import make_tasks
 from trueval.facts.from_scores import rank_system
 from trueval.report.findings import listed, percent, values
 from trueval.splits.parts import Parts
-from trueval.systems.protocol import TrainSet
-from trueval.systems.registry import make_system
+from trueval.recommenders.protocol import TrainSet
+from trueval.recommenders.registry import make_system
 
 USERS, ITEMS, INTERACTIONS = 2000, 1000, 100_000
 METRICS = (

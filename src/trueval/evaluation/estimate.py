@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trueval.errors import DefinitionError, suggest
-from trueval.kernels import blocks
+from trueval.kernels import blocks, in_order
 from trueval.kernels.seeds import derive
 from trueval.metrics.compute import Measured
 from trueval.metrics.results import same
@@ -127,6 +127,8 @@ def resampled(parts: list[tuple[np.ndarray, Sums]], users: int, *, seed: int, re
 
     Neighbours over the same users share their matrix products, which go from block to block of users.
     """
+    from threadpoolctl import threadpool_limits
+
     batches: list[list[Sums]] = []
     rows: list[np.ndarray] = []
     for own, s in parts:
@@ -137,14 +139,21 @@ def resampled(parts: list[tuple[np.ndarray, Sums]], users: int, *, seed: int, re
     columns = [np.hstack([side for s in batch for side in (s.numerator, s.denominator)]) for batch in batches]
     drawn: list[list[np.ndarray]] = []
     for weights in _small_counts(users, seed=seed, resamples=resamples):
-        totals = [np.zeros((c.shape[1], weights.shape[0])) for c in columns]
-        for block in blocks(users, 1024):
-            times = weights[:, block].T.astype(np.float64)
-            for own, c, total in zip(rows, columns, totals):
+
+        def part(block: slice, weights: np.ndarray = weights) -> list[np.ndarray]:
+            times = weights[:, block].T.astype(np.float64, order="C")
+            found = []
+            for own, c in zip(rows, columns):
                 first, last = np.searchsorted(own, (block.start, block.stop))
-                if first < last:
-                    whole = last - first == len(times)
-                    total += c[first:last].T @ (times if whole else times[own[first:last] - block.start])
+                here = times if last - first == len(times) else times[own[first:last] - block.start]
+                found.append(c[first:last].T @ here)
+            return found
+
+        totals = [np.zeros((c.shape[1], len(weights))) for c in columns]
+        with threadpool_limits(1):  # many small products: threads over the blocks, none inside
+            for sums_of_block in in_order(part, blocks(users, 1024)):
+                for total, more in zip(totals, sums_of_block):
+                    total += more
         drawn.append([value for batch, total in zip(batches, totals) for value in _unstacked(batch, total.T)])
     return [np.concatenate(values) for values in zip(*drawn)]
 

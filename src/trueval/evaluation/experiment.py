@@ -30,9 +30,9 @@ from trueval.metrics.grammar import Spec, parse_all
 from trueval.metrics.inputs import Inputs, Popularity, Positives, RowPropensity
 from trueval.propensity.propensity import Propensity
 from trueval.splits.parts import Parts
-from trueval.systems.protocol import Recommender, TrainSet
-from trueval.systems.registry import make_system, name_systems
-from trueval.systems.run import Run
+from trueval.recommenders.protocol import Recommender, TrainSet
+from trueval.recommenders.registry import make_system, name_systems
+from trueval.recommenders.run import Run
 
 
 def evaluate_systems(

@@ -13,7 +13,7 @@ from trueval.facts.ranking_facts import RankingFacts
 from trueval.kernels import blocks, choose, in_order
 from trueval.kernels.seeds import derive
 from trueval.progress import progress
-from trueval.systems.protocol import Recommender
+from trueval.recommenders.protocol import Recommender
 
 # Rows of one matrix product. A BLAS may round differently for different shapes, and for different rows of one
 # product. So the shape is fixed, and a user's row is the user's place among all who are ranked for, modulo this:

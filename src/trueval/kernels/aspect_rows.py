@@ -38,6 +38,15 @@ class Ranked(NamedTuple):
     fade: np.ndarray
 
 
+class Rated(NamedTuple):
+    """Judged items of unit u: what each gains, and whether it is among the targets."""
+
+    start: np.ndarray
+    item: np.ndarray
+    gain: np.ndarray
+    target: np.ndarray
+
+
 class Lists(NamedTuple):
     """Items shown to unit u, best first; `counts` says which rows may count."""
 
@@ -49,13 +58,12 @@ class Lists(NamedTuple):
 class Pool(NamedTuple):
     """Targets of unit u that may be unrated, alike in their aspects group by group.
 
-    Groups `first[u]` to `last[u]-1` are the unit's; group g has the set `set[g]` and the items `item[start[g]]` to
-    `item[start[g+1]-1]`, ascending. Sets are the nodes of a tree (see `data.aspects`).
+    Groups `first[u]` to `last[u]-1` are the unit's; group g has the items `item[start[g]]` to `item[start[g+1]-1]`,
+    ascending, and its aspects are those of node `node[g]` in a tree (see `data.aspects.AspectSets`).
     """
 
     first: np.ndarray
     last: np.ndarray
-    set: np.ndarray
     start: np.ndarray
     item: np.ndarray
     node: np.ndarray

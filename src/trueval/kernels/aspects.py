@@ -9,9 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from trueval.kernels.greedy import greedy_dcg, room
-from trueval.kernels.heaps import heapify, pop, sink
-from trueval.kernels.interest import added_gain, either_gain, fade_by, weigh
+from trueval.kernels.greedy import added_dcg, room, unified_dcg
+from trueval.kernels.interest import either_gain, fade_by, weigh
 
 
 @njit(nogil=True, cache=True)
@@ -49,49 +48,30 @@ def cascade(aspects, rows, profile, discount, scaled, first, last, out):
 def cascade_ideal(aspects, rows, discount, first, last, out):
     """The same for the greedy order of all judged items of a unit, every aspect weighing 1."""
     begin, aspect, start, item = aspects.start, aspects.aspect, rows.start, rows.item
-    gain, fade = rows.gain, rows.fade
+    gain, fade, left = rows.gain, rows.fade, np.empty(aspects.number)
     widest = 1
     for u in range(first, last):
         widest = max(widest, start[u + 1] - start[u])
-    heap, bound, code = np.empty(widest, np.int64), np.empty(widest), np.empty(widest, np.int64)
-    left = np.empty(aspects.number)
+    bound, entry = np.empty(widest), np.empty(widest, np.int64)
     for u in range(first, last):
         left[:] = 1.0
-        own = start[u]
-        size = start[u + 1] - own
-        for j in range(size):
-            code[j] = item[own + j]
-            bound[j] = added_gain(begin, aspect, code[j], gain[own + j], left)
-        heapify(heap, size, bound, code)
-        total, place = 0.0, 1
-        while size > 0 and place < discount.size:
-            j = heap[0]
-            worth = added_gain(begin, aspect, code[j], gain[own + j], left)
-            if worth < bound[j]:
-                bound[j] = worth
-                sink(heap, size, 0, bound, code)
-                continue
-            if worth <= 0.0:
-                break
-            total += discount[place] * worth
-            place += 1
-            fade_by(begin, aspect, code[j], fade[own + j], left)
-            size = pop(heap, size, bound, code)
-        out[u] = total
+        a, b = start[u], start[u + 1]
+        out[u] = added_dcg(begin, aspect, item[a:b], gain[a:b], fade[a:b], discount, left, bound, entry)
 
 
 @njit(nogil=True, cache=True)
 def unified(aspects, lists, rows, profile, pool, barred, alpha, discount, first, last, shown, ideal):
     """αβ-DCG of the lists, and of the greedy order of all targets: rated ones gain `rows.gain`, unrated ones alpha."""
     begin, aspect, start, item, gain = aspects.start, aspects.aspect, rows.start, rows.item, rows.gain
-    list_start, list_item, barred_item = lists.start, lists.item, barred.item
+    list_start, list_item, barred_item, target = lists.start, lists.item, barred.item, rows.target
     row_of = np.full(begin.size - 1, -1, np.int64)  # row of the item in the judgements of whoever judged it last
     closed = np.full(begin.size - 1, -1, np.int64)  # unit of which the item is not an unrated target
     weight, left = np.empty(aspects.number), np.empty(aspects.number)
     space = room(rows, pool, first, last)
     for u in range(first, last):
         weigh(profile, u, begin, aspect, weight)
-        for j in range(start[u], start[u + 1]):
+        a, b = start[u], start[u + 1]
+        for j in range(a, b):
             row_of[item[j]] = j
             closed[item[j]] = u
         if barred.owner.size:
@@ -102,12 +82,14 @@ def unified(aspects, lists, rows, profile, pool, barred, alpha, discount, first,
         total = 0.0
         for r in range(list_start[u], min(list_start[u + 1], list_start[u] + discount.size - 1)):
             i = list_item[r]
-            p = gain[row_of[i]] if start[u] <= row_of[i] < start[u + 1] else alpha
+            p = gain[row_of[i]] if a <= row_of[i] < b else alpha
             total += discount[r - list_start[u] + 1] * either_gain(begin, aspect, i, p, left)
             fade_by(begin, aspect, i, p, left)
         shown[u] = total
         left[:] = weight
-        ideal[u] = greedy_dcg(aspects, rows, pool, alpha, discount, u, left, closed, space)
+        ideal[u] = unified_dcg(
+            begin, aspect, item[a:b], gain[a:b], target[a:b], pool, alpha, discount, u, left, closed, space
+        )
 
 
 @njit(nogil=True, cache=True)

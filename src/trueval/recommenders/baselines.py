@@ -9,7 +9,7 @@ import numpy as np
 from trueval.errors import DataError, DefinitionError
 from trueval.kernels.plain import item_key, user_key
 from trueval.kernels.seeds import derive
-from trueval.systems.protocol import TrainSet
+from trueval.recommenders.protocol import TrainSet
 
 
 @dataclass(slots=True)

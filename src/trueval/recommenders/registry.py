@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from trueval.errors import DefinitionError, suggest
-from trueval.systems.baselines import Average, Popularity, Random
-from trueval.systems.given import Function, Scores
-from trueval.systems.protocol import Recommender
+from trueval.recommenders.baselines import Average, Popularity, Random
+from trueval.recommenders.given import Function, Scores
+from trueval.recommenders.protocol import Recommender
 
 _MAKERS: dict[str, Callable[..., Any]] = {"random": Random, "popularity": Popularity, "average": Average}
 

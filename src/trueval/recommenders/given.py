@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from trueval.errors import DataError
-from trueval.systems.protocol import ScoreFunction, TrainSet
+from trueval.recommenders.protocol import ScoreFunction, TrainSet
 
 
 def _check_shape(shape: tuple[int, ...], wanted: tuple[int, int], *, what: str) -> None:
