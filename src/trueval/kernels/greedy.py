@@ -16,7 +16,7 @@ from numba import njit
 
 from trueval.kernels.interest import added_gain, either_gain, fade_by
 
-BUCKETS = 512
+BUCKETS = 2048
 
 
 @njit(nogil=True, cache=True)

@@ -65,7 +65,8 @@ class Spec:
         """The full definition for footers: every parameter, default or not."""
         words = [self.metric.formula.strip()]
         words += [TRANSFORMS[transform] for transform in self.transforms]
-        words += [f"{name}={self.parameters[name]}" for name in sorted(self.parameters)]
+        quiet = {n for n, p in self.metric.parameters.items() if p.quiet and self.parameters[n] == p.default}
+        words += [f"{name}={self.parameters[name]}" for name in sorted(self.parameters.keys() - quiet)]
         return "; ".join(words)
 
 

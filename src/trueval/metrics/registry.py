@@ -32,6 +32,7 @@ class Parameter:
     low: float = float("-inf")
     high: float = float("inf")
     meaning: str = ""
+    quiet: bool = False  # at its default it changes nothing, and definitions leave it out
 
     def read(self, text: str, *, name: str, metric: str) -> Any:
         """A value from its text, checked."""

@@ -13,11 +13,16 @@ from trueval.metrics.terms import Terms, weigh
 
 # Parameters of every metric that can be stratified.
 STRATA = {
-    "beta": Parameter(0.0, low=0.0, meaning="weight of an item: its number of relevant ratings to the power of -beta"),
-    "gamma": Parameter(0.0, low=0.0, meaning="another way to say it: beta = gamma / (gamma + 1)"),
-    "count_from": Parameter("all", ("all", "train", "test"), meaning="where relevant ratings are counted"),
+    "beta": Parameter(
+        0.0, low=0.0, quiet=True, meaning="weight of an item: its number of relevant ratings to the power of -beta"
+    ),
+    "gamma": Parameter(0.0, low=0.0, quiet=True, meaning="another way to say it: beta = gamma / (gamma + 1)"),
+    "count_from": Parameter("all", ("all", "train", "test"), quiet=True, meaning="where relevant ratings are counted"),
     "average": Parameter(
-        "default", ("default", "pooled", "mean"), meaning="over users; pooled where beta is given, else mean"
+        "default",
+        ("default", "pooled", "mean"),
+        quiet=True,
+        meaning="over users; pooled where beta is given, else mean",
     ),
 }
 
