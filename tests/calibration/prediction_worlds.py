@@ -6,6 +6,9 @@ import numpy as np
 import polars as pl
 from hypothesis import strategies as st
 
+# The documents' example: two bins of five.
+TOY = pl.DataFrame({"p": [0.8] * 5 + [0.2] * 5, "y": [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]})
+
 
 def sigmoid(x: np.ndarray) -> np.ndarray:
     return 1 / (1 + np.exp(-x))

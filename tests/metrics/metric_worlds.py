@@ -148,7 +148,7 @@ class World:
         )
 
     def _train(self, users: Ids, items: Ids) -> ByUser:
-        own = [(u, i) for u, i in ((u, i) for u, items_ in self.train.items() for i in items_)]
+        own = [(u, i) for u, mine in self.train.items() for i in mine]
         user = users.codes(pl.Series([u for u, _ in own], dtype=users.values.dtype))
         item = items.codes(pl.Series([i for _, i in own], dtype=items.values.dtype))
         return ByUser.of(user, item, n_users=len(users))
@@ -223,7 +223,9 @@ def stratified_specs(*, cutoffs: Sequence[int] = (1, 3, 20)) -> list[Spec]:
     for metric, k in itertools.product(weighted, cutoffs):
         names = [name for name in choices if name in metric.parameters]
         for values in itertools.product(*(choices[name] for name in names)):
-            specs.append(parse(metric.name + ("" if metric.cutoff == "none" else f"@{k}") + _written(dict(zip(names, values)))))
+            specs.append(
+                parse(metric.name + ("" if metric.cutoff == "none" else f"@{k}") + _written(dict(zip(names, values))))
+            )
     return list(dict.fromkeys(specs))
 
 

@@ -359,7 +359,9 @@ def test_diversity():
     assert tv.measure("ild@3", list("ABC"), {"A"}, features=features) == close(0.666667)
     assert tv.measure("ild@2", list("ABC"), {"A"}, features=features) == close(0.5)
     # shared aspects of all aspects: 1/3, 0, 1/3
-    assert tv.measure("ild@3[similarity=jaccard]", list("ABC"), {"A"}, features=features) == close((2 / 3 + 1 + 2 / 3) / 3)
+    assert tv.measure("ild@3[similarity=jaccard]", list("ABC"), {"A"}, features=features) == close(
+        (2 / 3 + 1 + 2 / 3) / 3
+    )
     assert math.isnan(tv.measure("ild@1", list("ABC"), {"A"}, features=features))
 
 
@@ -398,7 +400,9 @@ def test_exposure_weighs_places():
 
 def test_head_middle_and_tail():
     counts = dict(zip("abcdefghij", range(10, 0, -1)))  # a is the head, b to e the middle, the others the tail
-    shares = [tv.measure(f"{m}_share@4", ["a", "b", "i", "j"], {"a"}, popularity=counts) for m in ("head", "mid", "tail")]
+    shares = [
+        tv.measure(f"{m}_share@4", ["a", "b", "i", "j"], {"a"}, popularity=counts) for m in ("head", "mid", "tail")
+    ]
     assert shares == [1 / 4, 1 / 4, 2 / 4]
     assert tv.measure("tail_coverage@4", ["a", "b", "i", "j"], {"a"}, popularity=counts) == 2 / 5
     assert tv.measure("popularity_rank@4", ["a", "b", "i", "j"], {"a"}, popularity=counts) == (1 + 2 + 9 + 10) / 4

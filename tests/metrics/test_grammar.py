@@ -73,7 +73,9 @@ def test_every_form_of_every_metric_survives_the_round_trip():
 
 def test_different_forms_have_different_texts():
     specs = every_spec()
-    assert len({str(spec) for spec in specs}) == len({(s.metric.name, s.k, *map(str, s.parameters.items())) for s in specs})
+    assert len({str(spec) for spec in specs}) == len(
+        {(s.metric.name, s.k, *map(str, s.parameters.items())) for s in specs}
+    )
 
 
 def test_better_turns_round_with_relevance():

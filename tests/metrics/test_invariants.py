@@ -6,6 +6,7 @@ import doctest
 import inspect
 import itertools
 import math
+import re
 from dataclasses import replace
 from functools import cache
 
@@ -61,8 +62,8 @@ def test_the_record_is_complete(metric: Metric):
     assert metric.better in ("higher", "lower", "neither")
     assert metric.cutoff in ("required", "optional", "none")
     assert metric.range[0] < metric.range[1]
-    assert metric.formula and metric.reference and metric.undefined
-    assert metric.summary.endswith((".", ":")) and len(metric.summary) < 120
+    assert all((metric.formula, metric.reference, metric.undefined))
+    assert re.fullmatch(r".{10,118}[.:]", metric.summary)
     examples = doctest.DocTestParser().get_examples(inspect.getdoc(metric.function) or "")
     assert any(metric.name in example.source for example in examples), "its docstring must show it at work"
 
@@ -117,7 +118,9 @@ def test_lists_that_were_cut_have_no_exact_ranks(spec: Spec):
 
 
 @cache
-def readings(seed: int, complete: bool, threshold: float | None) -> tuple[Inputs, list[RankingFacts], list[RankingFacts]]:
+def readings(
+    seed: int, complete: bool, threshold: float | None
+) -> tuple[Inputs, list[RankingFacts], list[RankingFacts]]:
     """A world under every tie rule, plain and condensed; and what only accuracy metrics can read."""
     world = random_world(seed, ties=True, complete=complete, threshold=threshold)
     plain = [scored(world.facts(rule), seed=seed) for rule in RULES]
@@ -234,7 +237,8 @@ def test_exact_metrics_do_not_depend_on_names(rule: str):
     one, two = world.facts(rule), other.facts(rule)
     for spec in ACCURACY:
         before, after = (compute(spec, facts, Inputs()).per_unit for facts in (one, two))
-        assert before is not None and after is not None
+        assert before is not None
+        assert after is not None
         np.testing.assert_allclose(before, after[place], rtol=1e-12, atol=1e-14, err_msg=str(spec))
 
 
@@ -284,7 +288,7 @@ def test_a_relevant_item_one_place_up_never_lowers_a_value(orders):
 
 def test_the_known_exception_to_monotonicity_is_one():
     lists = {"u": [["a"], ["x"], ["y"], ["b"]], "v": [["a"], ["x"], ["b"], ["y"]]}
-    world = World(lists, dict.fromkeys("uv", {"a": 1, "b": 1}))
+    world = World(lists, {user: {"a": 1, "b": 1} for user in lists})
     before, after = compute(parse("ap@3[denom=hits]"), world.facts(), Inputs()).per_unit
     assert (before, after) == (1, pytest.approx((1 + 2 / 3) / 2))
 
@@ -428,7 +432,9 @@ def test_a_part_without_anyone_of_the_population_adds_nothing():
     facts = World({"u": [["a"]], "v": [["a"]]}, {"u": {"a": 1}, "v": {"a": 0}}).facts()
     specs = {"hit@1": parse("hit@1")}
     keep = np.array([True, False])
-    parts = [measure_facts(select(facts, part), specs, population="relevant", inputs=Inputs()) for part in (keep, ~keep)]
+    parts = [
+        measure_facts(select(facts, part), specs, population="relevant", inputs=Inputs()) for part in (keep, ~keep)
+    ]
     merged = merge_measurements(parts)
     assert (len(merged), merged.values["hit@1"].value(), merged.random["hit@1"].value()) == (1, 1, 1)
 

@@ -235,7 +235,9 @@ def test_scikit_learn(levels):
         assert ours("auc") == pytest.approx(sk.roc_auc_score(grades > 0, scores), abs=1e-9)
         if levels > 30 and len(set(scores)) == 30:
             assert ours("ap") == pytest.approx(sk.average_precision_score(grades > 0, scores), abs=1e-9)
-            assert ours("ap") == pytest.approx(sk.label_ranking_average_precision_score([grades > 0], [scores]), abs=1e-9)
+            assert ours("ap") == pytest.approx(
+                sk.label_ranking_average_precision_score([grades > 0], [scores]), abs=1e-9
+            )
 
 
 def test_scikit_learn_rating_errors():

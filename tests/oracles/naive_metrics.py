@@ -324,9 +324,7 @@ def _epc(
 
 def _efd(case: Case, *, popularity: Mapping[Item, int], discount: str = "log2", aware: bool = True) -> float:
     total = sum(popularity.values())
-    return _rank_aware(
-        case, lambda item: -math.log2((popularity.get(item, 0) or 0.5) / total), discount, aware
-    )
+    return _rank_aware(case, lambda item: -math.log2((popularity.get(item, 0) or 0.5) / total), discount, aware)
 
 
 def _epd(
@@ -554,9 +552,7 @@ def system_value(
 # ---- metrics.md 1 and the pointwise end of 2 ------------------------------------------------------------
 
 
-def rating_error(
-    name: str, users: Mapping[Hashable, Sequence[tuple[float, float]]], *, macro: bool = False
-) -> float:
+def rating_error(name: str, users: Mapping[Hashable, Sequence[tuple[float, float]]], *, macro: bool = False) -> float:
     """mae, mse or rmse of (predicted, actual) pairs: over all pairs, or per user and then averaged.
 
     >>> rating_error("mse", {"u": [(4, 5), (2, 2), (5, 3), (3, 3)]})

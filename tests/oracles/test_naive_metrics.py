@@ -241,9 +241,7 @@ def test_snips(gamma, recall, dcg, auc):
 def test_rating_errors_and_pointwise():
     # metrics.md 1; the second user shows that macro is not micro
     pairs = list(zip([4, 2, 5, 3], [5, 2, 3, 3]))
-    assert [naive.rating_error(n, {"u": pairs}) for n in ("mae", "mse", "rmse")] == close(
-        [0.75, 1.25, 1.118034]
-    )
+    assert [naive.rating_error(n, {"u": pairs}) for n in ("mae", "mse", "rmse")] == close([0.75, 1.25, 1.118034])
     users = {"u": pairs, "v": [(1, 5)]}
     assert naive.rating_error("mae", users) == close((3 + 4) / 5)
     assert naive.rating_error("mae", users, macro=True) == close((0.75 + 4) / 2)
@@ -253,9 +251,7 @@ def test_rating_errors_and_pointwise():
     two = {"u": [(0.9, 1), (0.1, 0)], "v": [(0.2, 1), (0.2, 0), (0.7, 0), (0.1, 0)], "w": [(0.5, 1)]}
     assert naive.pointwise("gauc", two) == close((2 * 1 + 4 * 0.5) / 6)
     assert naive.pointwise("brier", {"u": [(0.9, 1), (0.4, 0)]}) == close((0.01 + 0.16) / 2)
-    assert naive.pointwise("logloss", {"u": [(0.5, 1), (0.25, 0)]}) == close(
-        (math.log(2) + math.log(4 / 3)) / 2
-    )
+    assert naive.pointwise("logloss", {"u": [(0.5, 1), (0.25, 0)]}) == close((math.log(2) + math.log(4 / 3)) / 2)
 
 
 # ---- metrics.md 7
@@ -323,16 +319,12 @@ def test_gini_is_what_the_lorenz_curve_says(counts):
 # ---- what is undefined, what is zero
 
 
-@pytest.mark.parametrize(
-    "name", ["recall", "f1", "ap", "ndcg", "rprecision", "auc", "atop", "bpref", "infap"]
-)
+@pytest.mark.parametrize("name", ["recall", "f1", "ap", "ndcg", "rprecision", "auc", "atop", "bpref", "infap"])
 def test_undefined_without_relevant_items(name):
     assert math.isnan(value(name, "ab", {"a": 0}))
 
 
-@pytest.mark.parametrize(
-    "name", ["hit", "precision", "recall", "f1", "rr", "ap", "ndcg", "dcg", "rbp", "bpref"]
-)
+@pytest.mark.parametrize("name", ["hit", "precision", "recall", "f1", "rr", "ap", "ndcg", "dcg", "rbp", "bpref"])
 @pytest.mark.parametrize("k", [5, None])
 def test_no_recommendations_score_zero(name, k):
     assert value(name, [], {"a": 1}, k=k) == 0

@@ -105,6 +105,13 @@ def _platt(data: Predictions, kind: str, clip: float | None) -> tuple[float, flo
     found = minimize(
         loss, begin, jac=True, hess=curvature, method="trust-exact", options={"gtol": 1e-10, "maxiter": 200}
     )
+    if not np.abs(found.jac).max() < 1e-6:
+        raise DataError(
+            "Platt's sigmoid could not be fitted",
+            where=data.name,
+            found=f"no minimum after {found.nit} steps",
+            do="look for predictions of enormous size, or use method='isotonic'",
+        )
     slope = float(found.x[0]) / spread
     if not slope > 0:
         raise DataError(

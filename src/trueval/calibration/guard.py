@@ -17,7 +17,7 @@ _DO = "fit on a part that is held out from the test part (trueval split --valida
 
 
 def fingerprint(data: Predictions) -> str:
-    """A short digest of the set of rows, whatever their order.
+    """A short digest of the set of rows, whatever their order (the same as long as polars' hashes are).
 
     >>> from trueval.calibration.predictions import read_predictions
     >>> one = read_predictions(pl.DataFrame({"p": [0.1, 0.2], "y": [0, 1]}))

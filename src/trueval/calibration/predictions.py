@@ -169,35 +169,35 @@ def _check_ids(frame: pl.DataFrame, role: str, where: str) -> None:
         )  # fmt: skip
 
 
+def _as_floats(column: pl.Series) -> tuple[np.ndarray, np.ndarray]:
+    """A column as numbers, NaN where there is none, and which entries are something else than numbers.
+
+    One odd entry makes a whole column of a text file text: the others are still numbers.
+    """
+    if not (column.dtype.is_numeric() or column.dtype in (pl.Boolean, pl.String, pl.Null)):
+        return np.full(len(column), np.nan), np.ones(len(column), bool)
+    numbers = column.cast(pl.Float64, strict=False)
+    return numbers.fill_null(np.nan).to_numpy(), (numbers.is_null() & column.is_not_null()).to_numpy()
+
+
 def _numbers(frame: pl.DataFrame, role: str, where: str) -> np.ndarray:
-    column = frame[role]
-    if not column.dtype.is_numeric():
-        cast = column.cast(pl.Float64, strict=False) if column.dtype == pl.String else None
-        wrong = np.ones(len(column), bool) if cast is None else cast.is_null().to_numpy()
-        raise _bad_rows(
-            frame, role, wrong if wrong.any() else ~wrong, f"{role}s must be numbers", where,
-            f"write them as numbers, or name another column (--columns {role}=…)",
-        )  # fmt: skip
-    numbers = column.cast(pl.Float64).fill_null(np.nan).to_numpy()
+    numbers, odd = _as_floats(frame[role])
+    if odd.any():
+        do = f"write them as numbers, or name another column (--columns {role}=…)"
+        raise _bad_rows(frame, role, odd, f"{role}s must be numbers", where, do)
     wrong = ~np.isfinite(numbers)
     if wrong.any():
-        raise _bad_rows(
-            frame, role, wrong, f"{role}s must be finite numbers", where,
-            "drop these rows, or correct the model that made them",
-        )  # fmt: skip
+        do = "drop these rows, or correct the model that made them"
+        raise _bad_rows(frame, role, wrong, f"{role}s must be finite numbers", where, do)
     return numbers
 
 
 def _labels(frame: pl.DataFrame, where: str) -> np.ndarray:
-    column = frame["label"]
-    if column.dtype == pl.Boolean or column.dtype.is_numeric():
-        labels = column.cast(pl.Float64).fill_null(np.nan).to_numpy()
-        wrong = (labels != 0) & (labels != 1)
-    else:
-        labels, wrong = np.empty(0), np.ones(len(column), bool)
+    labels, _ = _as_floats(frame["label"])
+    wrong = (labels != 0) & (labels != 1)
     if wrong.any():
-        seen = set(column.unique().head(3).to_list())
-        do = "write 0 where it is -1" if seen == {-1, 1} else "write 1 where it happened and 0 where it did not"
+        signs = set(np.unique(labels[~np.isnan(labels)]).tolist()) == {-1.0, 1.0}
+        do = "write 0 where it is -1" if signs else "write 1 where it happened and 0 where it did not"
         raise _bad_rows(frame, "label", wrong, "labels must be 0 or 1", where, do)
     return labels
 

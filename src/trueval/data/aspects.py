@@ -16,10 +16,12 @@ class AspectSets(NamedTuple):
     """The distinct sets of aspects, ascending, as a tree of their beginnings.
 
     Node 0 is the empty set; every other node adds one aspect (`added`) to those of its `parent`, which comes
-    before it. Set s is node `node[s]`; item i has the set `of_item[i]`.
+    before it. Item i has the set s = `of_item[i]`: aspects `aspect[start[s]]` to `aspect[start[s+1]-1]`, node `node[s]`.
     """
 
     of_item: np.ndarray
+    start: np.ndarray
+    aspect: np.ndarray
     node: np.ndarray
     parent: np.ndarray
     added: np.ndarray
@@ -76,15 +78,17 @@ class Aspects:
         vocabulary = Ids.of(pl.concat([pl.Series([""]), texts["word"]]))
         of_item = np.zeros(len(self.start) - 1, np.int32)
         of_item[texts["item"].to_numpy()] = vocabulary.codes(texts["word"])
-        return AspectSets(of_item, *_tree(vocabulary.values.to_list()))
+        members = [tuple(map(int, text.split())) for text in vocabulary.values.to_list()]
+        start = np.concatenate([[0], np.cumsum([len(some) for some in members])]).astype(np.int32)
+        aspect = np.array([a for some in members for a in some], np.int32)
+        return AspectSets(of_item, start, aspect, *_tree(members))
 
 
-def _tree(texts: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _tree(sets: list[tuple[int, ...]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Nodes of sorted sets, their parents, and what each node adds."""
     nodes: dict[tuple[int, ...], int] = {(): 0}
     parent, added, ends = [-1], [-1], []
-    for text in texts:
-        members = tuple(map(int, text.split()))
+    for members in sets:
         for size in range(1, len(members) + 1):
             if members[:size] not in nodes:
                 nodes[members[:size]] = len(parent)

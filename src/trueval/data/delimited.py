@@ -130,5 +130,6 @@ def scan_delimited(
             infer_schema_length=None if exact else 10_000,
             glob=False,
         )
-    blank_line = pl.all_horizontal(pl.col(role).is_null() for role in found)
-    return frame.filter(~blank_line)
+    # Without ids a row that lacks its roles may still hold other columns: it is broken, not blank.
+    of_blank = pl.col(list(found)) if "prediction" not in found else pl.all()
+    return frame.filter(~pl.all_horizontal(of_blank.is_null()))

@@ -29,10 +29,10 @@ from trueval.facts.readings import concat, condense, one_relevant, with_ties
 from trueval.metrics.grammar import Spec, parse_all
 from trueval.metrics.inputs import Inputs, Popularity, Positives, RowPropensity
 from trueval.propensity.propensity import Propensity
-from trueval.splits.parts import Parts
 from trueval.recommenders.protocol import Recommender, TrainSet
 from trueval.recommenders.registry import make_system, name_systems
 from trueval.recommenders.run import Run
+from trueval.splits.parts import Parts
 
 
 def evaluate_systems(

@@ -8,8 +8,9 @@ import numpy as np
 
 
 class ItemAspects(NamedTuple):
-    """Aspects of item i: `aspect[start[i]]` to `aspect[start[i+1]-1]`, of `number` in all."""
+    """Item i has the set s = `of_item[i]` of aspects: `aspect[start[s]]` to `aspect[start[s+1]-1]`, of `number` in all."""
 
+    of_item: np.ndarray
     start: np.ndarray
     aspect: np.ndarray
     number: int

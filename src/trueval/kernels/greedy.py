@@ -1,12 +1,10 @@
-"""Compiled: greedy ideals, without a scan of all targets at every place.
+"""Compiled: greedy ideals, without working out the gain of every target at every place.
 
-An item's gain never rises while others are ranked before it, so a gain worked out earlier is an upper bound.
-Candidates queue by such bounds, equal ones by the smaller item code, and only what comes to the head is worked
-out again: the choice is that of a full scan, to the bit and the tie. Unrated targets with the same aspects gain
-the same, so they queue as one group; the groups are sorted roughly, once, and wake up bucket by bucket.
-
-A queue is two columns, `bound` and `entry`, of which head to tail - 1 are in order. What changes moves only a
-little, which is why a plain shift beats a heap.
+An item's gain never rises while others are ranked before it, so a gain worked out earlier is an upper bound, and
+only candidates whose bound exceeds the best gain found so far are worked out again: the choice is that of a full
+scan, to the bit, and ties go to the smaller item code. Unrated targets with the same aspects gain the same, so
+one of them stands for its group; the groups are sorted roughly, once, and wake up bucket by bucket as soon as
+one of a bucket could be the best.
 """
 
 from __future__ import annotations
@@ -16,133 +14,127 @@ from numba import njit
 
 from trueval.kernels.interest import added_gain, either_gain, fade_by
 
-BUCKETS = 2048
+BUCKETS = 256
 
 
 @njit(nogil=True, cache=True)
-def settle(bound, entry, code, head, tail):
-    """Let the entry at the head go back to where it belongs."""
-    b, e = bound[head], entry[head]
-    place = head
-    while place + 1 < tail and (
-        bound[place + 1] > b or (bound[place + 1] == b and code[entry[place + 1]] < code[e])
-    ):
-        bound[place], entry[place] = bound[place + 1], entry[place + 1]
-        place += 1
-    bound[place], entry[place] = b, e
-
-
-@njit(nogil=True, cache=True)
-def added_dcg(begin, aspect, item, gain, fade, discount, left, bound, entry):
-    """DCG of the greedy order of some items whose gains add up over aspects."""
-    head = tail = item.size
-    for j in range(tail):
-        head -= 1
-        bound[head], entry[head] = added_gain(begin, aspect, item[j], gain[j], left), j
-        settle(bound, entry, item, head, tail)
-    total, place = 0.0, 1
-    while head < tail and place < discount.size:
-        j = entry[head]
-        worth = added_gain(begin, aspect, item[j], gain[j], left)
-        if worth < bound[head]:
-            bound[head] = worth
-            settle(bound, entry, item, head, tail)
-            continue
-        if worth <= 0.0:
+def added_dcg(of_item, begin, aspect, item, gain, fade, discount, left, bound):
+    """DCG of the greedy order of some items (ascending) whose gains add up over aspects; `bound` has room for all."""
+    bound[: item.size] = np.inf
+    total = 0.0
+    for place in range(1, discount.size):
+        best, chosen = 0.0, -1
+        for j in range(item.size):
+            if bound[j] > best:
+                s = of_item[item[j]]
+                bound[j] = added_gain(aspect, begin[s], begin[s + 1], gain[j], left)
+                if bound[j] > best:
+                    best, chosen = bound[j], j
+        if chosen < 0:
             break
-        total += discount[place] * worth
-        place += 1
-        fade_by(begin, aspect, item[j], fade[j], left)
-        head += 1
+        total += discount[place] * best
+        s = of_item[item[chosen]]
+        fade_by(aspect, begin[s], begin[s + 1], fade[chosen], left)
+        bound[chosen] = -1.0
     return total
 
 
 @njit(nogil=True, cache=True)
 def room(rows, pool, first, last):
-    """Working memory for the units of a block: queues of rated items and of groups, and what sorts the groups."""
+    """Working memory for the units of a block: candidates, and what sorts the groups."""
     items, groups = 1, 1
     for u in range(first, last):
         items = max(items, rows.start[u + 1] - rows.start[u])
         groups = max(groups, pool.last[u] - pool.first[u])
-    rated = (np.empty(items), np.empty(items, np.int64))
-    unrated = (np.empty(groups), np.empty(groups, np.int64), np.empty(groups, np.int64), np.empty(groups, np.int64))
-    sorting = (np.empty(pool.parent.size), np.empty(groups), np.empty(groups, np.int64))
-    return rated, unrated, sorting, (np.empty(BUCKETS + 1, np.int64), np.empty(BUCKETS))
+    size = items + groups
+    # of each candidate: bound, gain, item, group (-1 for a rated one), first and last aspect
+    awake = (np.empty(size), np.empty(size), np.empty((size, 4), np.int32))
+    asleep = (np.empty(pool.parent.size), np.empty(groups), np.empty(groups, np.int64))
+    return awake, asleep, (np.empty(BUCKETS + 1, np.int64), np.empty(BUCKETS)), np.empty(groups, np.int64)
 
 
 @njit(nogil=True, cache=True)
-def unified_dcg(begin, aspect, item, gain, target, pool, alpha, discount, u, left, closed, space):
+def unified_dcg(of_item, begin, aspect, item, gain, target, pool, alpha, discount, u, left, closed, space):
     """αβ-DCG of the greedy order of a unit's rated items (those that are targets) and its unrated targets."""
-    (bound, entry), (g_bound, g_entry, code, following), (none, gains, order), (places, highest) = space
+    (bound, worth, what), (none, gains, order), (start, highest), following = space
     pool_start, pool_item = pool.start, pool.item
     own, groups = pool.first[u], pool.last[u] - pool.first[u]
-    head = tail = item.size
-    for j in range(tail):
+    size = 0
+    for j in range(item.size):
         if target[j]:
-            head -= 1
-            bound[head], entry[head] = either_gain(begin, aspect, item[j], gain[j], left), j
-            settle(bound, entry, item, head, tail)
-    g_head = g_tail = groups
+            size = add(bound, worth, what, size, np.inf, gain[j], item[j], -1, of_item, begin)
     bucket = -1  # the next to wake; -1 while groups are not sorted
     ceiling = alpha * left.size  # no unrated target gains more than this
-    total, place = 0.0, 1
-    while place < discount.size:
-        best = -1.0
-        while head < tail:
-            best = either_gain(begin, aspect, item[entry[head]], gain[entry[head]], left)
-            if best >= bound[head]:
-                break
-            bound[head] = best
-            settle(bound, entry, item, head, tail)
+    total = 0.0
+    for place in range(1, discount.size):
+        best, chosen = scan(aspect, left, bound, worth, what, 0, size, 0.0, -1)
         if bucket < 0 and best <= ceiling + 1e-12:
             ceiling = 0.0
             for a in range(left.size):
                 ceiling += alpha * left[a]
             if best <= ceiling + 1e-12:
-                bucket = sort_groups(pool, own, groups, alpha, left, none, gains, order, places, highest)
-        if bucket >= 0:
-            g_head, bucket = wake(
-                begin, aspect, pool_start, pool_item, own, groups, alpha, left, closed, u, best, g_bound, g_entry,
-                code, following, g_head, bucket, gains, order, places, highest,
-            )  # fmt: skip
-        if g_head < g_tail and (
-            g_bound[g_head] > best or (g_bound[g_head] == best and code[g_entry[g_head]] < item[entry[head]])
-        ):
-            best, g = g_bound[g_head], g_entry[g_head]
-            chosen, p = code[g], alpha
-            if step(pool_item, closed, u, g, pool_start[own + g + 1], following, code):
-                settle(g_bound, g_entry, code, g_head, g_tail)
-            else:
-                g_head += 1
-        elif head < tail:
-            chosen, p = item[entry[head]], gain[entry[head]]
-            head += 1
-        else:
-            break
-        if best <= 0.0:
+                bucket = sort_groups(pool, own, groups, alpha, left, none, gains, order, start, highest)
+        while 0 <= bucket < BUCKETS and highest[bucket] >= best:
+            before, end = size, start[bucket + 2] if bucket + 2 <= BUCKETS else groups
+            for n in range(start[bucket + 1], end):
+                g = order[n]
+                following[g] = pool_start[own + g]
+                if step(pool_item, closed, u, following, g, pool_start[own + g + 1]):
+                    i = pool_item[following[g]]
+                    size = add(bound, worth, what, size, gains[g], alpha, i, g, of_item, begin)
+            best, chosen = scan(aspect, left, bound, worth, what, before, size, best, chosen)
+            bucket += 1
+        if chosen < 0:
             break
         total += discount[place] * best
-        place += 1
-        fade_by(begin, aspect, chosen, p, left)
+        fade_by(aspect, what[chosen, 2], what[chosen, 3], worth[chosen], left)
+        g = what[chosen, 1]
+        if g >= 0:
+            following[g] += 1
+            if step(pool_item, closed, u, following, g, pool_start[own + g + 1]):
+                what[chosen, 0] = pool_item[following[g]]
+                continue
+        size -= 1
+        bound[chosen], worth[chosen] = bound[size], worth[size]
+        what[chosen] = what[size]
     return total
 
 
 @njit(nogil=True, cache=True)
-def step(pool_item, closed, u, group, end, following, code):
-    """Go to the next item of a group that is an unrated target; False when there is none."""
-    j = following[group]
-    while j < end and closed[pool_item[j]] == u:
-        j += 1
-    following[group] = j + 1
-    if j >= end:
-        return False
-    code[group] = pool_item[j]
-    return True
+def add(bound, worth, what, size, most, gain, item, group, of_item, begin):
+    """One more candidate; returns their number."""
+    bound[size], worth[size] = most, gain
+    what[size, 0], what[size, 1] = item, group
+    what[size, 2], what[size, 3] = begin[of_item[item]], begin[of_item[item] + 1]
+    return size + 1
+
+
+@njit(nogil=True, cache=True)
+def scan(aspect, left, bound, worth, what, first, last, best, chosen):
+    """The best of some candidates, if better than the best so far; only bounds that exceed it are worked out."""
+    for n in range(first, last):
+        if bound[n] > best or (bound[n] == best and chosen >= 0 and what[n, 0] < what[chosen, 0]):
+            bound[n] = either_gain(aspect, what[n, 2], what[n, 3], worth[n], left)
+            if bound[n] > best or (bound[n] == best and chosen >= 0 and what[n, 0] < what[chosen, 0]):
+                best, chosen = bound[n], n
+    return best, chosen
+
+
+@njit(nogil=True, cache=True)
+def step(pool_item, closed, u, following, group, end):
+    """Go on to an item of the group that is an unrated target; False when there is none."""
+    while following[group] < end and closed[pool_item[following[group]]] == u:
+        following[group] += 1
+    return following[group] < end
 
 
 @njit(nogil=True, cache=True)
 def sort_groups(pool, own, groups, alpha, left, none, gains, order, start, highest):
-    """Gains of all groups of a unit, and the groups sorted roughly, by bucket; returns the first bucket."""
+    """Gains of all groups of a unit, and the groups sorted roughly, by bucket; returns the first bucket.
+
+    Bucket b begins at start[b + 1] and ends where the next one begins; its highest gain is 0 when it is empty,
+    or that of a later one.
+    """
     parent, added, node = pool.parent, pool.added, pool.node
     none[0] = 1.0
     for n in range(1, none.size):  # parents come before their children
@@ -152,7 +144,7 @@ def sort_groups(pool, own, groups, alpha, left, none, gains, order, start, highe
         gains[g] = 1.0 - none[node[own + g]]
         best = max(best, gains[g])
     start[:] = 0
-    highest[:] = -1.0
+    highest[:] = 0.0
     if best <= 0.0:
         return BUCKETS
     scale = (BUCKETS - 1) / best
@@ -162,41 +154,10 @@ def sort_groups(pool, own, groups, alpha, left, none, gains, order, start, highe
         highest[b] = max(highest[b], gains[g])
     for b in range(BUCKETS):
         start[b + 1] += start[b]
+    for b in range(BUCKETS - 2, -1, -1):  # whoever stops at an empty bucket must not miss those behind it
+        highest[b] = max(highest[b], highest[b + 1])
     for g in range(groups):  # from the end of each bucket to its beginning
         b = BUCKETS - 1 - int(gains[g] * scale)
         start[b + 1] -= 1
         order[start[b + 1]] = g
     return 0
-
-
-@njit(nogil=True, cache=True)
-def wake(
-    begin, aspect, pool_start, pool_item, own, groups, alpha, left, closed, u, best,
-    bound, entry, code, following, head, bucket, gains, order, start, highest,
-):  # fmt: skip
-    """Bring the best unrated target to the head of the queue of groups, unless none can reach `best`.
-
-    Groups asleep gain no more than the highest of their bucket did when they were sorted. Bucket b begins at
-    start[b + 1] and ends where the next one begins.
-    """
-    while True:
-        while head < groups and bound[head] >= best:
-            gain = either_gain(begin, aspect, code[entry[head]], alpha, left)
-            if gain >= bound[head]:
-                break
-            bound[head] = gain
-            settle(bound, entry, code, head, groups)
-        top = bound[head] if head < groups else -1.0
-        while bucket < BUCKETS and highest[bucket] < 0.0:
-            bucket += 1
-        if bucket >= BUCKETS or highest[bucket] < max(top, best):
-            return head, bucket
-        end = start[bucket + 2] if bucket + 2 <= BUCKETS else groups
-        for n in range(start[bucket + 1], end):
-            g = order[n]
-            following[g] = pool_start[own + g]
-            if step(pool_item, closed, u, g, pool_start[own + g + 1], following, code):
-                head -= 1
-                bound[head], entry[head] = gains[g], g
-                settle(bound, entry, code, head, groups)
-        bucket += 1
