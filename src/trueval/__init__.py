@@ -51,12 +51,12 @@ if TYPE_CHECKING:
     from trueval.metrics.curve import curve
     from trueval.metrics.errors.rating_errors import rating_error
     from trueval.metrics.measure import measure
-    from trueval.splits import split
-    from trueval.splits.leakage import leakage
-    from trueval.splits.parts import Parts
     from trueval.recommenders.given import Factors, Function, Scores
     from trueval.recommenders.registry import systems
     from trueval.recommenders.run import Run
+    from trueval.splits import split
+    from trueval.splits.leakage import leakage
+    from trueval.splits.parts import Parts
 
 
 def __getattr__(name: str) -> Any:

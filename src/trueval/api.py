@@ -10,12 +10,12 @@ from typing import Any
 import polars as pl
 
 from trueval.comparison.paired import Comparison, compare_with
-from trueval.evaluation.compat import find_preset
 from trueval.evaluation.experiment import evaluate_systems
 from trueval.evaluation.fairness import Disparity, demographic_parity, equal_opportunity
 from trueval.evaluation.group_values import MIN_GROUP
 from trueval.evaluation.groups import By
 from trueval.evaluation.outcome import Evaluation
+from trueval.evaluation.rules import Rules
 from trueval.evaluation.runs import evaluate_runs
 from trueval.kernels import use_threads
 from trueval.metrics.grammar import Spec, parse
@@ -175,14 +175,11 @@ def evaluate(
     >>> 0 <= result["popularity", "auc"].value <= 1
     True
     """
+    rules = Rules(
+        metrics, threshold, population, ties, interval, resamples, compat, seed, by, users, min_group, propensity
+    )
     with use_threads(threads):
-        return Result(
-            evaluate_systems(
-                parts, systems, design=design, metrics=metrics, threshold=threshold, population=population, ties=ties,
-                interval=interval, resamples=resamples, items=items, preset=find_preset(compat), compat=compat,
-                seed=seed, by=by, users=users, min_group=min_group, propensity=propensity,
-            )
-        )  # fmt: skip
+        return Result(evaluate_systems(parts, systems, rules, design=design, items=items))
 
 
 def evaluate_run(
@@ -224,12 +221,12 @@ def evaluate_run(
     from trueval.data.columns import parse_columns
 
     roles = parse_columns(columns) if isinstance(columns, str) else columns
+    rules = Rules(
+        metrics, threshold, population, ties, interval, resamples, compat, seed, by, users, min_group, propensity
+    )
     with use_threads(threads):
-        return Result(
-            evaluate_runs(
-                recs, test, train=train, items=items, metrics=metrics, threshold=threshold, population=population,
-                ties=ties, condensed=condensed, interval=interval, resamples=resamples, columns=roles,
-                sorted_by_user=sorted_by_user, preset=find_preset(compat), compat=compat, seed=seed,
-                by=by, users=users, min_group=min_group, propensity=propensity,
-            )
+        found = evaluate_runs(
+            recs, test, rules, train=train, items=items, condensed=condensed, columns=roles,
+            sorted_by_user=sorted_by_user,
         )  # fmt: skip
+    return Result(found)

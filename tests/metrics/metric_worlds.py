@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -49,16 +50,16 @@ class World:
     others: Sequence[Any] = ()  # items of the catalogue that nobody ranked or judged
     complete: bool = True
 
-    @property
+    @cached_property
     def users(self) -> list[Any]:
         return sorted({*self.groups, *self.judged})
 
-    @property
+    @cached_property
     def items(self) -> list[Any]:
         rows = [*(block for groups in self.groups.values() for block in groups), *self.judged.values()]
         return sorted({*itertools.chain(*rows, *self.train.values()), *self.features, *self.others})
 
-    @property
+    @cached_property
     def counts(self) -> dict[Any, int]:
         """Train rows of each item."""
         return {item: sum(item in own for own in self.train.values()) for item in self.items}
@@ -107,6 +108,7 @@ class World:
             items=Ids(pl.Series(self.items)),
             catalogue=len(self.items),
             exact=self.complete,
+            highest=max(value, default=0.0),
         )
         return with_ties(facts, ties)
 

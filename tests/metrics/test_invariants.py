@@ -331,8 +331,7 @@ def test_a_constant_scorer_is_never_perfect():
 
 # ---- parts and the whole -----------------------------------------------------------------------------------
 
-# err without gmax takes the highest gain of the facts it is given, see below
-ADDABLE = [spec for spec in [*every_spec(), *stratified_specs()] if spec.parameters.get("gmax") != 0]
+ADDABLE = [*every_spec(), *stratified_specs()]
 
 
 def cut_in_parts(facts: RankingFacts, number: int, seed: int) -> list[RankingFacts]:
@@ -417,14 +416,6 @@ def test_one_relevant_has_no_lists():
         if spec.metric.family != "accuracy" or spec.parameters.get("against") == "judged":
             with pytest.raises(DefinitionError, match="1R"):
                 compute(spec, facts, inputs)
-
-
-@pytest.mark.xfail(strict=True, reason="err without gmax takes the highest gain of each part: parts do not add up")
-def test_parts_add_up_without_a_given_gmax():
-    facts = World({"u": [["a"]], "v": [["a"]]}, {"u": {"a": 5}, "v": {"a": 1}}).facts()
-    keep = np.array([True, False])
-    parts = merge([compute(parse("err"), select(facts, part), Inputs()) for part in (keep, ~keep)])
-    assert parts.value() == compute(parse("err"), facts, Inputs()).value()
 
 
 @pytest.mark.xfail(strict=True, raises=KeyError, reason="merge_measurements: a part may have no random values")

@@ -11,7 +11,7 @@ from trueval.calibration.predictions import Predictions
 from trueval.errors import DefinitionError, suggest
 
 BY = ("width", "mass", "value")
-_Z = 1.959963984540054  # 97.5 % point of the normal distribution
+Z = 1.959963984540054  # 97.5 % point of the normal distribution
 
 
 @dataclass(frozen=True)
@@ -153,9 +153,9 @@ def wilson(share: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     >>> low.tolist(), high.round(4).tolist()
     ([0.0], [0.2775])
     """
-    z2 = _Z**2
+    z2 = Z**2
     middle = (share + z2 / (2 * n)) / (1 + z2 / n)
-    reach = _Z / (1 + z2 / n) * np.sqrt(share * (1 - share) / n + z2 / (4 * n * n))
+    reach = Z / (1 + z2 / n) * np.sqrt(share * (1 - share) / n + z2 / (4 * n * n))
     return np.where(share <= 0, 0.0, np.maximum(middle - reach, 0)), np.where(
         share >= 1, 1.0, np.minimum(middle + reach, 1)
     )

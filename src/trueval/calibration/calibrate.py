@@ -19,7 +19,7 @@ from trueval.calibration.losses import check_clip
 from trueval.calibration.metrics import PointSpec
 from trueval.calibration.pointwise import Pointwise, chosen, measured, resamples_of
 from trueval.calibration.predictions import Predictions, check_probabilities, read_predictions
-from trueval.calibration.resampling import Summed, bounds
+from trueval.calibration.resampling import Summed, bounds, gap_bounds
 from trueval.data.columns import ColumnMap
 from trueval.errors import DataError
 
@@ -160,7 +160,10 @@ def _input(input: str, validation: Predictions, test: Predictions) -> str:
 def _change(spec: PointSpec, before: Summed, after: Summed, draws: np.ndarray) -> Change:
     difference = after.value - before.value if isfinite(after.value) and isfinite(before.value) else float("nan")
     resampled = after.resampled(draws) - before.resampled(draws)
-    low, high = bounds(difference, resampled, reflect=after.by_chance is not None)
+    if after.by_chance is None:
+        low, high = bounds(resampled)
+    else:
+        low, high = gap_bounds(difference, resampled, less=after.chance(draws), more=before.chance(draws))
     verdict = "not shown"
     # A change of the last digits is rounding, not a finding: calibration keeps the ranking.
     if isfinite(low) and (low > 0 or high < 0) and abs(difference) > 1e-12:

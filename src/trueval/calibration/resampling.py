@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trueval.calibration.bins import Z
 from trueval.calibration.predictions import Predictions
 from trueval.evaluation.estimate import Estimate
 from trueval.kernels.seeds import derive
@@ -86,6 +87,13 @@ class Summed:
         whole = float(self.finish(self.statistics.sum(axis=0)[None])[0])
         return self.finish(draws @ self.statistics) + (self.value - whole)
 
+    def chance(self, draws: np.ndarray) -> float:
+        """The mean value of resamples in which every true gap is 0; 0 for metrics that are no gaps."""
+        if self.by_chance is None or not len(draws):
+            return 0.0
+        values = self.by_chance(draws @ self.statistics)
+        return float(values[np.isfinite(values)].mean())
+
 
 def draw(clusters: Clusters, *, resamples: int, seed: int) -> np.ndarray:
     """How often each group is in each resample; nothing where a single group leaves nothing to draw."""
@@ -97,34 +105,44 @@ def draw(clusters: Clusters, *, resamples: int, seed: int) -> np.ndarray:
     return np.bincount(place.ravel(), minlength=resamples * groups).reshape(resamples, groups).astype(np.float64)
 
 
-def bounds(value: float, resampled: np.ndarray, *, reflect: bool = False, level: float = 0.95) -> tuple[float, float]:
-    """The interval around a value: percentiles of the resamples, or these reflected at the value.
+def bounds(resampled: np.ndarray) -> tuple[float, float]:
+    """The middle 95 % of the resamples.
 
-    Resampled labels scatter around the observed shares, which scatter around the true ones: an absolute gap
-    grows by the same amount twice. Reflecting takes that growth off; the value itself stays inside.
+    >>> bounds(np.arange(1001.0))
+    (25.0, 975.0)
+    """
+    known = resampled[np.isfinite(resampled)]
+    if not len(known):
+        return float("nan"), float("nan")
+    low, high = np.quantile(known, [0.025, 0.975])
+    return float(low), float(high)
 
-    >>> bounds(0.1, np.array([0.1, 0.2, 0.3]), level=1.0)
-    (0.1, 0.3)
+
+def gap_bounds(value: float, resampled: np.ndarray, *, less: float = 0.0, more: float = 0.0) -> tuple[float, float]:
+    """An interval for a value that chance has moved up by at most `less`, or down by at most `more`.
+
+    Noise never makes a sum of absolute gaps smaller on average, and adds at most what it would add to gaps of 0:
+    the truth lies between the value and the value less that, give or take 1.96 standard deviations. Percentiles
+    would be centred on the value plus that noise once more.
+
+    >>> gap_bounds(0.5, np.array([0.5, 0.5]), less=0.1)
+    (0.4, 0.5)
     """
     known = resampled[np.isfinite(resampled)]
     if not len(known) or not np.isfinite(value):
         return float("nan"), float("nan")
-    tail = (1 - level) / 2
-    low, high = (float(x) for x in np.quantile(known, [tail, 1 - tail]))
-    if reflect:
-        low, high = min(2 * value - high, value), max(2 * value - low, value)
-    return low, high
+    reach = Z * float(known.std())
+    return value - less - reach, value + more + reach
 
 
 def estimate(summed: Summed, draws: np.ndarray) -> Estimate:
-    """The value with its interval.
-
-    An interval of gaps begins at 0 where gaps of this size could be chance: reflecting does not help there, since
-    a true gap of 0 cannot be undershot.
-    """
-    gaps = summed.by_chance is not None
-    low, high = bounds(summed.value, summed.resampled(draws), reflect=gaps)
-    if summed.by_chance is not None and len(draws):
-        chance = bounds(summed.value, summed.by_chance(draws @ summed.statistics))[1]
-        low, high = 0.0 if summed.value <= chance else max(0.0, low), min(1.0, high)
+    """The value with its 95 % interval."""
+    resampled = summed.resampled(draws)
+    if summed.by_chance is None:
+        low, high = bounds(resampled)
+    else:
+        low, high = gap_bounds(summed.value, resampled, less=summed.chance(draws))
+        low, high = max(0.0, low), min(1.0, high)
+    if np.isnan(resampled).all():
+        low = high = float("nan")
     return Estimate(summed.value, low, high, summed.n, summed.undefined)

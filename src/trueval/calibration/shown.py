@@ -26,39 +26,45 @@ _BAR = 24
 _WIDTH = 100
 
 
-def pointwise_text(found: Pointwise, *, bins: int = 10, by: str = "mass") -> str:
+def pointwise_text(found: Pointwise, *, bins: int = 10, by: str = "mass", width: int = _WIDTH) -> str:
     """Metrics with intervals, Brier's parts, and the reliability diagram."""
-    table = _table("metric", "value")
+    table = _table("metric", "value [95 % interval]")
     for name, one in found.estimates.items():
         table.add_row(_head(found.specs, name), value_text(one))
-    lines = [_printed(table), *_rests_on(found), ""]
+    lines = [_rests_on(found)]
     if found.data.are_probabilities:
-        lines += [_parts(found, bins, by, "brier"), "", *diagram(found.reliability(bins=bins, by=by))]
-    return "\n".join([*lines, *_definitions(found), *_said(found.warnings)]) + "\n"
+        lines += ["", _parts(found, bins, by, "brier"), "", *diagram(found.reliability(bins=bins, by=by))]
+    return _printed(table) + "\n" + _filled([*lines, *_definitions(found), *_said(found.warnings)], width)
 
 
-def calibration_text(found: Calibration, *, bins: int = 10, by: str = "mass") -> str:
-    """Before and after, the change, and both reliability diagrams on one scale."""
-    table = _table("metric", "before", "after", "change (95 % interval)")
+def calibration_text(found: Calibration, *, bins: int = 10, by: str = "mass", width: int = _WIDTH) -> str:
+    """Before and after, the change, and both reliability diagrams on one scale.
+
+    A narrow window gets the intervals of the changes only.
+    """
+    table = _table("metric", "before", "after", "change [95 % interval]")
+    narrow = width < _WIDTH
     for name, one in found.after.estimates.items():
-        before = value_text(found.before.estimates[name]) if name in found.before.estimates else "not a probability"
-        table.add_row(_head(found.after.specs, name), before, value_text(one), _change(found.changes.get(name)))
+        known = found.before.estimates.get(name)
+        before = "not a probability" if known is None else value_text(known, bare=narrow)
+        after = value_text(one, bare=narrow)
+        table.add_row(_head(found.after.specs, name), before, after, _change(found.changes.get(name)))
     sides = {"after": found.after}
     if found.calibrator.input == "probability":
         sides = {"before": found.before, **sides}
     about = found.calibrator.fitted_on
     fitted = f"{found.calibrator.method}, fitted on {about.get('name')} ({about.get('rows', 0):,} rows)"
-    lines = [_printed(table), f"{fitted}: {found.calibrator.told}", *_rests_on(found.after), ""]
+    lines = [f"{fitted}: {found.calibrator.told}", _rests_on(found.after), ""]
+    lines += [_parts(side, bins, by, f"brier {name}") for name, side in sides.items()]
     diagrams = {name: side.reliability(bins=bins, by=by) for name, side in sides.items()}
     scale = max(_scale(one) for one in diagrams.values())
-    lines += [_parts(side, bins, by, f"brier {name}") for name, side in sides.items()]
     for name, drawn in diagrams.items():
         lines += ["", *diagram(drawn, title=name, scale=scale)]
-    return "\n".join([*lines, *_definitions(found.after), *_said(found.warnings)]) + "\n"
+    return _printed(table) + "\n" + _filled([*lines, *_definitions(found.after), *_said(found.warnings)], width)
 
 
-def value_text(e: Estimate) -> str:
-    """A value with its interval.
+def value_text(e: Estimate, *, bare: bool = False) -> str:
+    """A value with its interval, or bare.
 
     >>> value_text(Estimate(0.5, 0.4, 0.61, 10)), value_text(Estimate(float("inf"), float("nan"), float("nan"), 1))
     ('0.5000 [0.4000, 0.6100]', 'infinite')
@@ -67,7 +73,7 @@ def value_text(e: Estimate) -> str:
         return "undefined"
     if e.value == float("inf"):
         return "infinite"
-    return f"{e.value:.4f}" + ("" if isnan(e.low) else f" [{e.low:.4f}, {e.high:.4f}]")
+    return f"{e.value:.4f}" + ("" if bare or isnan(e.low) else f" [{e.low:.4f}, {e.high:.4f}]")
 
 
 def diagram(found: Reliability, *, title: str = "", scale: float | None = None) -> list[str]:
@@ -77,19 +83,19 @@ def diagram(found: Reliability, *, title: str = "", scale: float | None = None) 
     """
     scale = scale or _scale(found)
     words = {"width": "bins of equal width", "mass": "bins of equal mass", "value": "one bin per distinct prediction"}
-    head = f"reliability{' ' + title if title else ''} ({words[found.by]}; █ observed share, ◆ mean prediction)"
+    head = f"reliability{' ' + title if title else ''}, {words[found.by]} (█ observed share, ◆ mean p)"
     low, high = wilson(found.observed, found.effective)
     digits = 4 if scale < 0.1 else 3
-    lines = [head, f"{'predictions':>15} {'rows':>11}  0{'':{_BAR - 2}}{scale:<6.3g} {'mean p':>7} observed, 95 %"]
+    lines = [head, f"{'predictions':>13} {'rows':>10} 0{f'{scale:g}':>{_BAR - 1}} {'mean p':>6} observed"]
     places = list(range(len(found.bin)))
     shown = places if len(places) <= 40 else [*places[:20], *places[-20:]]
     for place in shown:
         span = f"{found.low[place]:.{digits}f}–{found.high[place]:.{digits}f}"
         bar = _bar(found.observed[place] / scale, found.predicted[place] / scale)
         seen = f"{found.observed[place]:.{digits}f} [{low[place]:.{digits}f}, {high[place]:.{digits}f}]"
-        lines.append(f"{span:>15} {found.n[place]:>11,}  {bar} {found.predicted[place]:>11.{digits}f} {seen}")
+        lines.append(f"{span:>13} {found.n[place]:>10,} {bar} {found.predicted[place]:>6.{digits}f} {seen}")
     if len(shown) < len(places):
-        lines.append(f"{'':>15} {len(places) - len(shown):,} bins in the middle are left out")
+        lines.append(f"{'':>13} {len(places) - len(shown):,} bins in the middle are left out")
     chance = f"about {found.ece_by_chance:.4f} would be seen if every prediction were right"
     return [*lines, f"mean gap {found.ece:.4f}; {chance}"]
 
@@ -115,23 +121,35 @@ def _parts(found: Pointwise, bins: int, by: str, name: str) -> str:
     return f"{name} {parts.brier:.4f} = {sum_} {'+' if parts.within >= 0 else '-'} {abs(parts.within):.4f} within bins"
 
 
-def _rests_on(found: Pointwise) -> list[str]:
+def _rests_on(found: Pointwise) -> str:
     m = found.manifest
     users = "" if m["users"] is None else f", {m['users']:,} users"
     weighted = ", weighted" if m["weighted"] else ""
-    lines = [f"{m['rows']:,} rows{users}, {m['positives']:,} positives{weighted} · interval: {m['interval']}"]
-    return [line for text in lines for line in textwrap.wrap(text, _WIDTH, subsequent_indent="  ")]
+    return f"{m['rows']:,} rows{users}, {m['positives']:,} positives{weighted} · interval: {m['interval']}"
 
 
 def _definitions(found: Pointwise) -> list[str]:
     told = [f"{name} = {text}" for name, text in found.manifest["definitions"].items()]
-    told.append("a prediction on an edge belongs to the bin below; observed: Wilson's interval, rows as independent")
-    return ["", *(textwrap.fill(text, _WIDTH, subsequent_indent="  ") for text in told)]
+    if found.manifest["interval"] != "none" and any(s.metric.name in ("ece", "mce") for s in found.specs.values()):
+        told.append("intervals of ece and mce reach down by what noise alone would add to gaps of 0")
+    told.append(
+        "a prediction on an edge belongs to the bin below; observed: Wilson's 95 % interval of independent rows"
+    )
+    return ["", *told]
 
 
 def _said(warnings: Sequence[str]) -> list[str]:
-    filled = [textwrap.fill(f"! {text}", _WIDTH, subsequent_indent="  ") for text in warnings]
-    return ["", *filled] if filled else []
+    return ["", *(f"! {text}" for text in warnings)] if warnings else []
+
+
+def _filled(lines: Sequence[str], width: int) -> str:
+    """Lines cut to the width; those that begin with blanks, or hold bars, are set already."""
+    cut = [line if "█" in line or "◆" in line or line[:1] == " " else _wrapped(line, width) for line in lines]
+    return "\n".join(cut) + "\n"
+
+
+def _wrapped(line: str, width: int) -> str:
+    return textwrap.fill(line, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 def _head(specs: Mapping[str, PointSpec], name: str) -> str:

@@ -13,10 +13,10 @@ from trueval.data.world import World, make_world
 from trueval.design.design import Design
 from trueval.design.task import make_tasks
 from trueval.facts.from_scores import rank_system
-from trueval.report.findings import listed, percent, values
-from trueval.splits.parts import Parts
 from trueval.recommenders.protocol import TrainSet
 from trueval.recommenders.registry import make_system
+from trueval.report.findings import listed, percent, values
+from trueval.splits.parts import Parts
 
 USERS, ITEMS, INTERACTIONS = 2000, 1000, 100_000
 METRICS = (

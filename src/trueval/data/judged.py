@@ -18,14 +18,15 @@ class Judged:
 
     rows: ByUser
     relevant: np.ndarray
+    highest: float = 0.0  # value of the whole test set, whatever part of it this is
 
     def pick(self, users: np.ndarray) -> Judged:
         """The judgements of some users, in their order."""
-        return Judged(self.rows.pick(users), self.relevant[self.rows.rows_of(users)[1]])
+        return Judged(self.rows.pick(users), self.relevant[self.rows.rows_of(users)[1]], self.highest)
 
     def where(self, keep: np.ndarray) -> Judged:
         """The judgements for which `keep` holds."""
-        return Judged(self.rows.where(keep), self.relevant[keep])
+        return Judged(self.rows.where(keep), self.relevant[keep], self.highest)
 
 
 def judge(test: Interactions, users: Ids, items: Ids, *, threshold: float | None = None) -> Judged:
@@ -59,7 +60,7 @@ def judge(test: Interactions, users: Ids, items: Ids, *, threshold: float | None
             found=f"values from {rows.value.min():g} to {rows.value.max():g}",
             do="lower the threshold",
         )
-    return Judged(rows, relevant)
+    return Judged(rows, relevant, float(rows.value.max()))
 
 
 def _distinct(rows: ByUser, users: Ids, items: Ids, *, where: str) -> ByUser:

@@ -96,7 +96,7 @@ def _task(
         owner = own.user
         unit_user = unit_user[owner]
         own = ByUser(np.arange(len(owner) + 1), own.item, own.value)
-        judged = Judged(own, np.ones(len(owner), bool))
+        judged = Judged(own, np.ones(len(owner), bool), judged.highest)
         relevant = relevant.pick(owner)
     seen = train.pick(unit_user) if design.seen == "exclude" else ByUser.empty(len(unit_user))
     sample, pool, short = None, None, 0

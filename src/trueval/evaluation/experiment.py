@@ -14,19 +14,15 @@ from trueval.data.users import read_users
 from trueval.design.design import Design
 from trueval.design.task import Task, make_tasks
 from trueval.errors import DefinitionError
-from trueval.evaluation.compat import Preset
 from trueval.evaluation.features import item_features
-from trueval.evaluation.group_values import MIN_GROUP, check_min_group, notes_on_groups
-from trueval.evaluation.groups import By, Groups, Known, evaluated_users, find_groups, names_of
-from trueval.evaluation.manifest import make_manifest
-from trueval.evaluation.measurements import Measurements, measure_facts
-from trueval.evaluation.outcome import Evaluation, label_specs, notes_on, random_values, summarise
-from trueval.evaluation.population import check_anyone, check_population
+from trueval.evaluation.groups import Groups, Known, evaluated_users, find_groups, names_of
+from trueval.evaluation.measurements import Measurements
+from trueval.evaluation.outcome import Evaluation
+from trueval.evaluation.rules import Rules
 from trueval.facts.from_run import run_task_facts
 from trueval.facts.from_scores import rank_system
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.readings import concat, condense, one_relevant, with_ties
-from trueval.metrics.grammar import Spec, parse_all
 from trueval.metrics.inputs import Inputs, Popularity, Positives, RowPropensity
 from trueval.propensity.propensity import Propensity
 from trueval.recommenders.protocol import Recommender, TrainSet
@@ -36,115 +32,72 @@ from trueval.splits.parts import Parts
 
 
 def evaluate_systems(
-    parts: Parts,
-    systems: Any,
-    *,
-    design: str | Design = "AR-TI-AN",
-    metrics: str | Sequence[str | Spec] = ("ndcg@10",),
-    threshold: float | None = None,
-    population: str = "relevant",
-    ties: str = "random",
-    interval: str = "bootstrap",
-    resamples: int = 1000,
-    items: Any = None,
-    preset: Preset | None = None,
-    compat: str | None = None,
-    seed: int = 0,
-    by: By = None,
-    users: Any = None,
-    min_group: int = MIN_GROUP,
-    propensity: Any = None,
+    parts: Parts, systems: Any, rules: Rules, *, design: str | Design = "AR-TI-AN", items: Any = None
 ) -> Evaluation:
     """Fit every system on the train part, rank under the design, and measure."""
     design = Design.parse(design)
-    asked = parse_all(metrics)
-    if preset is not None:
-        population = preset.population
-    check_population(population)
-    check_min_group(min_group)
-    labels = label_specs(asked, design.sample)
-    specs = {label: preset.apply(spec) if preset else spec for label, spec in labels.items()}
+    specs = rules.specs(design.sample)
     named = name_systems(systems)
     if not named:
         raise DefinitionError("no system was given", do='for example systems=["popularity"]')
     table = None if items is None else read_items(items)
-    tasks = make_tasks(
-        parts,
-        design,
-        threshold=threshold,
-        everyone=population == "all",
-        catalogue=table,
-        seed=seed,
-    )
-    train = TrainSet(tasks[0].users, tasks[0].items, tasks[0].train, seed)
-    popularity = Popularity.of(train.log, len(train.items))
-    chance = None if propensity is None else Propensity.read(propensity, train=parts.train, test=parts.test)
-    inputs = Inputs(
-        propensity=RowPropensity.make(chance, parts.test, train.users, train.items, threshold=threshold),
-        train=train.log,
-        popularity=popularity,
-        features=item_features(parts.train.items if table is None else table, train.items),
-        positives=Positives.of(parts.train, parts.test, train.items, threshold),
-    )
-    groups = _groups(by, parts, tasks, inputs, users=users, items=table, population=population)
+    everyone = rules.averaged_over == "all"
+    tasks = make_tasks(parts, design, threshold=rules.threshold, everyone=everyone, catalogue=table, seed=rules.seed)
+    train = TrainSet(tasks[0].users, tasks[0].items, tasks[0].train, rules.seed)
+    inputs = _inputs(parts, train, table, rules)
+    groups = _groups(rules, parts, tasks, inputs, items=table)
     depth = max([spec.k or 0 for spec in specs.values()] + [10])
     measured: dict[str, Measurements] = {}
     for name, spec in named.items():
         system = spec if isinstance(spec, Run) else make_system(spec).fit(train)
-        facts = rank_tasks(system, tasks, design, depth=depth, ties=ties, name=name)
-        # the random ranking is the same whatever the system: measured once, with the first
-        measured[name] = measure_facts(
-            facts, specs, population=population, inputs=inputs, preset=preset, with_random=not measured,
-            groups=groups,
-        )  # fmt: skip
-        check_anyone(len(measured[name]), population)
-    found = {
-        name: summarise(m, users=train.users, interval=interval, seed=seed, resamples=resamples, min_group=min_group)
-        for name, m in measured.items()
-    }
+        facts = rank_tasks(system, tasks, design, depth=depth, ties=rules.ties, name=name)
+        measured[name] = rules.measure(facts, specs, inputs=inputs, groups=groups, first=not measured)
     short = sum(task.short for task in tasks)
-    notes = notes_on(measured, specs) + notes_on_groups({n: s.groups for n, s in found.items()}, list(specs))
-    if short:
-        notes.append(
-            f"{short:,} target sets have fewer than {design.sample} non-relevant items: their users have seen the rest"
-        )
-    first = next(iter(measured.values()))
-    manifest = make_manifest(
+    note = f"{short:,} target sets have fewer than {design.sample} non-relevant items: their users have seen the rest"
+    return rules.conclude(
+        measured,
         specs,
+        users=dict.fromkeys(measured, train.users),
+        inputs=inputs,
+        notes=[note] if short else [],
         design=str(design),
-        population=population,
-        ties=ties,
-        interval=interval,
-        threshold=threshold,
-        seed=seed,
-        compat=compat,
-        propensity=None
-        if inputs.propensity is None
-        else inputs.propensity.told(s.parameters.get("clip", 0) for s in specs.values()),
         split=dict(parts.how),
         data={"train": parts.train.fingerprint(), "test": parts.test.fingerprint()},
     )
-    return Evaluation(found, specs, random_values(first), manifest, notes)
+
+
+def _inputs(parts: Parts, train: TrainSet, table: pl.DataFrame | None, rules: Rules) -> Inputs:
+    """What metrics may need besides the facts."""
+    popularity = Popularity.of(train.log, len(train.items))
+    chance = None
+    if rules.propensity is not None:
+        chance = Propensity.read(rules.propensity, train=parts.train, test=parts.test)
+    return Inputs(
+        propensity=RowPropensity.make(chance, parts.test, train.users, train.items, threshold=rules.threshold),
+        train=train.log,
+        popularity=popularity,
+        features=item_features(parts.train.items if table is None else table, train.items),
+        positives=Positives.of(parts.train, parts.test, train.items, rules.threshold),
+    )
 
 
 def _groups(
-    by: By, parts: Parts, tasks: Sequence[Task], inputs: Inputs, *, users: Any, items: pl.DataFrame | None,
-    population: str,
-) -> list[Groups]:  # fmt: skip
+    rules: Rules, parts: Parts, tasks: Sequence[Task], inputs: Inputs, *, items: pl.DataFrame | None
+) -> list[Groups]:
     """Groups to tell the values apart by, from the tables that came along."""
-    if not names_of(by):
+    if not names_of(rules.by):
         return []
     known = Known(
         tasks[0].users,
         tasks[0].items,
-        np.unique(np.concatenate([evaluated_users(task.judged, task.unit_user, population) for task in tasks])),
+        np.unique(np.concatenate([evaluated_users(t.judged, t.unit_user, rules.averaged_over) for t in tasks])),
         np.unique(np.concatenate([task.candidates for task in tasks])),
         inputs,
-        user_tables=[None if users is None else read_users(users), parts.train.users, parts.test.users],
+        user_tables=[None if rules.users is None else read_users(rules.users), parts.train.users, parts.test.users],
         item_tables=[items, parts.train.items, parts.test.items],
         seed=tasks[0].seed,
     )
-    return find_groups(by, known)
+    return find_groups(rules.by, known)
 
 
 def rank_tasks(

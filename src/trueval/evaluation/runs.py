@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,20 +13,15 @@ from trueval.data.failures import reading
 from trueval.data.ids import Ids, plain
 from trueval.data.run_tables import read_run, scan_run
 from trueval.errors import DataError, DefinitionError
-from trueval.evaluation.compat import Preset
-from trueval.evaluation.group_values import MIN_GROUP, check_min_group, notes_on_groups
-from trueval.evaluation.groups import By
-from trueval.evaluation.manifest import make_manifest
-from trueval.evaluation.measurements import Measurements, measure_facts, merge_measurements
-from trueval.evaluation.outcome import Evaluation, label_specs, notes_on, random_values, summarise
-from trueval.evaluation.population import check_anyone, check_population
+from trueval.evaluation.groups import Groups
+from trueval.evaluation.measurements import Measurements, merge_measurements
+from trueval.evaluation.outcome import Evaluation
+from trueval.evaluation.rules import Rules
 from trueval.evaluation.truth import TruthSource
 from trueval.facts.from_run import Truth, run_facts
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.readings import condense, with_ties
-from trueval.metrics.grammar import Spec, parse_all
 from trueval.metrics.inputs import Inputs
-from trueval.propensity.propensity import Propensity
 
 # Rows of a streamed run that are in memory at once.
 STREAMED_ROWS = 8_000_000
@@ -35,91 +30,45 @@ STREAMED_ROWS = 8_000_000
 def evaluate_runs(
     recs: Any,
     test: Any,
+    rules: Rules,
     *,
     train: Any = None,
     items: Any = None,
-    metrics: str | Sequence[str | Spec] = ("ndcg@10",),
-    threshold: float | None = None,
-    population: str = "relevant",
-    ties: str = "random",
     condensed: bool = False,
-    interval: str = "bootstrap",
-    resamples: int = 1000,
     columns: Mapping[str, Any] | None = None,
     sorted_by_user: bool = False,
-    preset: Preset | None = None,
-    compat: str | None = None,
-    seed: int = 0,
-    by: By = None,
-    users: Any = None,
-    min_group: int = MIN_GROUP,
-    propensity: Any = None,
 ) -> Evaluation:
     """Measure one run or several (a mapping from names, a list of files) against one test set."""
-    asked = label_specs(parse_all(metrics))
-    specs = {label: preset.apply(spec) if preset else spec for label, spec in asked.items()}
-    if preset is not None:
-        population = preset.population
-    check_population(population)
-    check_min_group(min_group)
+    specs = rules.specs()
     runs = name_runs(recs)
-    held = TruthSource(
-        test, train=train, items=items, threshold=threshold, columns=columns, everyone=population == "all", seed=seed
-    )
-    if propensity is not None:
-        held.propensity = Propensity.read(propensity, train=held.train, test=held.test)
+    held = TruthSource(test, rules, train=train, items=items, columns=columns)
     if len(runs) > 1 and items is None:  # one catalogue for all, or coverage would not be comparable
         held.others = [_items_of(source, columns) for source in runs.values()]
     measured: dict[str, Measurements] = {}
     vocabulary: dict[str, Ids] = {}
-    inputs: Inputs | None = None
+    inputs = Inputs()
     for name, source in runs.items():
-        parts = []
-        inputs, groups = None, None
-        for facts, truth in _facts_of(source, held, columns, ties=ties, sorted_by_user=sorted_by_user, name=name):
+        parts: list[Measurements] = []
+        groups: list[Groups] = []
+        for facts, truth in _facts_of(source, held, columns, ties=rules.ties, sorted_by_user=sorted_by_user, name=name):
+            if not parts:  # parts of one run share their truth
+                inputs, vocabulary[name] = held.inputs(truth), truth.users
+                groups = held.groups(truth, inputs)
             reading = condense(facts) if condensed else facts
-            inputs = inputs or held.inputs(truth)
-            if groups is None:
-                groups = held.groups(by, truth, inputs, users=users, population=population)
-            parts.append(
-                measure_facts(
-                    reading,
-                    specs,
-                    population=population,
-                    inputs=inputs,
-                    preset=preset,
-                    with_random=not measured,
-                    groups=groups,
-                )
-            )
-            vocabulary[name] = truth.users
+            parts.append(rules.measure(reading, specs, inputs=inputs, groups=groups, first=not measured))
         measured[name] = merge_measurements(parts)
-        check_anyone(len(measured[name]), population)
-    found = {
-        name: summarise(
-            m, users=vocabulary[name], interval=interval, seed=seed, resamples=resamples, min_group=min_group
-        )
-        for name, m in measured.items()
-    }
-    manifest = make_manifest(
-        specs,
-        design="given-condensed" if condensed else "given",
-        population=population,
-        ties=ties,
-        interval=interval,
-        threshold=threshold,
-        seed=seed,
-        compat=compat,
-        propensity=inputs.propensity.told(s.parameters.get("clip", 0) for s in specs.values())
-        if inputs is not None and inputs.propensity is not None
-        else None,
-        data={"test": held.test.fingerprint()},
-    )
-    first = next(iter(measured.values()))
-    notes = notes_on(measured, specs) + notes_on_groups({n: s.groups for n, s in found.items()}, list(specs))
+    notes = []
     if items is None and any(spec.metric.system for spec in specs.values()):
         notes.append("no catalogue was given: items are those of the runs, the test and the train set (--items)")
-    return Evaluation(found, specs, random_values(first), manifest, notes)
+    return rules.conclude(
+        measured,
+        specs,
+        users=vocabulary,
+        inputs=inputs,
+        notes=notes,
+        design="given-condensed" if condensed else "given",
+        data={"test": held.test.fingerprint()},
+    )
 
 
 def name_runs(recs: Any) -> dict[str, Any]:

@@ -18,7 +18,8 @@ from trueval.data.read import read
 from trueval.data.users import read_users
 from trueval.errors import DataError
 from trueval.evaluation.features import item_features
-from trueval.evaluation.groups import By, Groups, Known, evaluated_users, find_groups, names_of
+from trueval.evaluation.groups import Groups, Known, evaluated_users, find_groups, names_of
+from trueval.evaluation.rules import Rules
 from trueval.facts.from_run import Truth
 from trueval.metrics.inputs import Inputs, Popularity, Positives, RowPropensity
 from trueval.propensity.propensity import Propensity
@@ -29,9 +30,10 @@ Columns = Mapping[str, Any] | None
 class TruthSource:
     """Test, train and catalogue. Each run adds its own items to the vocabulary, so a truth is made per run."""
 
-    def __init__(
-        self, test: Any, *, train: Any, items: Any, threshold: float | None, columns: Columns, everyone: bool, seed: int
-    ) -> None:
+    def __init__(self, test: Any, rules: Rules, *, train: Any, items: Any, columns: Columns) -> None:
+        self.rules = rules
+        self.threshold, self.seed = rules.threshold, rules.seed
+        self.everyone = rules.averaged_over == "all"
         self.test = _read_log(test, columns, name="test")
         self.train = None if train is None else _read_log(train, columns, name="train")
         if self.train is not None:
@@ -43,8 +45,9 @@ class TruthSource:
         self.catalogue = None if self.item_table is None else self.item_table["item"]
         if self.item_table is None and self.train is not None:
             self.item_table = self.train.items
-        self.threshold, self.everyone, self.seed = threshold, everyone, seed
         self.propensity: Propensity | None = None
+        if rules.propensity is not None:
+            self.propensity = Propensity.read(rules.propensity, train=self.train, test=self.test)
         self.others: list[pl.Series] = []  # items of the other runs of the evaluation
 
     def truth(self, run_users: pl.Series, run_items: pl.Series) -> Truth:
@@ -86,23 +89,26 @@ class TruthSource:
             ),
         )
 
-    def groups(self, by: By, truth: Truth, inputs: Inputs, *, users: Any, population: str) -> list[Groups]:
+    def groups(self, truth: Truth, inputs: Inputs) -> list[Groups]:
         """Groups to tell the values apart by, from the tables that came along."""
-        if not names_of(by):
+        if not names_of(self.rules.by):
             return []
         logs = [log for log in (self.train, self.test) if log is not None]
         everything = np.arange(len(truth.items))
         known = Known(
             truth.users,
             truth.items,
-            evaluated_users(truth.judged, np.arange(len(truth.users)), population),
+            evaluated_users(truth.judged, np.arange(len(truth.users)), self.rules.averaged_over),
             everything if truth.catalogue is None else everything[truth.catalogue],
             inputs,
-            user_tables=[None if users is None else read_users(users), *(log.users for log in logs)],
+            user_tables=[
+                None if self.rules.users is None else read_users(self.rules.users),
+                *(log.users for log in logs),
+            ],
             item_tables=[self.item_table, *(log.items for log in logs)],
             seed=self.seed,
         )
-        return find_groups(by, known)
+        return find_groups(self.rules.by, known)
 
 
 def _read_log(source: Any, columns: Columns, *, name: str) -> Interactions:

@@ -18,7 +18,7 @@ from trueval.facts.ranking_facts import RankingFacts
 
 _MANIFEST = "facts.json"
 _VERSION = 1
-_SINGLE = ("catalogue", "exact", "ties", "counted", "one_relevant", "condensed", "label")
+_SINGLE = ("catalogue", "exact", "ties", "counted", "highest", "one_relevant", "condensed", "label")
 _BY_UNIT = ("targets", "stratum", "pool")
 _BY_ROW = ("item", "value", "relevant", "rank", "above", "tied", "score", "list_rank")
 _OPTIONAL = ("stratum", "pool", "score", "list_rank")

@@ -80,6 +80,7 @@ def run_facts(run: pl.DataFrame, truth: Truth, *, ties: str = "random", name: st
         catalogue=n_catalogue,
         exact=whole,
         ties=ties if len(lists.score) else "random",
+        highest=truth.judged.highest,
         splits=splits,
     )
 

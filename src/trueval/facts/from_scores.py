@@ -211,6 +211,7 @@ def _facts(task: Task, out: _Output, ties: str) -> RankingFacts:
         items=task.items,
         catalogue=len(task.candidates),
         exact=True,
+        highest=task.judged.highest,
         ties=ties,
         splits=out.splits,
         pool=task.pool if task.design.weights == "uniform" else None,

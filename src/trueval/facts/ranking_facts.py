@@ -57,6 +57,7 @@ class RankingFacts:
     pool: np.ndarray | None = None
     one_relevant: bool = False
     condensed: bool = False
+    highest: float = 0.0  # highest value of the test set; 0 where unknown
     label: dict[str, Any] = field(default_factory=dict)
     # rank as in the lists, where a tie rule has moved `rank` away from them
     list_rank: np.ndarray | None = None

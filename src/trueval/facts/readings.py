@@ -123,15 +123,17 @@ def one_relevant(facts: RankingFacts) -> RankingFacts:
     block = np.cumsum(new) - 1
     relevant_above = place[first][block] if len(rows) else place
     relevant_tied = np.diff(np.append(first, len(rows)))[block] if len(rows) else place
-    relevant_before = relevant_above if facts.ties == "expected" else place
+    above = facts.above[rows] - relevant_above
+    # where equals are left open, any place among them will do
+    rank = above + 1 if facts.ties == "expected" else facts.rank[rows] - place
     return RankingFacts(
         unit_user=facts.unit_user[unit],
         start=np.arange(len(rows) + 1),
         item=facts.item[rows],
         value=facts.value[rows],
         relevant=np.ones(len(rows), bool),
-        rank=np.where(ranked, facts.rank[rows] - relevant_before, 0).astype(np.int32),
-        above=np.where(ranked, facts.above[rows] - relevant_above, 0).astype(np.int32),
+        rank=np.where(ranked, rank, 0).astype(np.int32),
+        above=np.where(ranked, above, 0).astype(np.int32),
         tied=np.where(ranked, facts.tied[rows] - relevant_tied + 1, 0).astype(np.int32),
         list_start=np.zeros(len(rows) + 1, np.int64),
         list_item=np.empty(0, np.int32),
@@ -141,6 +143,7 @@ def one_relevant(facts: RankingFacts) -> RankingFacts:
         catalogue=facts.catalogue,
         exact=facts.exact,
         ties=facts.ties,
+        highest=facts.highest,
         score=None if facts.score is None else facts.score[rows],
         stratum=None if facts.stratum is None else facts.stratum[unit],
         pool=None if facts.pool is None else facts.pool[unit],
@@ -182,7 +185,7 @@ def condense(facts: RankingFacts) -> RankingFacts:
 
 def flip(facts: RankingFacts) -> RankingFacts:
     """Relevance turned round among the judged items: what anti-metrics measure."""
-    return facts.changed(relevant=~facts.relevant, value=np.ones_like(facts.value))
+    return facts.changed(relevant=~facts.relevant, value=np.ones_like(facts.value), highest=1.0)
 
 
 def random_ranking(facts: RankingFacts) -> RankingFacts | None:

@@ -14,7 +14,7 @@ from numba import njit
 
 from trueval.kernels.interest import added_gain, either_gain, fade_by
 
-BUCKETS = 256
+BUCKETS = 128
 
 
 @njit(nogil=True, cache=True)
@@ -95,12 +95,11 @@ def unified_dcg(of_item, begin, aspect, item, gain, target, pool, alpha, discoun
                 what[chosen, 0] = pool_item[following[g]]
                 continue
         size -= 1
-        bound[chosen], worth[chosen] = bound[size], worth[size]
-        what[chosen] = what[size]
+        move(bound, worth, what, size, chosen)
     return total
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def add(bound, worth, what, size, most, gain, item, group, of_item, begin):
     """One more candidate; returns their number."""
     bound[size], worth[size] = most, gain
@@ -110,9 +109,17 @@ def add(bound, worth, what, size, most, gain, item, group, of_item, begin):
 
 
 @njit(nogil=True, cache=True)
+def move(bound, worth, what, source, place):
+    """Put a candidate in the place of another."""
+    bound[place], worth[place] = bound[source], worth[source]
+    for column in range(4):
+        what[place, column] = what[source, column]
+
+
+@njit(nogil=True, cache=True, inline="always")
 def scan(aspect, left, bound, worth, what, first, last, best, chosen):
     """The best of some candidates, if better than the best so far; only bounds that exceed it are worked out."""
-    for n in range(first, last):
+    for n in range(last - 1, first - 1, -1):
         if bound[n] > best or (bound[n] == best and chosen >= 0 and what[n, 0] < what[chosen, 0]):
             bound[n] = either_gain(aspect, what[n, 2], what[n, 3], worth[n], left)
             if bound[n] > best or (bound[n] == best and chosen >= 0 and what[n, 0] < what[chosen, 0]):
@@ -120,7 +127,7 @@ def scan(aspect, left, bound, worth, what, first, last, best, chosen):
     return best, chosen
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def step(pool_item, closed, u, following, group, end):
     """Go on to an item of the group that is an unrated target; False when there is none."""
     while following[group] < end and closed[pool_item[following[group]]] == u:

@@ -30,7 +30,7 @@ def weigh(profile, unit, of_item, begin, aspect, weight):
         weight[a] = weight[a] / total if total > 0 else 1.0 / weight.size
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def added_gain(aspect, low, high, gain, left):
     """Σ over the aspects of gain · interest left."""
     total = 0.0
@@ -39,7 +39,7 @@ def added_gain(aspect, low, high, gain, left):
     return total
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def either_gain(aspect, low, high, gain, left):
     """1 - Π over the aspects of (1 - gain · interest left): the chance that any of them pleases."""
     none = 1.0
@@ -48,7 +48,7 @@ def either_gain(aspect, low, high, gain, left):
     return 1.0 - none
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def fade_by(aspect, low, high, fade, left):
     """What an item leaves of the interest in its aspects."""
     for x in range(low, high):

@@ -30,7 +30,7 @@ def err(facts: RankingFacts, k: int | None, *, gmax: float) -> np.ndarray:
     """
     h = facts.hits
     highest = float(facts.value[facts.relevant].max(initial=0))
-    top = gmax or highest
+    top = gmax or max(facts.highest, highest)
     if highest > top:
         raise DefinitionError(
             "a gain is above gmax of err", found=f"{highest:g} > {top:g}", do=f"err[gmax={highest:g}]"

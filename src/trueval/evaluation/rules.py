@@ -1,0 +1,108 @@
+"""Rules: how an evaluation is done, whatever is evaluated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from trueval.data.ids import Ids
+from trueval.evaluation.compat import Preset, find_preset
+from trueval.evaluation.group_values import MIN_GROUP, check_min_group, notes_on_groups
+from trueval.evaluation.groups import By, Groups
+from trueval.evaluation.manifest import make_manifest
+from trueval.evaluation.measurements import Measurements, measure_facts
+from trueval.evaluation.outcome import Evaluation, label_specs, notes_on, random_values, summarise
+from trueval.evaluation.population import check_anyone, check_population
+from trueval.facts.ranking_facts import RankingFacts
+from trueval.metrics.grammar import Spec, parse_all
+from trueval.metrics.inputs import Inputs
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Metrics, relevance, population, ties, intervals, groups: what `evaluate` and `evaluate_run` have in common.
+
+    >>> Rules(metrics="ndcg@10", compat="trec_eval").averaged_over
+    'judged'
+    """
+
+    metrics: str | Sequence[str | Spec]
+    threshold: float | None = None
+    population: str = "relevant"
+    ties: str = "random"
+    interval: str = "bootstrap"
+    resamples: int = 1000
+    compat: str | None = None
+    seed: int = 0
+    by: By = None
+    users: Any = None
+    min_group: int = MIN_GROUP
+    propensity: Any = None
+
+    def __post_init__(self) -> None:
+        check_population(self.population)
+        check_min_group(self.min_group)
+        find_preset(self.compat)
+
+    @cached_property
+    def preset(self) -> Preset | None:
+        """The rules of another library, where asked for."""
+        return find_preset(self.compat)
+
+    @property
+    def averaged_over(self) -> str:
+        """The population, which a preset may decide."""
+        return self.population if self.preset is None else self.preset.population
+
+    def specs(self, sample: int = 0) -> dict[str, Spec]:
+        """The metrics by label, under the preset."""
+        asked = label_specs(parse_all(self.metrics), sample)
+        return {label: self.preset.apply(spec) if self.preset else spec for label, spec in asked.items()}
+
+    def measure(
+        self, facts: RankingFacts, specs: Mapping[str, Spec], *, inputs: Inputs, groups: list[Groups], first: bool
+    ) -> Measurements:
+        """All metrics of one system, or a part of it. The random ranking is the same whatever the system: it is
+        measured with the first."""
+        return measure_facts(
+            facts, dict(specs), population=self.averaged_over, inputs=inputs, preset=self.preset, with_random=first,
+            groups=groups,
+        )  # fmt: skip
+
+    def conclude(
+        self,
+        measured: Mapping[str, Measurements],
+        specs: Mapping[str, Spec],
+        *,
+        users: Mapping[str, Ids],
+        inputs: Inputs,
+        notes: Sequence[str] = (),
+        **told: Any,
+    ) -> Evaluation:
+        """Estimates of all systems, with what the reader must know; `told` goes to the manifest."""
+        for m in measured.values():
+            check_anyone(len(m), self.averaged_over)
+        found = {
+            name: summarise(
+                m, users=users[name], interval=self.interval, seed=self.seed, resamples=self.resamples,
+                min_group=self.min_group,
+            )
+            for name, m in measured.items()
+        }  # fmt: skip
+        clips = [spec.parameters.get("clip", 0.0) for spec in specs.values()]
+        manifest = make_manifest(
+            specs,
+            population=self.averaged_over,
+            ties=self.ties,
+            interval=self.interval,
+            threshold=self.threshold,
+            seed=self.seed,
+            compat=self.compat,
+            propensity=None if inputs.propensity is None else inputs.propensity.told(clips),
+            **told,
+        )
+        all_notes = notes_on(measured, specs) + notes_on_groups({n: s.groups for n, s in found.items()}, list(specs))
+        first = next(iter(measured.values()))
+        return Evaluation(found, dict(specs), random_values(first), manifest, [*all_notes, *notes])
