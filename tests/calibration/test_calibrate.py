@@ -261,3 +261,13 @@ def test_a_wrong_row_far_behind_is_found(trueval, two_files):
     assert "labels must be 0 or 1" in ran.err
     assert "1 row:" in ran.err
     assert "row 12001: label 'maybe'" in ran.err
+
+
+def test_a_narrow_window_cuts_no_line(parts):
+    from trueval.calibration.shown import calibration_text
+
+    test, validation = parts
+    found = tv.calibrate(test, validation=validation, resamples=20)
+    for width in (80, 100, 104):
+        assert max(map(len, calibration_text(found, width=width).split("\n"))) <= width
+    assert "[" in calibration_text(found, width=80).split("\n")[2]

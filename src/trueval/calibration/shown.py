@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 _ARROWS = {"higher": " ↑", "lower": " ↓"}
 _SIGNS = {"better": "▲", "worse": "▼", "not shown": " "}
 _BAR = 24
-_WIDTH = 100
+WIDTH = 104  # where text is cut
+_WIDE = 98  # what the table of changes needs
 
 
-def pointwise_text(found: Pointwise, *, bins: int = 10, by: str = "mass", width: int = _WIDTH) -> str:
+def pointwise_text(found: Pointwise, *, bins: int = 10, by: str = "mass", width: int = WIDTH) -> str:
     """Metrics with intervals, Brier's parts, and the reliability diagram."""
     table = _table("metric", "value [95 % interval]")
     for name, one in found.estimates.items():
@@ -37,13 +38,13 @@ def pointwise_text(found: Pointwise, *, bins: int = 10, by: str = "mass", width:
     return _printed(table) + "\n" + _filled([*lines, *_definitions(found), *_said(found.warnings)], width)
 
 
-def calibration_text(found: Calibration, *, bins: int = 10, by: str = "mass", width: int = _WIDTH) -> str:
+def calibration_text(found: Calibration, *, bins: int = 10, by: str = "mass", width: int = WIDTH) -> str:
     """Before and after, the change, and both reliability diagrams on one scale.
 
     A narrow window gets the intervals of the changes only.
     """
     table = _table("metric", "before", "after", "change [95 % interval]")
-    narrow = width < _WIDTH
+    narrow = width < _WIDE
     for name, one in found.after.estimates.items():
         known = found.before.estimates.get(name)
         before = "not a probability" if known is None else value_text(known, bare=narrow)

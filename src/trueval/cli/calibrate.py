@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -60,7 +61,7 @@ def calibrate_command(
       trueval calibrate test.csv --validation validation.csv --columns prediction=ctr,label=bought --format json
     """
     from trueval.calibration.calibrate import calibrate
-    from trueval.calibration.shown import calibration_text
+    from trueval.calibration.shown import WIDTH, calibration_text
     from trueval.kernels import use_threads
     from trueval.progress import note, set_quiet
     from trueval.report.files import check_writable, write_table, write_whole
@@ -75,7 +76,11 @@ def calibrate_command(
             predictions, validation=validation, method=method, input=input, metrics=metrics, clip=clip,
             columns=columns, interval=interval, seed=seed,
         )  # fmt: skip
-        text = found.to_json(bins=bins, by=by) + "\n" if format == "json" else calibration_text(found, bins=bins, by=by)
+        if format == "json":
+            text = found.to_json(bins=bins, by=by) + "\n"
+        else:
+            width = shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH
+            text = calibration_text(found, bins=bins, by=by, width=min(width, WIDTH))
         if output is not None:
             write_table(output, found.frame)
             note(f"wrote {len(found.before.data):,} rows with a column calibrated to {output}")

@@ -67,7 +67,7 @@ def unified_dcg(of_item, begin, aspect, item, gain, target, pool, alpha, discoun
     ceiling = alpha * left.size  # no unrated target gains more than this
     total = 0.0
     for place in range(1, discount.size):
-        best, chosen = scan(aspect, left, bound, worth, what, 0, size, 0.0, -1)
+        best, chosen, second = scan(aspect, left, bound, worth, what, 0, size, 0.0, -1, -1)
         if bucket < 0 and best <= ceiling + 1e-12:
             ceiling = 0.0
             for a in range(left.size):
@@ -82,12 +82,16 @@ def unified_dcg(of_item, begin, aspect, item, gain, target, pool, alpha, discoun
                 if step(pool_item, closed, u, following, g, pool_start[own + g + 1]):
                     i = pool_item[following[g]]
                     size = add(bound, worth, what, size, gains[g], alpha, i, g, of_item, begin)
-            best, chosen = scan(aspect, left, bound, worth, what, before, size, best, chosen)
+            best, chosen, second = scan(aspect, left, bound, worth, what, before, size, best, chosen, second)
             bucket += 1
         if chosen < 0:
             break
         total += discount[place] * best
         fade_by(aspect, what[chosen, 2], what[chosen, 3], worth[chosen], left)
+        if second > 0:
+            swap(bound, worth, what, 0, second)
+            if chosen == 0:
+                chosen = second
         g = what[chosen, 1]
         if g >= 0:
             following[g] += 1
@@ -109,6 +113,14 @@ def add(bound, worth, what, size, most, gain, item, group, of_item, begin):
 
 
 @njit(nogil=True, cache=True)
+def swap(bound, worth, what, source, place):
+    bound[place], bound[source] = bound[source], bound[place]
+    worth[place], worth[source] = worth[source], worth[place]
+    for column in range(4):
+        what[place, column], what[source, column] = what[source, column], what[place, column]
+
+
+@njit(nogil=True, cache=True)
 def move(bound, worth, what, source, place):
     """Put a candidate in the place of another."""
     bound[place], worth[place] = bound[source], worth[source]
@@ -117,14 +129,14 @@ def move(bound, worth, what, source, place):
 
 
 @njit(nogil=True, cache=True, inline="always")
-def scan(aspect, left, bound, worth, what, first, last, best, chosen):
+def scan(aspect, left, bound, worth, what, first, last, best, chosen, second):
     """The best of some candidates, if better than the best so far; only bounds that exceed it are worked out."""
-    for n in range(last - 1, first - 1, -1):
+    for n in range(first, last):
         if bound[n] > best or (bound[n] == best and chosen >= 0 and what[n, 0] < what[chosen, 0]):
             bound[n] = either_gain(aspect, what[n, 2], what[n, 3], worth[n], left)
             if bound[n] > best or (bound[n] == best and chosen >= 0 and what[n, 0] < what[chosen, 0]):
-                best, chosen = bound[n], n
-    return best, chosen
+                best, chosen, second = bound[n], n, chosen
+    return best, chosen, second
 
 
 @njit(nogil=True, cache=True, inline="always")
