@@ -26,6 +26,7 @@ def metrics_command(
 
 def listing() -> str:
     """All metrics by family, one line each."""
+    from trueval.calibration.metrics import POINTWISE
     from trueval.metrics.registry import FAMILIES, all_metrics
 
     lines = []
@@ -35,7 +36,14 @@ def listing() -> str:
             cutoff = {"required": "@k", "optional": "[@k]", "none": ""}[metric.cutoff]
             lines.append(f"  {metric.name + cutoff:<24} {metric.summary}")
         lines.append("")
-    lines.append("anti(metric) turns relevance round among judged items. One metric in full: trueval metrics ndcg")
+    lines += ["Click probabilities, for `trueval calibrate` and tv.pointwise", ""]
+    lines += [f"  {name:<24} {metric.summary}" for name, metric in POINTWISE.items()]
+    lines += [
+        "",
+        "anti(m) turns relevance round among judged items; ips(m) and snips(m) weight relevant items by 1/propensity;",
+        "recall, precision, atop and auc take beta or gamma for popularity-stratified values.",
+        "One metric in full: trueval metrics ndcg",
+    ]
     return "\n".join(lines) + "\n"
 
 
