@@ -418,7 +418,6 @@ def test_one_relevant_has_no_lists():
                 compute(spec, facts, inputs)
 
 
-@pytest.mark.xfail(strict=True, raises=KeyError, reason="merge_measurements: a part may have no random values")
 def test_a_part_without_anyone_of_the_population_adds_nothing():
     facts = World({"u": [["a"]], "v": [["a"]]}, {"u": {"a": 1}, "v": {"a": 0}}).facts()
     specs = {"hit@1": parse("hit@1")}

@@ -175,7 +175,6 @@ def test_explicit_parameters_stay(library, metric):
     assert (applied.k, applied.transforms) == (asked.k, asked.transforms)
 
 
-@pytest.mark.xfail(strict=True, reason="a default that is written out cannot be told from one that is left out")
 def test_explicit_defaults_stay():
     """The raw gains of recommenders, or the AP of RecBole divided by R."""
     assert one_value("recommenders", ["b", "a"], {"a": 3, "b": 1}, "ndcg@2[gain=linear]") < 1

@@ -27,9 +27,8 @@ class Preset:
     def apply(self, spec: Spec) -> Spec:
         """The metric under this library's rules; what was asked for explicitly stays."""
         rules = {**self.parameters, **(self.uncut if spec.k is None else {})}.get(spec.metric.name, {})
-        defaults = {name: p.default for name, p in spec.metric.parameters.items()}
-        changed = {n: v for n, v in rules.items() if spec.parameters[n] == defaults[n]}
-        return Spec(spec.metric, spec.k, {**spec.parameters, **changed}, spec.transforms)
+        changed = {name: value for name, value in rules.items() if name not in spec.given}
+        return Spec(spec.metric, spec.k, {**spec.parameters, **changed}, spec.transforms, spec.given)
 
     def only_listed(self, spec: Spec) -> bool:
         """Whether users without a list are left out of this metric's mean."""

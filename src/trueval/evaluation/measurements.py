@@ -76,6 +76,7 @@ def _under(preset: Preset | None, spec: Spec, facts: RankingFacts, measured: Mea
 
 def merge_measurements(parts: list[Measurements]) -> Measurements:
     """The whole from its parts, units in the order of users, so that sums do not depend on the parts."""
+    parts = [part for part in parts if len(part)] or parts[:1]  # a part with nobody in the population adds nothing
     if len(parts) == 1:
         return parts[0]
     first = parts[0]

@@ -60,11 +60,12 @@ class Pool(NamedTuple):
     """Targets of unit u that may be unrated, alike in their aspects group by group.
 
     Groups `first[u]` to `last[u]-1` are the unit's; group g has the items `item[start[g]]` to `item[start[g+1]-1]`,
-    ascending, and its aspects are those of node `node[g]` in a tree (see `data.aspects.AspectSets`).
+    ascending, with the aspects of set `set[g]`. Sets are nodes of a tree (see `data.aspects.AspectSets`).
     """
 
     first: np.ndarray
     last: np.ndarray
+    set: np.ndarray
     start: np.ndarray
     item: np.ndarray
     node: np.ndarray

@@ -14,7 +14,7 @@ from numba import njit
 
 from trueval.kernels.interest import added_gain, either_gain, fade_by
 
-BUCKETS = 128
+BUCKETS = 256
 
 
 @njit(nogil=True, cache=True)
@@ -48,7 +48,7 @@ def room(rows, pool, first, last):
         groups = max(groups, pool.last[u] - pool.first[u])
     size = items + groups
     # of each candidate: bound, gain, item, group (-1 for a rated one), first and last aspect
-    awake = (np.empty(size), np.empty(size), np.empty((size, 4), np.int32))
+    awake = (np.empty(size), np.empty(size), np.empty((size, 4), np.int32), np.empty(size, np.int64))
     asleep = (np.empty(pool.parent.size), np.empty(groups), np.empty(groups, np.int64))
     return awake, asleep, (np.empty(BUCKETS + 1, np.int64), np.empty(BUCKETS)), np.empty(groups, np.int64)
 
@@ -56,18 +56,19 @@ def room(rows, pool, first, last):
 @njit(nogil=True, cache=True)
 def unified_dcg(of_item, begin, aspect, item, gain, target, pool, alpha, discount, u, left, closed, space):
     """αβ-DCG of the greedy order of a unit's rated items (those that are targets) and its unrated targets."""
-    (bound, worth, what), (none, gains, order), (start, highest), following = space
-    pool_start, pool_item = pool.start, pool.item
+    (bound, worth, what, todo), (none, gains, order), (start, highest), following = space
+    pool_set, pool_start, pool_item = pool.set, pool.start, pool.item
     own, groups = pool.first[u], pool.last[u] - pool.first[u]
     size = 0
     for j in range(item.size):
         if target[j]:
-            size = add(bound, worth, what, size, np.inf, gain[j], item[j], -1, of_item, begin)
+            s = of_item[item[j]]
+            size = add(bound, worth, what, size, np.inf, gain[j], item[j], -1, begin[s], begin[s + 1])
     bucket = -1  # the next to wake; -1 while groups are not sorted
     ceiling = alpha * left.size  # no unrated target gains more than this
     total = 0.0
     for place in range(1, discount.size):
-        best, chosen, second = scan(aspect, left, bound, worth, what, 0, size, 0.0, -1, -1)
+        best, chosen, second = scan(aspect, left, bound, worth, what, todo, 0, size, 0.0, -1, -1)
         if bucket < 0 and best <= ceiling + 1e-12:
             ceiling = 0.0
             for a in range(left.size):
@@ -77,12 +78,12 @@ def unified_dcg(of_item, begin, aspect, item, gain, target, pool, alpha, discoun
         while 0 <= bucket < BUCKETS and highest[bucket] >= best:
             before, end = size, start[bucket + 2] if bucket + 2 <= BUCKETS else groups
             for n in range(start[bucket + 1], end):
-                g = order[n]
+                g, s = order[n], pool_set[own + order[n]]
                 following[g] = pool_start[own + g]
                 if step(pool_item, closed, u, following, g, pool_start[own + g + 1]):
                     i = pool_item[following[g]]
-                    size = add(bound, worth, what, size, gains[g], alpha, i, g, of_item, begin)
-            best, chosen, second = scan(aspect, left, bound, worth, what, before, size, best, chosen, second)
+                    size = add(bound, worth, what, size, gains[g], alpha, i, g, begin[s], begin[s + 1])
+            best, chosen, second = scan(aspect, left, bound, worth, what, todo, before, size, best, chosen, second)
             bucket += 1
         if chosen < 0:
             break
@@ -104,11 +105,10 @@ def unified_dcg(of_item, begin, aspect, item, gain, target, pool, alpha, discoun
 
 
 @njit(nogil=True, cache=True, inline="always")
-def add(bound, worth, what, size, most, gain, item, group, of_item, begin):
+def add(bound, worth, what, size, most, gain, item, group, low, high):
     """One more candidate; returns their number."""
     bound[size], worth[size] = most, gain
-    what[size, 0], what[size, 1] = item, group
-    what[size, 2], what[size, 3] = begin[of_item[item]], begin[of_item[item] + 1]
+    what[size, 0], what[size, 1], what[size, 2], what[size, 3] = item, group, low, high
     return size + 1
 
 
@@ -129,13 +129,23 @@ def move(bound, worth, what, source, place):
 
 
 @njit(nogil=True, cache=True, inline="always")
-def scan(aspect, left, bound, worth, what, first, last, best, chosen, second):
+def scan(aspect, left, bound, worth, what, todo, first, last, best, chosen, second):
     """The best of some candidates, if better than the best so far; only bounds that exceed it are worked out."""
+    number = 0
+    if chosen < 0 and first < last:
+        bound[first] = either_gain(aspect, what[first, 2], what[first, 3], worth[first], left)
+        if bound[first] > best:
+            best, chosen = bound[first], first
+        first += 1
     for n in range(first, last):
-        if bound[n] > best or (bound[n] == best and chosen >= 0 and what[n, 0] < what[chosen, 0]):
-            bound[n] = either_gain(aspect, what[n, 2], what[n, 3], worth[n], left)
-            if bound[n] > best or (bound[n] == best and chosen >= 0 and what[n, 0] < what[chosen, 0]):
-                best, chosen, second = bound[n], n, chosen
+        todo[number] = n
+        number += bound[n] >= best
+    for m in range(number):
+        n = todo[m]
+        gain = either_gain(aspect, what[n, 2], what[n, 3], worth[n], left)
+        bound[n] = gain
+        if gain > best or (gain == best and chosen >= 0 and what[n, 0] < what[chosen, 0]):
+            best, chosen, second = gain, n, chosen
     return best, chosen, second
 
 
@@ -154,13 +164,13 @@ def sort_groups(pool, own, groups, alpha, left, none, gains, order, start, highe
     Bucket b begins at start[b + 1] and ends where the next one begins; its highest gain is 0 when it is empty,
     or that of a later one.
     """
-    parent, added, node = pool.parent, pool.added, pool.node
+    parent, added, node, sets = pool.parent, pool.added, pool.node, pool.set
     none[0] = 1.0
     for n in range(1, none.size):  # parents come before their children
         none[n] = none[parent[n]] * (1.0 - alpha * left[added[n]])
     best = 0.0
     for g in range(groups):
-        gains[g] = 1.0 - none[node[own + g]]
+        gains[g] = 1.0 - none[node[sets[own + g]]]
         best = max(best, gains[g])
     start[:] = 0
     highest[:] = 0.0

@@ -23,7 +23,6 @@ def weigh(profile, unit, of_item, begin, aspect, weight):
         s = of_item[item[j]]
         for x in range(begin[s], begin[s + 1]):
             weight[aspect[x]] += value[j]
-    weight[weight.size - 1] = 0.0
     total = 0.0
     for a in range(weight.size):
         total += weight[a]
@@ -44,19 +43,13 @@ def added_gain(aspect, low, high, gain, left):
 def either_gain(aspect, low, high, gain, left):
     """1 - Π over the aspects of (1 - gain · interest left): the chance that any of them pleases."""
     none = 1.0
-    for x in range(low, high, 4):
+    for x in range(low, high):
         none *= 1.0 - gain * left[aspect[x]]
-        none *= 1.0 - gain * left[aspect[x + 1]]
-        none *= 1.0 - gain * left[aspect[x + 2]]
-        none *= 1.0 - gain * left[aspect[x + 3]]
     return 1.0 - none
 
 
 @njit(nogil=True, cache=True, inline="always")
 def fade_by(aspect, low, high, fade, left):
     """What an item leaves of the interest in its aspects."""
-    for x in range(low, high, 4):
+    for x in range(low, high):
         left[aspect[x]] *= 1.0 - fade
-        left[aspect[x + 1]] *= 1.0 - fade
-        left[aspect[x + 2]] *= 1.0 - fade
-        left[aspect[x + 3]] *= 1.0 - fade

@@ -35,6 +35,7 @@ class Spec:
     k: int | None
     parameters: Mapping[str, Any]
     transforms: tuple[str, ...] = ()
+    given: frozenset[str] = frozenset()  # parameters that were written out, defaults or not
 
     def __str__(self) -> str:
         core = self.metric.name
@@ -171,7 +172,7 @@ class _Reader:
             raise self._complaint(f"{again} is given twice", at=outside.given[again].name_at)
         k, k_at = (outside.k, outside.k_at) if outside.k else (inside.k, inside.k_at)
         spec = self._checked(metric, _Tail(k, k_at, {**inside.given, **outside.given}))
-        return Spec(spec.metric, spec.k, spec.parameters, (name,))
+        return Spec(spec.metric, spec.k, spec.parameters, (name,), spec.given)
 
     def _tail(self) -> _Tail:
         """Cutoff and parameters, in either order."""
@@ -241,7 +242,7 @@ class _Reader:
             raise self._complaint(f"{metric.name} needs a cutoff", do=f"for example {metric.name}@10")
         if metric.cutoff == "none" and tail.k is not None:
             raise self._complaint(f"{metric.name} has no cutoff", do=f"write {metric.name}", at=tail.k_at)
-        return Spec(metric, tail.k, values)
+        return Spec(metric, tail.k, values, given=frozenset(tail.given))
 
     def _space(self) -> int:
         while self.at < len(self.text) and self.text[self.at].isspace():
