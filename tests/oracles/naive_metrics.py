@@ -94,8 +94,6 @@ def value(
     if weights is not None and name not in ("precision", "recall", "atop", "auc"):
         raise ValueError(f"{name} has no popularity-stratified form")
     order = list(ranked)
-    if condensed and name in ("f1", "fbeta"):
-        params = {**params, "denom": "list"}  # its precision divides by the judged items shown
     if condensed:
         order = [item for item in order if item in judged]
         if name in ("precision", "antiprecision"):
@@ -141,8 +139,8 @@ def _recall(case: Case, cap: bool | str = False) -> float:
     return case.weighted_hits / case.weigh(case.relevant)
 
 
-def _fbeta(case: Case, beta: float = 1.0, denom: str = "k") -> float:
-    p, r = _precision(case, denom), _recall(case)
+def _fbeta(case: Case, beta: float = 1.0) -> float:
+    p, r = _precision(case), _recall(case)
     return 0.0 if p == 0 and r == 0 else (1 + beta**2) * p * r / (beta**2 * p + r)
 
 
@@ -371,7 +369,7 @@ METRICS: dict[str, Callable[..., float]] = {
     "hit": _hit,
     "precision": _precision,
     "recall": _recall,
-    "f1": lambda case, denom="k": _fbeta(case, denom=denom),
+    "f1": lambda case: _fbeta(case),
     "fbeta": _fbeta,
     "rr": _rr,
     "ap": _ap,

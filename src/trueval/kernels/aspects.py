@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 
 from trueval.kernels.greedy import added_dcg, room, unified_dcg
-from trueval.kernels.interest import either_gain, fade_by, weigh
+from trueval.kernels.interest import take, weigh
 
 
 @njit(nogil=True, cache=True)
@@ -87,9 +87,8 @@ def unified(aspects, lists, rows, profile, pool, barred, alpha, discount, first,
         for r in range(list_start[u], min(list_start[u + 1], list_start[u] + discount.size - 1)):
             i = list_item[r]
             p = gain[row_of[i]] if a <= row_of[i] < b else alpha
-            low, high = begin[of_item[i]], begin[of_item[i] + 1]
-            total += discount[r - list_start[u] + 1] * either_gain(aspect, low, high, p, left)
-            fade_by(aspect, low, high, p, left)
+            s = of_item[i]
+            total += discount[r - list_start[u] + 1] * take(aspect, begin[s], begin[s + 1], p, left)
         shown[u] = total
         left[:] = weight
         ideal[u] = unified_dcg(

@@ -48,7 +48,7 @@ def room(rows, pool, first, last):
         groups = max(groups, pool.last[u] - pool.first[u])
     size = items + groups
     # of each candidate: bound, gain, item, group (-1 for a rated one), first and last aspect
-    awake = (np.empty(size), np.empty(size), np.empty((size, 4), np.int32), np.empty(size, np.int64))
+    awake = (np.empty(size), np.empty(size), np.empty((size, 4), np.int32))
     asleep = (np.empty(pool.parent.size), np.empty(groups), np.empty(groups, np.int64))
     return awake, asleep, (np.empty(BUCKETS + 1, np.int64), np.empty(BUCKETS)), np.empty(groups, np.int64)
 
@@ -56,7 +56,7 @@ def room(rows, pool, first, last):
 @njit(nogil=True, cache=True)
 def unified_dcg(of_item, begin, aspect, item, gain, target, pool, alpha, discount, u, left, closed, space):
     """αβ-DCG of the greedy order of a unit's rated items (those that are targets) and its unrated targets."""
-    (bound, worth, what, todo), (none, gains, order), (start, highest), following = space
+    (bound, worth, what), (none, gains, order), (start, highest), following = space
     pool_set, pool_start, pool_item = pool.set, pool.start, pool.item
     own, groups = pool.first[u], pool.last[u] - pool.first[u]
     size = 0
@@ -68,7 +68,7 @@ def unified_dcg(of_item, begin, aspect, item, gain, target, pool, alpha, discoun
     ceiling = alpha * left.size  # no unrated target gains more than this
     total = 0.0
     for place in range(1, discount.size):
-        best, chosen, second = scan(aspect, left, bound, worth, what, todo, 0, size, 0.0, -1, -1)
+        best, chosen, second = scan(aspect, left, bound, worth, what, 0, size, 0.0, -1, -1)
         if bucket < 0 and best <= ceiling + 1e-12:
             ceiling = 0.0
             for a in range(left.size):
@@ -83,7 +83,7 @@ def unified_dcg(of_item, begin, aspect, item, gain, target, pool, alpha, discoun
                 if step(pool_item, closed, u, following, g, pool_start[own + g + 1]):
                     i = pool_item[following[g]]
                     size = add(bound, worth, what, size, gains[g], alpha, i, g, begin[s], begin[s + 1])
-            best, chosen, second = scan(aspect, left, bound, worth, what, todo, before, size, best, chosen, second)
+            best, chosen, second = scan(aspect, left, bound, worth, what, before, size, best, chosen, second)
             bucket += 1
         if chosen < 0:
             break
@@ -129,19 +129,11 @@ def move(bound, worth, what, source, place):
 
 
 @njit(nogil=True, cache=True, inline="always")
-def scan(aspect, left, bound, worth, what, todo, first, last, best, chosen, second):
+def scan(aspect, left, bound, worth, what, first, last, best, chosen, second):
     """The best of some candidates, if better than the best so far; only bounds that exceed it are worked out."""
-    number = 0
-    if chosen < 0 and first < last:
-        bound[first] = either_gain(aspect, what[first, 2], what[first, 3], worth[first], left)
-        if bound[first] > best:
-            best, chosen = bound[first], first
-        first += 1
     for n in range(first, last):
-        todo[number] = n
-        number += bound[n] >= best
-    for m in range(number):
-        n = todo[m]
+        if bound[n] < best:
+            continue
         gain = either_gain(aspect, what[n, 2], what[n, 3], worth[n], left)
         bound[n] = gain
         if gain > best or (gain == best and chosen >= 0 and what[n, 0] < what[chosen, 0]):

@@ -53,3 +53,13 @@ def fade_by(aspect, low, high, fade, left):
     """What an item leaves of the interest in its aspects."""
     for x in range(low, high):
         left[aspect[x]] *= 1.0 - fade
+
+
+@njit(nogil=True, cache=True)
+def take(aspect, low, high, gain, left):
+    """`either_gain`, and the interest that is left after it."""
+    none = 1.0
+    for x in range(low, high):
+        none *= 1.0 - gain * left[aspect[x]]
+        left[aspect[x]] *= 1.0 - gain
+    return 1.0 - none

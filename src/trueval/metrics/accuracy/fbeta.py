@@ -12,9 +12,8 @@ _REFERENCE = "van Rijsbergen 1979"
 
 
 def _f(facts: RankingFacts, k: int, beta: float) -> np.ndarray:
-    # with P = h/k and Q = h/R, (1+β²)PQ/(β²P+Q) is linear in the hits h; condensed, P divides by what is shown
-    shown = facts.shown(k) if facts.condensed else k
-    return np.where(facts.R > 0, share((1 + beta**2) * hits_at(facts, k), shown + beta**2 * facts.R), np.nan)
+    # with P = h/k and Q = h/R, (1+β²)PQ/(β²P+Q) is linear in the hits h
+    return np.where(facts.R > 0, share((1 + beta**2) * hits_at(facts, k), k + beta**2 * facts.R), np.nan)
 
 
 @metric(
