@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from trueval.errors import DataError
-from trueval.kernels import SMALL, blocks, choose, in_order, look_up, threads
+from trueval.kernels import SMALL, blocks, choose, in_order, threads
 from trueval.kernels.plain import mixed
 
 Codes = np.ndarray  # int32, -1 where an id is unknown
@@ -107,7 +107,7 @@ class Ids:
         if column.dtype != self.values.dtype and column.dtype.is_integer() and self.values.dtype.is_integer():
             column = column.cast(self.values.dtype, strict=False)  # what does not fit becomes null: unknown
         if self._offset is not None and column.dtype.is_integer() and not column.null_count():
-            return look_up(column.to_numpy(), self._offset, self.table)
+            return self._by_table(column, self._offset)
         if _by_hash(column):
             kernel = choose("lists", len(column)).look_up_hashes
             left, right = _hash(column)
@@ -118,6 +118,13 @@ class Ids:
             return out
         joined = column.alias("id").to_frame().join(self._codebook, on="id", how="left", maintain_order="left")
         return joined["code"].fill_null(-1).to_numpy(writable=True)
+
+    def _by_table(self, column: pl.Series, low: int) -> Codes:
+        out = np.empty(len(column), np.int32)
+        kernel, first = choose("lists", len(column)).look_up, self.values.to_numpy().dtype.type(low)
+        for _ in in_order(lambda piece: kernel(piece[0], first, self.table, out[piece[1]]), _pieces(column)):
+            pass
+        return out
 
     def decode(self, codes: Codes) -> pl.Series:
         """Ids of some codes."""
@@ -160,6 +167,16 @@ def _distinct(column: pl.Series) -> pl.Series:
     return column.gather(pl.Series(rows, dtype=pl.UInt32))
 
 
+def _pieces(column: pl.Series) -> list[tuple[np.ndarray, slice]]:
+    """The arrays a column is made of, and the rows they hold. Joining them first would copy everything."""
+    pieces, at = [], 0
+    for chunk in column.get_chunks():
+        values = chunk.to_numpy()
+        pieces += [(values[part], slice(at + part.start, at + part.stop)) for part in blocks(len(values), 1 << 20)]
+        at += len(values)
+    return pieces
+
+
 def _distinct_integers(columns: tuple[pl.Series, ...]) -> pl.Series | None:
     """Distinct integers by marking them in a table, where they lie close together: no hashing, no sorting."""
     bounds = [(column.min(), column.max()) for column in columns if column.null_count() < len(column)]
@@ -170,9 +187,10 @@ def _distinct_integers(columns: tuple[pl.Series, ...]) -> pl.Series | None:
     if high - low + 1 > min(max(_TABLE_SMALL, rows), 1 << 28) or high > 2**63 - 1:
         return None
     present = np.zeros(high - low + 1, bool)
-    for column in columns:
-        values = column.drop_nulls().to_numpy()
-        choose("lists", len(values)).mark_present(values, values.dtype.type(low), present)
+    kernel = choose("lists", rows).mark_present
+    pieces = [values for column in columns for values, _ in _pieces(column.drop_nulls())]
+    for _ in in_order(lambda values: kernel(values, values.dtype.type(low), present), pieces):
+        pass
     return pl.Series(np.flatnonzero(present) + low, dtype=pl.Int64)
 
 

@@ -143,7 +143,7 @@ def order_run(run: pl.DataFrame, truth: Truth, *, ties: str, name: str) -> Lists
         order = kernels.group_order(user, start)
         item, key = item[order], key[order] if len(key) else key
     if len(key) and not _in_order(kernels, start, key):
-        item, key = item.copy(), key.copy()
+        key = key if key.flags.writeable else key.copy()  # codes are ours, scores may be the caller's
         _sort(kernels, start, key, item, truth, ties=ties, name=name)
     if has_rank:
         _check_ranks(start, key, item, truth, name)

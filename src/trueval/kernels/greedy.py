@@ -1,7 +1,7 @@
 """Compiled: greedy ideals, without working out the gain of every target at every place.
 
 An item's gain never rises while others are ranked before it, so a gain worked out earlier is an upper bound, and
-only candidates whose bound exceeds the best gain found so far are worked out again: the choice is that of a full
+only candidates whose bound reaches the best gain found so far are worked out again: the choice is that of a full
 scan, to the bit, and ties go to the smaller item code. Unrated targets with the same aspects gain the same, so
 one of them stands for its group; the groups are sorted roughly, once, and wake up bucket by bucket as soon as
 one of a bucket could be the best.
@@ -15,6 +15,7 @@ from numba import njit
 from trueval.kernels.interest import added_gain, either_gain, fade_by
 
 BUCKETS = 256
+SLACK = 1e-12  # more than two ways of multiplying the same factors can differ
 
 
 @njit(nogil=True, cache=True)
@@ -41,58 +42,57 @@ def added_dcg(of_item, begin, aspect, item, gain, fade, discount, left, bound):
 
 @njit(nogil=True, cache=True)
 def room(rows, pool, first, last):
-    """Working memory for the units of a block: candidates, and what sorts the groups."""
+    """Working memory for the units of a block: candidates awake, groups asleep, and what sorts them."""
     items, groups = 1, 1
     for u in range(first, last):
         items = max(items, rows.start[u + 1] - rows.start[u])
         groups = max(groups, pool.last[u] - pool.first[u])
     size = items + groups
-    # of each candidate: bound, gain, item, group (-1 for a rated one), first and last aspect
-    awake = (np.empty(size), np.empty(size), np.empty((size, 4), np.int32))
-    asleep = (np.empty(pool.parent.size), np.empty(groups), np.empty(groups, np.int64))
-    return awake, asleep, (np.empty(BUCKETS + 1, np.int64), np.empty(BUCKETS)), np.empty(groups, np.int64)
+    # of each candidate: bound and gain; item, group (-1 for a rated one) and set
+    awake = (np.empty(size), np.empty(size), np.empty((size, 3), np.int64))
+    asleep = (np.empty(pool.parent.size), np.empty(groups), np.empty(groups, np.int64), np.empty(groups, np.int64))
+    return awake, asleep, (np.empty(BUCKETS + 1, np.int64), np.empty(BUCKETS))
 
 
 @njit(nogil=True, cache=True)
 def unified_dcg(of_item, begin, aspect, item, gain, target, pool, alpha, discount, u, left, closed, space):
     """αβ-DCG of the greedy order of a unit's rated items (those that are targets) and its unrated targets."""
-    (bound, worth, what), (none, gains, order), (start, highest), following = space
+    (bound, worth, what), (none, gains, order, following), (start, highest) = space
     pool_set, pool_start, pool_item = pool.set, pool.start, pool.item
     own, groups = pool.first[u], pool.last[u] - pool.first[u]
     size = 0
     for j in range(item.size):
         if target[j]:
-            s = of_item[item[j]]
-            size = add(bound, worth, what, size, np.inf, gain[j], item[j], -1, begin[s], begin[s + 1])
+            size = add(bound, worth, what, size, np.inf, gain[j], item[j], -1, of_item[item[j]])
     bucket = -1  # the next to wake; -1 while groups are not sorted
     ceiling = alpha * left.size  # no unrated target gains more than this
     total = 0.0
     for place in range(1, discount.size):
-        best, chosen, second = scan(aspect, left, bound, worth, what, 0, size, 0.0, -1, -1)
-        if bucket < 0 and best <= ceiling + 1e-12:
+        best, chosen, second = scan(begin, aspect, left, bound, worth, what, 0, size, 0.0, -1, -1)
+        if bucket < 0 and best <= ceiling + SLACK:
             ceiling = 0.0
             for a in range(left.size):
                 ceiling += alpha * left[a]
-            if best <= ceiling + 1e-12:
+            if best <= ceiling + SLACK:
                 bucket = sort_groups(pool, own, groups, alpha, left, none, gains, order, start, highest)
         while 0 <= bucket < BUCKETS and highest[bucket] >= best:
             before, end = size, start[bucket + 2] if bucket + 2 <= BUCKETS else groups
             for n in range(start[bucket + 1], end):
-                g, s = order[n], pool_set[own + order[n]]
+                g = order[n]
                 following[g] = pool_start[own + g]
                 if step(pool_item, closed, u, following, g, pool_start[own + g + 1]):
                     i = pool_item[following[g]]
-                    size = add(bound, worth, what, size, gains[g], alpha, i, g, begin[s], begin[s + 1])
-            best, chosen, second = scan(aspect, left, bound, worth, what, before, size, best, chosen, second)
+                    size = add(bound, worth, what, size, gains[g], alpha, i, g, pool_set[own + g])
+            best, chosen, second = scan(begin, aspect, left, bound, worth, what, before, size, best, chosen, second)
             bucket += 1
         if chosen < 0:
             break
         total += discount[place] * best
-        fade_by(aspect, what[chosen, 2], what[chosen, 3], worth[chosen], left)
-        if second > 0:
+        s = what[chosen, 2]
+        fade_by(aspect, begin[s], begin[s + 1], worth[chosen], left)
+        if second > 0:  # the next best is a good one to begin with at the next place
             swap(bound, worth, what, 0, second)
-            if chosen == 0:
-                chosen = second
+            chosen = second if chosen == 0 else chosen
         g = what[chosen, 1]
         if g >= 0:
             following[g] += 1
@@ -100,48 +100,41 @@ def unified_dcg(of_item, begin, aspect, item, gain, target, pool, alpha, discoun
                 what[chosen, 0] = pool_item[following[g]]
                 continue
         size -= 1
-        move(bound, worth, what, size, chosen)
+        swap(bound, worth, what, chosen, size)
     return total
 
 
-@njit(nogil=True, cache=True, inline="always")
-def add(bound, worth, what, size, most, gain, item, group, low, high):
+@njit(nogil=True, cache=True)
+def add(bound, worth, what, size, most, gain, item, group, which):
     """One more candidate; returns their number."""
     bound[size], worth[size] = most, gain
-    what[size, 0], what[size, 1], what[size, 2], what[size, 3] = item, group, low, high
+    what[size, 0], what[size, 1], what[size, 2] = item, group, which
     return size + 1
 
 
 @njit(nogil=True, cache=True)
-def swap(bound, worth, what, source, place):
-    bound[place], bound[source] = bound[source], bound[place]
-    worth[place], worth[source] = worth[source], worth[place]
-    for column in range(4):
-        what[place, column], what[source, column] = what[source, column], what[place, column]
+def swap(bound, worth, what, one, other):
+    """Let two candidates change places."""
+    bound[one], bound[other] = bound[other], bound[one]
+    worth[one], worth[other] = worth[other], worth[one]
+    for column in range(3):
+        what[one, column], what[other, column] = what[other, column], what[one, column]
 
 
 @njit(nogil=True, cache=True)
-def move(bound, worth, what, source, place):
-    """Put a candidate in the place of another."""
-    bound[place], worth[place] = bound[source], worth[source]
-    for column in range(4):
-        what[place, column] = what[source, column]
-
-
-@njit(nogil=True, cache=True, inline="always")
-def scan(aspect, left, bound, worth, what, first, last, best, chosen, second):
-    """The best of some candidates, if better than the best so far; only bounds that exceed it are worked out."""
+def scan(begin, aspect, left, bound, worth, what, first, last, best, chosen, second):
+    """The best of some candidates, if better than the best so far, and which was the best before it."""
     for n in range(first, last):
         if bound[n] < best:
             continue
-        gain = either_gain(aspect, what[n, 2], what[n, 3], worth[n], left)
-        bound[n] = gain
-        if gain > best or (gain == best and chosen >= 0 and what[n, 0] < what[chosen, 0]):
-            best, chosen, second = gain, n, chosen
+        s = what[n, 2]
+        bound[n] = either_gain(aspect, begin[s], begin[s + 1], worth[n], left)
+        if bound[n] > best or (bound[n] == best and chosen >= 0 and what[n, 0] < what[chosen, 0]):
+            best, chosen, second = bound[n], n, chosen
     return best, chosen, second
 
 
-@njit(nogil=True, cache=True, inline="always")
+@njit(nogil=True, cache=True)
 def step(pool_item, closed, u, following, group, end):
     """Go on to an item of the group that is an unrated target; False when there is none."""
     while following[group] < end and closed[pool_item[following[group]]] == u:
@@ -151,10 +144,9 @@ def step(pool_item, closed, u, following, group, end):
 
 @njit(nogil=True, cache=True)
 def sort_groups(pool, own, groups, alpha, left, none, gains, order, start, highest):
-    """Gains of all groups of a unit, and the groups sorted roughly, by bucket; returns the first bucket.
+    """Bounds of all groups of a unit, and the groups sorted roughly, by bucket; returns the first bucket.
 
-    Bucket b begins at start[b + 1] and ends where the next one begins; its highest gain is 0 when it is empty,
-    or that of a later one.
+    Bucket b begins at start[b + 1] and ends where the next one begins; highest[b] is the highest bound from it on.
     """
     parent, added, node, sets = pool.parent, pool.added, pool.node, pool.set
     none[0] = 1.0
@@ -162,11 +154,11 @@ def sort_groups(pool, own, groups, alpha, left, none, gains, order, start, highe
         none[n] = none[parent[n]] * (1.0 - alpha * left[added[n]])
     best = 0.0
     for g in range(groups):
-        gains[g] = 1.0 - none[node[sets[own + g]]]
+        gains[g] = 1.0 - none[node[sets[own + g]]] + SLACK
         best = max(best, gains[g])
     start[:] = 0
     highest[:] = 0.0
-    if best <= 0.0:
+    if best <= SLACK:
         return BUCKETS
     scale = (BUCKETS - 1) / best
     for g in range(groups):
@@ -175,7 +167,7 @@ def sort_groups(pool, own, groups, alpha, left, none, gains, order, start, highe
         highest[b] = max(highest[b], gains[g])
     for b in range(BUCKETS):
         start[b + 1] += start[b]
-    for b in range(BUCKETS - 2, -1, -1):  # whoever stops at an empty bucket must not miss those behind it
+    for b in range(BUCKETS - 2, -1, -1):
         highest[b] = max(highest[b], highest[b + 1])
     for g in range(groups):  # from the end of each bucket to its beginning
         b = BUCKETS - 1 - int(gains[g] * scale)
