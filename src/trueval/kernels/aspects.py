@@ -22,7 +22,7 @@ def cascade(aspects, rows, profile, discount, scaled, first, last, out):
     of_item, begin, aspect = aspects.of_item, aspects.start, aspects.aspect
     start, item = rows.start, rows.item
     rank, gain, fade = rows.rank, rows.gain, rows.fade
-    left, scale = np.empty(aspects.number + 1), np.ones(aspects.number + 1)
+    left, scale = np.empty(aspects.number), np.ones(aspects.number)
     for u in range(first, last):
         weigh(profile, u, of_item, begin, aspect, left)
         if scaled:
@@ -51,14 +51,13 @@ def cascade_ideal(aspects, rows, discount, first, last, out):
     """The same for the greedy order of all judged items of a unit, every aspect weighing 1."""
     of_item, begin, aspect = aspects.of_item, aspects.start, aspects.aspect
     start, item = rows.start, rows.item
-    gain, fade, left = rows.gain, rows.fade, np.empty(aspects.number + 1)
+    gain, fade, left = rows.gain, rows.fade, np.empty(aspects.number)
     widest = 1
     for u in range(first, last):
         widest = max(widest, start[u + 1] - start[u])
     bound = np.empty(widest)
     for u in range(first, last):
         left[:] = 1.0
-        left[aspects.number] = 0.0
         a, b = start[u], start[u + 1]
         out[u] = added_dcg(of_item, begin, aspect, item[a:b], gain[a:b], fade[a:b], discount, left, bound)
 
@@ -71,7 +70,7 @@ def unified(aspects, lists, rows, profile, pool, barred, alpha, discount, first,
     list_start, list_item, barred_item, target = lists.start, lists.item, barred.item, rows.target
     row_of = np.full(of_item.size, -1, np.int32)  # row of the item in the judgements of whoever judged it last
     closed = np.full(of_item.size, -1, np.int32)  # unit of which the item is not an unrated target
-    weight, left = np.empty(aspects.number + 1), np.empty(aspects.number + 1)
+    weight, left = np.empty(aspects.number), np.empty(aspects.number)
     space = room(rows, pool, first, last)
     for u in range(first, last):
         weigh(profile, u, of_item, begin, aspect, weight)
@@ -106,11 +105,11 @@ def coverage(aspects, lists, rows, offered, listed, barred, k, first, last, cove
     everybody has once the unit's barred items are gone.
     """
     of_item, begin, aspect = aspects.of_item, aspects.start, aspects.aspect
-    number = np.zeros(aspects.number + 1, np.int64)
+    number = np.zeros(aspects.number, np.int64)
     for i in range(offered.size):
         if offered[i]:
             count(begin, aspect, of_item[i], 1, number)
-    open_, seen = np.empty(aspects.number + 1, np.int64), np.empty(aspects.number + 1, np.bool_)
+    open_, seen = np.empty(aspects.number, np.int64), np.empty(aspects.number, np.bool_)
     for u in range(first, last):
         open_[:] = number
         seen[:] = False
@@ -123,9 +122,8 @@ def coverage(aspects, lists, rows, offered, listed, barred, k, first, last, cove
                 count(begin, aspect, of_item[listed.item[j]], 1, open_)
         for j in range(rows.start[u], rows.start[u + 1]):
             count(begin, aspect, of_item[rows.item[j]], 1, open_)
-        open_[aspects.number] = 0  # the aspect that only fills up
         possible = 0
-        for a in range(aspects.number):
+        for a in range(open_.size):
             possible += open_[a] > 0
         found, done = 0, 0
         for r in range(lists.start[u], min(lists.start[u + 1], lists.start[u] + k)):

@@ -4,7 +4,7 @@ An item's gain never rises while others are ranked before it, so a gain worked o
 only candidates whose bound reaches the best gain found so far are worked out again: the choice is that of a full
 scan, to the bit, and ties go to the smaller item code. Unrated targets with the same aspects gain the same, so
 one of them stands for its group; the groups are sorted roughly, once, and wake up bucket by bucket as soon as
-one of a bucket could be the best.
+one of a bucket could be the best. (A heap does fewer comparisons, but the processor cannot predict them.)
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from numba import njit
 
 from trueval.kernels.interest import added_gain, either_gain, fade_by
 
-BUCKETS = 256
-SLACK = 1e-12  # more than two ways of multiplying the same factors can differ
+BUCKETS = 128
 
 
 @njit(nogil=True, cache=True)
@@ -48,8 +47,8 @@ def room(rows, pool, first, last):
         items = max(items, rows.start[u + 1] - rows.start[u])
         groups = max(groups, pool.last[u] - pool.first[u])
     size = items + groups
-    # of each candidate: bound and gain; item, group (-1 for a rated one) and set
-    awake = (np.empty(size), np.empty(size), np.empty((size, 3), np.int64))
+    # of each candidate: bound and gain; item, group (-1 for a rated one), begin and end of its aspects
+    awake = (np.empty(size), np.empty(size), np.empty((size, 4), np.int32))
     asleep = (np.empty(pool.parent.size), np.empty(groups), np.empty(groups, np.int64), np.empty(groups, np.int64))
     return awake, asleep, (np.empty(BUCKETS + 1, np.int64), np.empty(BUCKETS))
 
@@ -63,33 +62,35 @@ def unified_dcg(of_item, begin, aspect, item, gain, target, pool, alpha, discoun
     size = 0
     for j in range(item.size):
         if target[j]:
-            size = add(bound, worth, what, size, np.inf, gain[j], item[j], -1, of_item[item[j]])
+            s = of_item[item[j]]
+            size = add(bound, worth, what, size, np.inf, gain[j], item[j], -1, begin[s], begin[s + 1])
     bucket = -1  # the next to wake; -1 while groups are not sorted
     ceiling = alpha * left.size  # no unrated target gains more than this
     total = 0.0
     for place in range(1, discount.size):
-        best, chosen, second = scan(begin, aspect, left, bound, worth, what, 0, size, 0.0, -1, -1)
-        if bucket < 0 and best <= ceiling + SLACK:
+        best, chosen, second = scan(aspect, left, bound, worth, what, size)
+        if bucket < 0 and best <= ceiling + 1e-12:
             ceiling = 0.0
             for a in range(left.size):
                 ceiling += alpha * left[a]
-            if best <= ceiling + SLACK:
+            if best <= ceiling + 1e-12:
                 bucket = sort_groups(pool, own, groups, alpha, left, none, gains, order, start, highest)
         while 0 <= bucket < BUCKETS and highest[bucket] >= best:
-            before, end = size, start[bucket + 2] if bucket + 2 <= BUCKETS else groups
+            end = start[bucket + 2] if bucket + 2 <= BUCKETS else groups
             for n in range(start[bucket + 1], end):
-                g = order[n]
+                g, s = order[n], pool_set[own + order[n]]
                 following[g] = pool_start[own + g]
                 if step(pool_item, closed, u, following, g, pool_start[own + g + 1]):
                     i = pool_item[following[g]]
-                    size = add(bound, worth, what, size, gains[g], alpha, i, g, pool_set[own + g])
-            best, chosen, second = scan(begin, aspect, left, bound, worth, what, before, size, best, chosen, second)
+                    most = either_gain(aspect, begin[s], begin[s + 1], alpha, left)
+                    if most > best or (most == best and chosen >= 0 and i < what[chosen, 0]):
+                        best, chosen, second = most, size, chosen
+                    size = add(bound, worth, what, size, most, alpha, i, g, begin[s], begin[s + 1])
             bucket += 1
         if chosen < 0:
             break
         total += discount[place] * best
-        s = what[chosen, 2]
-        fade_by(aspect, begin[s], begin[s + 1], worth[chosen], left)
+        fade_by(aspect, what[chosen, 2], what[chosen, 3], worth[chosen], left)
         if second > 0:  # the next best is a good one to begin with at the next place
             swap(bound, worth, what, 0, second)
             chosen = second if chosen == 0 else chosen
@@ -105,10 +106,10 @@ def unified_dcg(of_item, begin, aspect, item, gain, target, pool, alpha, discoun
 
 
 @njit(nogil=True, cache=True)
-def add(bound, worth, what, size, most, gain, item, group, which):
+def add(bound, worth, what, size, most, gain, item, group, low, high):
     """One more candidate; returns their number."""
     bound[size], worth[size] = most, gain
-    what[size, 0], what[size, 1], what[size, 2] = item, group, which
+    what[size, 0], what[size, 1], what[size, 2], what[size, 3] = item, group, low, high
     return size + 1
 
 
@@ -117,18 +118,18 @@ def swap(bound, worth, what, one, other):
     """Let two candidates change places."""
     bound[one], bound[other] = bound[other], bound[one]
     worth[one], worth[other] = worth[other], worth[one]
-    for column in range(3):
+    for column in range(4):
         what[one, column], what[other, column] = what[other, column], what[one, column]
 
 
 @njit(nogil=True, cache=True)
-def scan(begin, aspect, left, bound, worth, what, first, last, best, chosen, second):
-    """The best of some candidates, if better than the best so far, and which was the best before it."""
-    for n in range(first, last):
+def scan(aspect, left, bound, worth, what, size):
+    """The best of the candidates awake: its gain (0 without one), its place, and which was the best before it."""
+    best, chosen, second = 0.0, -1, -1
+    for n in range(size):
         if bound[n] < best:
             continue
-        s = what[n, 2]
-        bound[n] = either_gain(aspect, begin[s], begin[s + 1], worth[n], left)
+        bound[n] = either_gain(aspect, what[n, 2], what[n, 3], worth[n], left)
         if bound[n] > best or (bound[n] == best and chosen >= 0 and what[n, 0] < what[chosen, 0]):
             best, chosen, second = bound[n], n, chosen
     return best, chosen, second
@@ -144,9 +145,9 @@ def step(pool_item, closed, u, following, group, end):
 
 @njit(nogil=True, cache=True)
 def sort_groups(pool, own, groups, alpha, left, none, gains, order, start, highest):
-    """Bounds of all groups of a unit, and the groups sorted roughly, by bucket; returns the first bucket.
+    """Gains of all groups of a unit, and the groups sorted roughly, by bucket; returns the first bucket.
 
-    Bucket b begins at start[b + 1] and ends where the next one begins; highest[b] is the highest bound from it on.
+    Bucket b begins at start[b + 1] and ends where the next one begins; highest[b] is the highest gain from it on.
     """
     parent, added, node, sets = pool.parent, pool.added, pool.node, pool.set
     none[0] = 1.0
@@ -154,11 +155,11 @@ def sort_groups(pool, own, groups, alpha, left, none, gains, order, start, highe
         none[n] = none[parent[n]] * (1.0 - alpha * left[added[n]])
     best = 0.0
     for g in range(groups):
-        gains[g] = 1.0 - none[node[sets[own + g]]] + SLACK
+        gains[g] = 1.0 - none[node[sets[own + g]]]
         best = max(best, gains[g])
     start[:] = 0
     highest[:] = 0.0
-    if best <= SLACK:
+    if best <= 0.0:
         return BUCKETS
     scale = (BUCKETS - 1) / best
     for g in range(groups):

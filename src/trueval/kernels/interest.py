@@ -1,8 +1,6 @@
 """Compiled: the interest of a user in aspects, and what a set of aspects gains from it and leaves of it.
 
-A set is aspect[low] to aspect[high - 1], filled up to fours with the aspect nobody is interested in, the last one:
-loops of one length are what a processor predicts. Columns that are indices are unsigned, or every access would
-first be checked for a negative one.
+A set is aspect[low] to aspect[high - 1].
 """
 
 from __future__ import annotations
@@ -16,20 +14,20 @@ def weigh(profile, unit, of_item, begin, aspect, weight):
 
     Without a profile at all every aspect weighs 1.
     """
-    number = weight.size - 1
-    weight[:] = 1.0 if profile.owner.size == 0 else 0.0
-    if profile.owner.size:
-        own, item, value = profile.owner[unit], profile.item, profile.value
-        for j in range(profile.start[own], profile.start[own + 1]):
-            s = of_item[item[j]]
-            for x in range(begin[s], begin[s + 1]):
-                weight[aspect[x]] += value[j]
-        total = 0.0
-        for a in range(number):
-            total += weight[a]
-        for a in range(number):
-            weight[a] = weight[a] / total if total > 0 else 1.0 / number
-    weight[number] = 0.0
+    if profile.owner.size == 0:
+        weight[:] = 1.0
+        return
+    weight[:] = 0.0
+    own, item, value = profile.owner[unit], profile.item, profile.value
+    for j in range(profile.start[own], profile.start[own + 1]):
+        s = of_item[item[j]]
+        for x in range(begin[s], begin[s + 1]):
+            weight[aspect[x]] += value[j]
+    total = 0.0
+    for a in range(weight.size):
+        total += weight[a]
+    for a in range(weight.size):
+        weight[a] = weight[a] / total if total > 0 else 1.0 / weight.size
 
 
 @njit(nogil=True, cache=True)
@@ -45,9 +43,8 @@ def added_gain(aspect, low, high, gain, left):
 def either_gain(aspect, low, high, gain, left):
     """1 - Π over the aspects of (1 - gain · interest left): the chance that any of them pleases."""
     none = 1.0
-    for x in range(low, high, 4):
-        one = (1.0 - gain * left[aspect[x]]) * (1.0 - gain * left[aspect[x + 1]])
-        none *= one * ((1.0 - gain * left[aspect[x + 2]]) * (1.0 - gain * left[aspect[x + 3]]))
+    for x in range(low, high):
+        none *= 1.0 - gain * left[aspect[x]]
     return 1.0 - none
 
 
