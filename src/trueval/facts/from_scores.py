@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -78,6 +79,7 @@ class _Scorer:
         self.columns = None if whole else task.candidates
         self.n_items = len(task.items)
         self.ranked = np.unique(task.unit_user)
+        self.kept = threading.local()
         self.factors: tuple[np.ndarray, np.ndarray] | None = None
         offered: Any = getattr(system, "factors", None)
         if offered is not None:
@@ -106,12 +108,19 @@ class _Scorer:
         user_factors, item_factors = self.factors
         lead = int(np.searchsorted(self.ranked, users[0])) % PRODUCT_ROWS
         height = -(-(lead + len(users)) // PRODUCT_ROWS) * PRODUCT_ROWS
-        scores = np.empty((height, item_factors.shape[1]), item_factors.dtype)
+        scores = self._buffer(height, item_factors)
         rows = np.zeros((height, user_factors.shape[1]), item_factors.dtype)
         rows[lead : lead + len(users)] = user_factors[users]
         for part in blocks(height, PRODUCT_ROWS):
             np.matmul(rows[part], item_factors, out=scores[part])
         return scores[lead : lead + len(users)]
+
+    def _buffer(self, height: int, item_factors: np.ndarray) -> np.ndarray:
+        """A worker's own block of scores, used again for every block: fresh memory costs more than the product."""
+        kept = getattr(self.kept, "scores", None)
+        if kept is None or len(kept) < height:
+            kept = self.kept.scores = np.empty((height, item_factors.shape[1]), item_factors.dtype)
+        return kept[:height]
 
 
 def _rank_block(
@@ -190,9 +199,9 @@ def _places(owner: np.ndarray, items: np.ndarray, t_start: np.ndarray, targets: 
 
 
 def _facts(task: Task, out: _Output, ties: str) -> RankingFacts:
-    unit = task.judged.rows.user
-    order = np.lexsort((task.judged.rows.item, out.rank, out.rank == 0, unit))
-    shown = out.top >= 0
+    order = choose("lists", len(out.rank)).order_rows(task.judged.rows.start, out.rank)
+    length = np.minimum(out.targets, out.top.shape[1])
+    full = bool((length == out.top.shape[1]).all())  # as a rule; then lists are the rows of the table as they are
     assert task.judged.rows.value is not None
     return RankingFacts(
         unit_user=task.unit_user,
@@ -204,8 +213,8 @@ def _facts(task: Task, out: _Output, ties: str) -> RankingFacts:
         above=out.above[order],
         tied=out.tied[order],
         score=out.score[order],
-        list_start=np.concatenate([[0], np.cumsum(shown.sum(axis=1))]),
-        list_item=out.top[shown],
+        list_start=np.concatenate([[0], np.cumsum(length)]),
+        list_item=out.top.ravel() if full else out.top[out.top >= 0],
         targets=out.targets,
         users=task.users,
         items=task.items,

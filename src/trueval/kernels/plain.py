@@ -116,6 +116,12 @@ def join_lists(
     return doubled
 
 
+def order_rows(start: np.ndarray, rank: np.ndarray) -> np.ndarray:
+    """See `lists.order_rows`."""
+    unit = np.repeat(np.arange(len(start) - 1), np.diff(start))
+    return np.lexsort((rank, rank == 0, unit))
+
+
 def count_splits(start: np.ndarray, score: np.ndarray, splits: np.ndarray) -> None:
     """See `lists.count_splits`."""
     if len(score) < 2:

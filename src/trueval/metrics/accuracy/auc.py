@@ -28,24 +28,20 @@ def _terms(facts: RankingFacts, k: None, against: str = "unrelevant") -> Terms:
 
 def _relevant_around(unit: np.ndarray, above: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Relevant items in better blocks of equals, and in the same block, for rows sorted by unit and score."""
-    order = np.lexsort((above, unit))
-    u, a = unit[order], above[order]
-    new, new_unit = np.ones(len(u), bool), np.ones(len(u), bool)
-    new_unit[1:] = u[1:] != u[:-1]
-    new[1:] = new_unit[1:] | (a[1:] != a[:-1])
+    if not len(unit):
+        return np.empty(0), np.empty(0)
+    new, new_unit = np.ones(len(unit), bool), np.ones(len(unit), bool)
+    new_unit[1:] = unit[1:] != unit[:-1]
+    new[1:] = new_unit[1:] | (above[1:] != above[:-1])
     first, first_of_unit = np.flatnonzero(new), np.flatnonzero(new_unit)
-    block = np.cumsum(new) - 1
-    before, same = np.empty(len(u)), np.empty(len(u))
-    if len(u):
-        before[order] = first[block] - first_of_unit[np.cumsum(new_unit) - 1]
-        same[order] = np.diff(np.append(first, len(u)))[block]
-    return before, same
+    size = np.diff(np.append(first, len(unit)))
+    before = np.repeat(first, size) - np.repeat(first_of_unit, np.diff(np.append(first_of_unit, len(unit))))
+    return before, np.repeat(size, size)
 
 
 def _rivals_above(facts: RankingFacts) -> np.ndarray:
     """Judged non-relevant targets above each hit, equals counting half."""
-    rows = np.flatnonzero(facts.rank > 0)
-    order = rows[np.lexsort((facts.above[rows], facts.unit[rows]))]
+    order = np.flatnonzero(facts.rank > 0)  # rows are sorted by unit and rank, and so by score
     unit, above, rival = facts.unit[order], facts.above[order], ~facts.relevant[order]
     new = np.ones(len(unit), bool)
     new[1:] = (unit[1:] != unit[:-1]) | (above[1:] != above[:-1])
