@@ -20,9 +20,9 @@ from trueval.facts.from_run import Truth
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.kernels import plain
 from trueval.kernels.seeds import derive
-from trueval.splits.parts import Parts
 from trueval.recommenders.given import Scores
 from trueval.recommenders.protocol import TrainSet
+from trueval.splits.parts import Parts
 
 THRESHOLD = 3.0
 

@@ -15,9 +15,9 @@ from trueval.evaluation.experiment import rank_tasks
 from trueval.facts.corrections import correct
 from trueval.facts.lemma import one_relevant_bounds
 from trueval.facts.readings import one_relevant, select
-from trueval.splits.parts import Parts
 from trueval.recommenders.protocol import TrainSet
 from trueval.recommenders.registry import make_system
+from trueval.splits.parts import Parts
 
 pytestmark = pytest.mark.data
 

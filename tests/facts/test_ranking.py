@@ -15,9 +15,9 @@ from trueval.errors import DataError
 from trueval.facts.from_scores import rank_system
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.kernels import use_kernels, use_threads
-from trueval.splits import split
 from trueval.recommenders.baselines import Random
 from trueval.recommenders.given import Factors, Function, Scores
+from trueval.splits import split
 
 DESIGNS = [
     "AR-TI-AN", "AR-AI-AN", "AR-LIST-AN", "AR-TI-AN-seen", "AR-AI-AN-head20", "AR-TI-AN-condensed",

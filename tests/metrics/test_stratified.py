@@ -44,7 +44,7 @@ def test_golden(beta, mean, pooled):
 def test_gamma_is_another_word_for_beta_and_pooled_is_the_default():
     recs, test, train = run_and_logs()
     result = tv.evaluate_run(
-        recs, test, train=train, metrics=tv.curve("recall@2", gamma=[1, 3]) + ["recall@2[beta=0.75]"]
+        recs, test, train=train, metrics=[*tv.curve("recall@2", gamma=[1, 3]), "recall@2[beta=0.75]"]
     )
     assert result["run", "recall@2[gamma=1]"].value == pytest.approx(0.345679, abs=1e-6)
     assert result["run", "recall@2[gamma=3]"].value == result["run", "recall@2[beta=0.75]"].value

@@ -1,1 +1,0 @@
-"""Aspect diversity: does the list cover what the user is interested in?"""
