@@ -12,8 +12,8 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "trueval"
 # Each folder imports only from those before it.
 FLOW = [
-    "errors", "progress", "kernels", "data", "splits", "design", "recommenders", "facts", "propensity", "metrics", "evaluation",
-    "comparison", "calibration", "report", "api", "cli",
+    "errors", "progress", "kernels", "data", "splits", "design", "recommenders", "facts", "propensity", "metrics",
+    "evaluation", "comparison", "calibration", "report", "api", "cli",
 ]  # fmt: skip
 
 

@@ -137,8 +137,8 @@ def test_unknown_metric_and_syntax(trueval, files):
 def test_options_that_do_not_exist(trueval, files):
     base = ("evaluate", files / "recs.csv", "--test", files / "test.csv", "--metrics", "rr")
     for option, value in [
-        ("--population", "everyone"), ("--ties", "wild"), ("--compat", "trec"), ("--interval", "x"), ("--format", "xml"),
-        ("--baseline", "nobody"), ("--columns", "user=nope"), ("--columns", "usr=user"),
+        ("--population", "everyone"), ("--ties", "wild"), ("--compat", "trec"), ("--interval", "x"),
+        ("--format", "xml"), ("--baseline", "nobody"), ("--columns", "user=nope"), ("--columns", "usr=user"),
     ]:  # fmt: skip
         bad(trueval, ["error"], *base, option, value)
 
