@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from trueval.kernels import choose, look_up, plain, use_kernels
 
 FLOATS = (np.float32, np.float64)
+COUNTS = ("rank", "above", "tied")
+JUDGED = ("order", *COUNTS, "score")
 KINDS = ("noise", "few", "equal", "two", "skewed", "extreme", "denormal", "signed zeros")
 
 
@@ -62,19 +64,20 @@ class Block:
         excluded_start, judged_start = (
             np.concatenate([[0], np.cumsum([len(part) for part in parts])]) for parts in (self.excluded, self.judged)
         )
-        out: dict[str, Any] = {name: np.full(judged_start[-1], 77, np.int32) for name in ("rank", "above", "tied")}
+        out: dict[str, Any] = {name: np.full(judged_start[-1], 77, np.int32) for name in ("order", *COUNTS)}
+        out["score"] = np.full(judged_start[-1], 77, self.scores.dtype)
         out |= {"top": np.full((n, self.depth), 77, np.int32), "targets": np.full(n, 77)}
         out["splits"] = np.zeros(self.depth, np.int64)
         out["bad"] = kernels.rank_rows(
             self.scores, self.items, excluded_start, np.concatenate(self.excluded).astype(np.int32), judged_start,
             np.concatenate(self.judged).astype(np.int32), self.users, self.seed, self.given, self.depth,
-            out["top"], out["targets"], out["rank"], out["above"], out["tied"], out["splits"],
+            out["top"], out["targets"], tuple(out[name] for name in JUDGED), out["splits"],
         )  # fmt: skip
         return out
 
     def truth(self) -> dict[str, Any]:
         """The same from the definition: sort, count what is above, count what is equal."""
-        out: dict[str, Any] = {name: [] for name in ("rank", "above", "tied", "top", "targets")}
+        out: dict[str, Any] = {name: [] for name in (*JUDGED, "top", "targets")}
         splits = np.zeros(self.depth, np.int64)
         for row, user, excluded, judged in zip(self.scores, self.users, self.excluded, self.judged):
             stream = plain.user_key(int(self.seed), np.array([user]))
@@ -83,8 +86,12 @@ class Block:
             order = sorted(left, key=lambda j: (-float(row[j]), int(key[j])))
             out["targets"].append(len(left))
             out["top"].append([*self.items[order[: self.depth]], *[-1] * (self.depth - len(order))][: self.depth])
-            for j in judged:
+            ranked = [(order.index(j) if j in order else len(row), i) for i, j in enumerate(judged)]
+            for _, i in sorted(ranked):
+                j = judged[i]
                 there = j in order
+                out["order"].append(i)
+                out["score"].append(row[j] if j >= 0 else np.nan)
                 out["rank"].append(order.index(j) + 1 if there else 0)
                 out["above"].append(sum(row[i] > row[j] for i in left) if there else 0)
                 out["tied"].append(sum(row[i] == row[j] for i in left) if there else 0)
@@ -155,18 +162,19 @@ class Samples:
 
     def ranked_by(self, kernels: ModuleType) -> dict[str, Any]:
         starts = [np.concatenate([[0], np.cumsum([len(x) for x in parts])]) for parts in (self.targets, self.judged)]
-        out: dict[str, Any] = {name: np.zeros(starts[1][-1], np.int32) for name in ("rank", "above", "tied")}
+        out: dict[str, Any] = {name: np.zeros(starts[1][-1], np.int32) for name in ("order", *COUNTS)}
+        out["score"] = np.full(starts[1][-1], np.nan, self.scores.dtype)
         out |= {"top": np.full((5, self.depth), -1, np.int32), "splits": np.zeros(self.depth, np.int64)}
         out["bad"] = kernels.rank_targets(
             self.scores, self.rows, starts[0], np.concatenate(self.targets).astype(np.int32), starts[1],
             np.concatenate(self.judged).astype(np.int32), self.users.astype(np.int32), self.seed, self.given,
-            self.depth, out["top"], out["rank"], out["above"], out["tied"], out["splits"],
+            self.depth, out["top"], tuple(out[name] for name in JUDGED), out["splits"],
         )  # fmt: skip
         return out
 
     def truth(self) -> dict[str, Any]:
         """Each unit is a block of one row: its own targets."""
-        whole: dict[str, list] = {name: [] for name in ("rank", "above", "tied", "top")}
+        whole: dict[str, list] = {name: [] for name in (*JUDGED, "top")}
         splits = np.zeros(self.depth, np.int64)
         for row, targets, judged, user in zip(self.rows, self.targets, self.judged, self.users):
             block = Block(np.zeros((1, len(targets)), self.scores.dtype), 0, depth=self.depth, given=self.given)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -58,16 +59,21 @@ def rank_system(
 
 
 class _Output:
-    """Arrays that the blocks fill, each its own part."""
+    """Arrays that the blocks fill, each its own part. Judged items stand best first, as the kernel leaves them."""
 
     def __init__(self, units: int, judged: int, depth: int) -> None:
         self.top = np.full((units, depth), -1, np.int32)
         self.targets = np.zeros(units, np.int64)
+        self.order = np.zeros(judged, np.int32)
         self.rank = np.zeros(judged, np.int32)
         self.above = np.zeros(judged, np.int32)
         self.tied = np.zeros(judged, np.int32)
         self.score = np.full(judged, np.nan, np.float32)
         self.splits = np.zeros(depth, np.int64)
+
+    def judged(self, rows: slice) -> tuple[np.ndarray, ...]:
+        """What is said of some judged items."""
+        return self.order[rows], self.rank[rows], self.above[rows], self.tied[rows], self.score[rows]
 
 
 class _Scorer:
@@ -89,9 +95,11 @@ class _Scorer:
             kind = kind if kind in (np.float32, np.float64) else np.dtype(np.float64)
             self.factors = user_factors, np.ascontiguousarray(chosen.T, dtype=kind)
 
-    def __call__(self, users: np.ndarray, name: str) -> np.ndarray:
+    def __call__(self, users: np.ndarray, name: str) -> Iterator[tuple[slice, np.ndarray]]:
+        """Scores of some users, piece by piece: a piece of products is used while it is in the cache."""
         if self.factors is not None:
-            return self._product(users)
+            yield from self._products(users)
+            return
         scores = np.asarray(self.system.score(users))
         if scores.shape != (len(users), self.n_items):
             raise DataError(
@@ -101,78 +109,40 @@ class _Scorer:
             )
         if scores.dtype not in (np.float32, np.float64):
             scores = scores.astype(np.float64)
-        return np.ascontiguousarray(scores if self.columns is None else scores[:, self.columns])
+        yield slice(0, len(users)), np.ascontiguousarray(scores if self.columns is None else scores[:, self.columns])
 
-    def _product(self, users: np.ndarray) -> np.ndarray:
+    def _products(self, users: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
         assert self.factors is not None
         user_factors, item_factors = self.factors
-        lead = int(np.searchsorted(self.ranked, users[0])) % PRODUCT_ROWS
-        height = -(-(lead + len(users)) // PRODUCT_ROWS) * PRODUCT_ROWS
-        scores = self._buffer(height, item_factors)
-        rows = np.zeros((height, user_factors.shape[1]), item_factors.dtype)
-        rows[lead : lead + len(users)] = user_factors[users]
-        for part in blocks(height, PRODUCT_ROWS):
-            np.matmul(rows[part], item_factors, out=scores[part])
-        return scores[lead : lead + len(users)]
+        scores, rows = self._buffers(item_factors)
+        row = int(np.searchsorted(self.ranked, users[0])) % PRODUCT_ROWS
+        begin = 0
+        while begin < len(users):
+            end = min(begin + PRODUCT_ROWS - row, len(users))
+            rows[row : row + end - begin] = user_factors[users[begin:end]]
+            np.matmul(rows, item_factors, out=scores)
+            yield slice(begin, end), scores[row : row + end - begin]
+            begin, row = end, 0
 
-    def _buffer(self, height: int, item_factors: np.ndarray) -> np.ndarray:
-        """A worker's own block of scores, used again for every block: fresh memory costs more than the product."""
-        kept = getattr(self.kept, "scores", None)
-        if kept is None or len(kept) < height:
-            kept = self.kept.scores = np.empty((height, item_factors.shape[1]), item_factors.dtype)
-        return kept[:height]
+    def _buffers(self, item_factors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """A worker's own scores and users, used again and again: fresh memory costs more than the product."""
+        if not hasattr(self.kept, "buffers"):
+            factors, items = item_factors.shape
+            shapes = ((PRODUCT_ROWS, items), (PRODUCT_ROWS, factors))
+            self.kept.buffers = tuple(np.zeros(shape, item_factors.dtype) for shape in shapes)
+        return self.kept.buffers
 
 
 def _rank_block(
-    kernels: Any,
-    scorer: _Scorer,
-    task: Task,
-    part: slice,
-    ties: str,
-    out: _Output,
-    splits: np.ndarray,
-    name: str,
+    kernels: Any, scorer: _Scorer, task: Task, part: slice, ties: str, out: _Output, splits: np.ndarray, name: str
 ) -> None:
-    users = task.unit_user[part]
-    start = task.judged.rows.start[part.start : part.stop + 1]
-    rows = slice(start[0], start[-1])
-    judged_item = task.judged.rows.item[rows]
-    shared = (users, derive(task.seed, "ties"), ties == "given", out.top.shape[1], out.top[part])
-    ranks = (out.rank[rows], out.above[rows], out.tied[rows], splits)
-    local = start - start[0]
-    if task.sample is None:
-        scores = scorer(users, name)
-        columns = _columns(judged_item, task.candidates)
-        barred_start = task.barred.start[part.start : part.stop + 1]
-        barred = _columns(task.barred.item[barred_start[0] : barred_start[-1]], task.candidates)
-        keep = barred >= 0
-        barred_local = np.concatenate([[0], np.cumsum(keep)])[barred_start - barred_start[0]]
-        owner = np.repeat(np.arange(len(users)), np.diff(start))
-        inside = columns >= 0
-        out.score[rows][inside] = scores[owner[inside], columns[inside]]
-        bad = kernels.rank_rows(
-            scores,
-            task.candidates,
-            barred_local,
-            barred[keep],
-            local,
-            columns,
-            *shared,
-            out.targets[part],
-            *ranks,
-        )
-    else:
-        asked, which = np.unique(users, return_inverse=True)
-        scores = scorer(asked, name)
-        t_start = task.sample.start[part.start : part.stop + 1]
-        targets = task.sample.item[t_start[0] : t_start[-1]]
-        owner = np.repeat(np.arange(len(users)), np.diff(start))
-        out.score[rows] = scores[which[owner], judged_item]
-        places = _places(owner, judged_item, t_start - t_start[0], targets, len(task.items))
-        out.targets[part] = np.diff(t_start)
-        bad = kernels.rank_targets(scores, which, t_start - t_start[0], targets, local, places, *shared, *ranks)
+    rank = _rank_all if task.sample is None else _rank_sample
+    how = (derive(task.seed, "ties"), ties == "given", out.top.shape[1])
+    bad = rank(kernels, scorer, task, part, how, out, splits, name)
     if bad >= 0:
-        user = task.users.decode(users[bad : bad + 1])[0]
+        user = task.users.decode(task.unit_user[bad : bad + 1])[0]
+        if hasattr(scorer.system, "refusal"):  # a system that knows why
+            raise scorer.system.refusal(int(task.unit_user[bad]))
         raise DataError(
             f"{name} gave a score that is not a finite number",
             where=f"user {user!r}",
@@ -181,10 +151,66 @@ def _rank_block(
         )
 
 
+def _rank_all(
+    kernels: Any, scorer: _Scorer, task: Task, part: slice, how: Any, out: _Output, splits: np.ndarray, name: str
+) -> int:
+    """Rank all candidates but the barred ones; the first unit with a score that is not finite, or -1."""
+    start, barred_start = (rows.start[part.start : part.stop + 1] for rows in (task.judged.rows, task.barred))
+    judged = _columns(task.judged.rows.item[start[0] : start[-1]], task.candidates)
+    barred = _columns(task.barred.item[barred_start[0] : barred_start[-1]], task.candidates)
+    barred_start = barred_start - barred_start[0]
+    if len(barred) and barred.min() < 0:
+        keep = barred >= 0
+        barred, barred_start = barred[keep], np.concatenate([[0], np.cumsum(keep)])[barred_start]
+    for piece, scores in scorer(task.unit_user[part], name):
+        units = slice(part.start + piece.start, part.start + piece.stop)
+        own = task.judged.rows.start[units.start : units.stop + 1]
+        bad = kernels.rank_rows(
+            scores, task.candidates, barred_start[piece.start : piece.stop + 1], barred, own - own[0],
+            judged[own[0] - start[0] : own[-1] - start[0]], task.unit_user[units], *how,
+            out.top[units], out.targets[units], out.judged(slice(own[0], own[-1])), splits,
+        )  # fmt: skip
+        if bad >= 0:
+            return units.start + bad
+    return -1
+
+
+def _rank_sample(
+    kernels: Any, scorer: _Scorer, task: Task, part: slice, how: Any, out: _Output, splits: np.ndarray, name: str
+) -> int:
+    """Rank each unit's own targets; the first unit with a score that is not finite, or -1."""
+    assert task.sample is not None
+    users = task.unit_user[part]
+    start, t_start = (s[part.start : part.stop + 1] for s in (task.judged.rows.start, task.sample.start))
+    rows = slice(start[0], start[-1])
+    targets = task.sample.item[t_start[0] : t_start[-1]]
+    owner = np.repeat(np.arange(len(users)), np.diff(start))
+    judged = task.judged.rows.item[rows]
+    places = _places(owner, judged, t_start - t_start[0], targets, len(task.items))
+    out.targets[part] = np.diff(t_start)
+    asked, which = np.unique(users, return_inverse=True)
+    for piece, scores in scorer(asked, name):
+        # units of one user stand together, so those of a piece of users do
+        first, last = np.searchsorted(which, (piece.start, piece.stop))
+        own, t_own = start[first : last + 1], t_start[first : last + 1]
+        bad = kernels.rank_targets(
+            scores, which[first:last] - piece.start, t_own - t_own[0],
+            targets[t_own[0] - t_start[0] : t_own[-1] - t_start[0]], own - own[0],
+            places[own[0] - start[0] : own[-1] - start[0]], users[first:last], *how,
+            out.top[part.start + first : part.start + last], out.judged(slice(own[0], own[-1])), splits,
+        )  # fmt: skip
+        if bad >= 0:
+            return part.start + int(first) + bad
+        mine = slice(own[0] - start[0], own[-1] - start[0])  # judged items that are no targets have scores, too
+        item = judged[out.order[own[0] : own[-1]] + start[owner[mine]] - start[0]]
+        out.score[own[0] : own[-1]] = scores[which[owner[mine]] - piece.start, item]
+    return -1
+
+
 def _columns(items: np.ndarray, candidates: np.ndarray) -> np.ndarray:
     """Place of items among the sorted candidates, -1 outside."""
     if len(candidates) and candidates[-1] == len(candidates) - 1:
-        return np.where(items < len(candidates), items, -1).astype(np.int32)
+        return items if int(items.max(initial=0)) < len(candidates) else np.where(items < len(candidates), items, -1)
     place = np.minimum(np.searchsorted(candidates, items), len(candidates) - 1)
     return np.where(candidates[place] == items, place, -1).astype(np.int32)
 
@@ -199,20 +225,21 @@ def _places(owner: np.ndarray, items: np.ndarray, t_start: np.ndarray, targets: 
 
 
 def _facts(task: Task, out: _Output, ties: str) -> RankingFacts:
-    order = choose("lists", len(out.rank)).order_rows(task.judged.rows.start, out.rank)
+    start = task.judged.rows.start
+    order = out.order + np.repeat(start[:-1], np.diff(start))
     length = np.minimum(out.targets, out.top.shape[1])
     full = bool((length == out.top.shape[1]).all())  # as a rule; then lists are the rows of the table as they are
     assert task.judged.rows.value is not None
     return RankingFacts(
         unit_user=task.unit_user,
-        start=task.judged.rows.start,
+        start=start,
         item=task.judged.rows.item[order],
         value=task.judged.rows.value[order],
         relevant=task.judged.relevant[order],
-        rank=out.rank[order],
-        above=out.above[order],
-        tied=out.tied[order],
-        score=out.score[order],
+        rank=out.rank,
+        above=out.above,
+        tied=out.tied,
+        score=out.score,
         list_start=np.concatenate([[0], np.cumsum(length)]),
         list_item=out.top.ravel() if full else out.top[out.top >= 0],
         targets=out.targets,

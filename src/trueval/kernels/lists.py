@@ -159,28 +159,6 @@ def join_lists(
 
 
 @njit(nogil=True, cache=True)
-def order_rows(start, rank):
-    """Order of rows by rank within each segment; rows without a rank (0) behind, as they stood."""
-    order = np.empty(rank.size, np.int64)
-    for u in range(start.size - 1):
-        first, size = start[u], start[u + 1] - start[u]
-        for i in range(first, first + size):  # insertion for the few rows of a unit, by halves for the many
-            key = rank[i] if rank[i] > 0 else np.int64(1) << 62
-            low, high = first, i
-            while low < high:
-                mid = (low + high) // 2
-                other = rank[order[mid]] if rank[order[mid]] > 0 else np.int64(1) << 62
-                if other <= key:
-                    low = mid + 1
-                else:
-                    high = mid
-            for j in range(i, low, -1):
-                order[j] = order[j - 1]
-            order[low] = i
-    return order
-
-
-@njit(nogil=True, cache=True)
 def count_splits(start, score, splits):
     """For each k the number of lists whose cut at k falls between equal scores."""
     for u in range(start.size - 1):

@@ -116,12 +116,6 @@ def join_lists(
     return doubled
 
 
-def order_rows(start: np.ndarray, rank: np.ndarray) -> np.ndarray:
-    """See `lists.order_rows`."""
-    unit = np.repeat(np.arange(len(start) - 1), np.diff(start))
-    return np.lexsort((rank, rank == 0, unit))
-
-
 def count_splits(start: np.ndarray, score: np.ndarray, splits: np.ndarray) -> None:
     """See `lists.count_splits`."""
     if len(score) < 2:
@@ -137,19 +131,22 @@ def sort_down(start: np.ndarray, values: np.ndarray) -> None:
     values[:] = values[np.lexsort((-values, unit))]
 
 
-def _rank_row(row, items, excluded, judged, stream, given, depth, top, rank, above, tied, splits) -> int:
+def _rank_row(row, items, excluded, judged, stream, given, depth, top, out, splits) -> int:
     target = np.ones(len(row), bool)
     target[excluded] = False
     places = np.flatnonzero(target)
     keys = _tie_keys(stream, items, given)
     order = places[np.lexsort((keys[places], -row[places]))]
-    position = np.zeros(len(row), np.int64)
+    position = np.zeros(len(row) + 1, np.int64)  # the last one is for judged items that are not in the row (-1)
     position[order] = np.arange(1, len(order) + 1)
-    for i, j in enumerate(judged):
-        ranked = j >= 0 and target[j]
-        rank[i] = position[j] if ranked else 0
-        above[i] = np.count_nonzero(row[places] > row[j]) if ranked else 0
-        tied[i] = np.count_nonzero(row[places] == row[j]) if ranked else 0
+    which = np.lexsort((position[judged], position[judged] == 0))
+    out_order, rank, above, tied, score = out
+    out_order[:] = which
+    rank[:] = position[judged[which]]
+    for p, j in enumerate(judged[which]):
+        above[p] = np.count_nonzero(row[places] > row[j]) if rank[p] else 0
+        tied[p] = np.count_nonzero(row[places] == row[j]) if rank[p] else 0
+        score[p] = row[j] if j >= 0 else np.nan
     shown = order[:depth]
     top[:] = -1
     top[: len(shown)] = items[shown]
@@ -159,36 +156,22 @@ def _rank_row(row, items, excluded, judged, stream, given, depth, top, rank, abo
 
 
 def rank_rows(
-    scores, items, excluded_start, excluded, judged_start, judged, users, seed, given, depth,
-    top, targets, rank, above, tied, splits,
-) -> int:  # fmt: skip
+    scores, items, excluded_start, excluded, judged_start, judged, users, seed, given, depth, top, targets, out, splits
+) -> int:
     """See `ranking.rank_rows`."""
     for r in range(len(scores)):
         if not np.isfinite(scores[r]).all():
             return r
         e, j = (slice(s[r], s[r + 1]) for s in (excluded_start, judged_start))
         stream = user_key(seed, users[r : r + 1])
-        targets[r] = _rank_row(
-            scores[r],
-            items,
-            excluded[e],
-            judged[j],
-            stream,
-            given,
-            depth,
-            top[r],
-            rank[j],
-            above[j],
-            tied[j],
-            splits,
-        )
+        own = [column[j] for column in out]
+        targets[r] = _rank_row(scores[r], items, excluded[e], judged[j], stream, given, depth, top[r], own, splits)
     return -1
 
 
 def rank_targets(
-    scores, rows, target_start, target, judged_start, judged, users, seed, given, depth,
-    top, rank, above, tied, splits,
-) -> int:  # fmt: skip
+    scores, rows, target_start, target, judged_start, judged, users, seed, given, depth, top, out, splits
+) -> int:
     """See `ranking.rank_targets`."""
     nothing = np.empty(0, np.int64)
     for r in range(len(rows)):
@@ -198,7 +181,11 @@ def rank_targets(
             return r
         j = slice(judged_start[r], judged_start[r + 1])
         stream = user_key(seed, users[r : r + 1])
-        _rank_row(row, items, nothing, judged[j], stream, given, depth, top[r], rank[j], above[j], tied[j], splits)
+        own = [column[j] for column in out]
+        if len(items):
+            _rank_row(row, items, nothing, judged[j], stream, given, depth, top[r], own, splits)
+        else:
+            own[0][:] = np.arange(len(own[0]))
     return -1
 
 

@@ -11,41 +11,26 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from trueval.kernels.buckets import BUCKETS, all_finite, bucketise, flagged
+from trueval.kernels.buckets import BUCKETS, MARK, WIDTH, add_up, at_least, bucketise, count, filled_up, higher
 from trueval.kernels.draws import tie_key, user_key
 from trueval.kernels.ordering import keep_best, sort_places
 
 
 @njit(nogil=True, cache=True)
-def meet(
-    row,
-    items,
-    bucket,
-    candidate,
-    n_candidates,
-    stream,
-    given,
-    flag,
-    first,
-    j_score,
-    j_key,
-    equal_end,
-    above,
-    before,
-    tied,
-):
-    """Count candidates against the judged items of their own bucket (sorted, best first).
+def meet(row, items, bucket, marked, stream, given, first, j_score, j_key, equal_end, above, before, tied):
+    """Count the places of marked buckets against the judged items of their own bucket (sorted, best first).
 
     `above[p]`, `before[p]`: how many come strictly above, or above or earlier among equals, for judged
     item p and those behind it in its bucket. `tied[p]`: how many equal p, kept at the first of its equals.
     """
-    for c in range(n_candidates):
-        j = candidate[c]
-        b = bucket[j]
-        if not flag[b] & 1:
-            continue
+    for c in range(marked.size):
+        j = marked[c]
         score = row[j]
-        p, last = first[b, 0], first[b, 1]
+        p, last = first[bucket[j], 0], first[bucket[j], 1]
+        if last - p == 1 and j_score[p] != score:  # nearly always; added without a branch, which nobody could predict
+            above[p] += score > j_score[p]
+            before[p] += score > j_score[p]
+            continue
         if last - p > 8:
             end = last
             while p < end:
@@ -79,146 +64,107 @@ def meet(
 
 
 @njit(nogil=True, cache=True)
-def rank_judged(
-    row, items, judged, stream, given, bucket, candidate, flag, higher, first, out_rank, out_above, out_tied
-):
-    """Exact ranks of the judged items; flags and collects the candidates, whose number it returns."""
+def sort_judged(row, items, judged, stream, given, bucket, order):
+    """Which judged item comes first, second and so on; those that are no targets behind.
+
+    Returns scores and keys in that order, and how many are targets.
+    """
     n = judged.size
-    j_score = np.empty(n, row.dtype)
-    j_key = np.empty(n, np.uint64)
-    j_place = np.empty(n, np.int64)
+    score = np.empty(n, row.dtype)
+    key = np.empty(n, np.uint64)
     ranked = 0
     for i in range(n):
         j = judged[i]
-        out_rank[i] = 0
-        out_above[i] = 0
-        out_tied[i] = 0
-        if j >= 0 and bucket[j] != BUCKETS:
-            j_score[ranked] = row[j]
-            j_key[ranked] = tie_key(stream, items[j], j, given)
-            j_place[ranked] = i
+        if j >= 0 and bucket[j] != 0:
+            score[ranked] = row[j]
+            key[ranked] = tie_key(stream, items[j], j, given)
+            order[ranked] = i
             ranked += 1
-            flag[bucket[j]] |= 1
-    sort_places(j_score, j_key, j_place, ranked)
-    for p in range(ranked):
-        b = bucket[judged[j_place[p]]]
-        if p == 0 or b != bucket[judged[j_place[p - 1]]]:
-            first[b, 0] = p
-        first[b, 1] = p + 1
-    equal_end = np.empty(ranked, np.int64)
-    for p in range(ranked - 1, -1, -1):
-        equal_end[p] = equal_end[p + 1] if p + 1 < ranked and j_score[p + 1] == j_score[p] else p + 1
-    above = np.zeros(ranked, np.int32)
-    before = np.zeros(ranked, np.int32)
-    tied = np.zeros(ranked, np.int32)
-    n_candidates = flagged(bucket, row.size, flag, candidate)
-    meet(
-        row,
-        items,
-        bucket,
-        candidate,
-        n_candidates,
-        stream,
-        given,
-        flag,
-        first,
-        j_score,
-        j_key,
-        equal_end,
-        above,
-        before,
-        tied,
-    )
-    more_above = more_before = same = 0
-    for p in range(ranked):
-        b = bucket[judged[j_place[p]]]
-        if p == first[b, 0]:
-            more_above = more_before = 0
-        more_above += above[p]
-        more_before += before[p]
-        if p == 0 or j_score[p] != j_score[p - 1]:
-            same = tied[p]
-        i = j_place[p]
-        out_above[i] = higher[b] + more_above
-        out_rank[i] = 1 + higher[b] + more_before
-        out_tied[i] = same
-    return n_candidates
+    sort_places(score, key, order, ranked)
+    behind = ranked
+    for i in range(n):
+        j = judged[i]
+        if j < 0 or bucket[j] == 0:
+            order[behind] = i
+            score[behind] = row[j] if j >= 0 else np.nan
+            behind += 1
+    return score, key, ranked
 
 
 @njit(nogil=True, cache=True)
-def fill_list(
-    row,
-    items,
-    candidate,
-    n_candidates,
-    stream,
-    given,
-    bucket,
-    flag,
-    targets,
-    depth,
-    c_score,
-    c_key,
-    c_place,
-    out,
-    splits,
-):
+def rank_judged(row, items, judged, stream, given, bucket, work, out):
+    """Counts the buckets, and gives exact ranks to the judged items."""
+    _, found, counts, sums, first, _ = work
+    order, rank, above, tied, out_score = out
+    score, key, ranked = sort_judged(row, items, judged, stream, given, bucket, order)
+    out_score[:] = score
+    rank[:] = 0
+    above[:] = 0
+    tied[:] = 0
+    counts[:] = 0
+    for p in range(ranked):
+        b = bucket[judged[order[p]]]
+        if counts[b] == 0:
+            first[b, 0] = p
+        first[b, 1] = p + 1
+        counts[b] = MARK
+    equal_end = np.empty(ranked, np.int64)
+    for p in range(ranked - 1, -1, -1):
+        equal_end[p] = equal_end[p + 1] if p + 1 < ranked and score[p + 1] == score[p] else p + 1
+    n = count(bucket, counts, found)
+    for p in range(ranked):
+        counts[bucket[judged[order[p]]]] &= ~MARK
+    add_up(counts, sums)
+    meet(row, items, bucket, found[:n], stream, given, first, score, key, equal_end, above, rank, tied)
+    better = more_above = more_before = 0
+    for p in range(ranked):
+        b = bucket[judged[order[p]]]
+        if p == first[b, 0]:
+            more_above = more_before = 0
+            better = higher(counts, sums, b)
+        more_above += above[p]
+        more_before += rank[p]
+        above[p] = better + more_above
+        rank[p] = 1 + better + more_before
+        if p > 0 and score[p] == score[p - 1]:
+            tied[p] = tied[p - 1]
+
+
+@njit(nogil=True, cache=True)
+def fill_list(row, items, stream, given, bucket, targets, depth, work, out, splits):
     """The best items in order; `splits[k-1]` counts lists whose cut at k falls between equal scores."""
+    _, found, counts, _, first, (score, key, place) = work
     want = min(depth + 1, targets)
-    found = 0
-    for c in range(n_candidates):
-        j = candidate[c]
-        if flag[bucket[j]] & 2:
-            c_score[found] = row[j]
-            c_key[found] = tie_key(stream, items[j], j, given)
-            c_place[found] = j
-            found += 1
-    if found > want + 2048:
-        found = keep_best(c_score, c_key, c_place, found, want)
-    sort_places(c_score, c_key, c_place, found)
+    lowest, size = BUCKETS + 1, 0
+    while size < want:  # where each bucket of the list begins
+        lowest -= 1
+        first[lowest, 0] = size
+        size += counts[lowest]
+    n = at_least(bucket, lowest, found)
+    for c in range(n):
+        j = found[c]
+        at = first[bucket[j], 0]
+        first[bucket[j], 0] += 1
+        score[at] = row[j]
+        key[at] = tie_key(stream, items[j], j, given)
+        place[at] = j
+    if n > want + 2048:
+        n = keep_best(score, key, place, n, want)
+    sort_places(score, key, place, n)
     for r in range(depth):
-        out[r] = items[c_place[r]] if r < targets else -1
-        if r + 1 < want and c_score[r] == c_score[r + 1]:
+        out[r] = items[place[r]] if r < targets else -1
+        if r + 1 < want and score[r] == score[r + 1]:
             splits[r] += 1
 
 
 @njit(nogil=True, cache=True)
-def rank_row(row, items, excluded, judged, stream, given, depth, out_top, out_rank, out_above, out_tied, splits, work):
-    """Rank one row of scores; returns the number of targets. See `rank_rows` for the arguments."""
-    bucket, candidate, counts, flag, higher, first, c_score, c_key, c_place = work
-    targets = bucketise(row, excluded, depth, bucket, counts, flag, higher)
-    n = rank_judged(
-        row,
-        items,
-        judged,
-        stream,
-        given,
-        bucket,
-        candidate,
-        flag,
-        higher,
-        first,
-        out_rank,
-        out_above,
-        out_tied,
-    )
-    fill_list(
-        row,
-        items,
-        candidate,
-        n,
-        stream,
-        given,
-        bucket,
-        flag,
-        targets,
-        depth,
-        c_score,
-        c_key,
-        c_place,
-        out_top,
-        splits,
-    )
+def rank_row(row, items, excluded, judged, stream, given, depth, out_top, out, splits, work):
+    """Rank one row of scores; returns the number of targets, -1 for a score that is not finite. See `rank_rows`."""
+    bucket = work[0][: filled_up(row.size)]
+    targets = bucketise(row, excluded, bucket)
+    if targets >= 0:
+        rank_judged(row, items, judged, stream, given, bucket, work, out)
+        fill_list(row, items, stream, given, bucket, targets, depth, work, out_top, splits)
     return targets
 
 
@@ -226,45 +172,47 @@ def rank_row(row, items, excluded, judged, stream, given, depth, out_top, out_ra
 def workspace(size, kind):
     """Memory that one worker uses again for every row."""
     return (
-        np.empty(size, np.uint16),
-        np.empty(size + 8, np.int32),
-        np.zeros((2, BUCKETS + 1), np.int32),
-        np.zeros(BUCKETS + 1, np.uint8),
-        np.zeros(BUCKETS, np.int32),
-        np.zeros((BUCKETS, 2), np.int32),
-        np.empty(size, kind.dtype),
-        np.empty(size, np.uint64),
-        np.empty(size, np.int64),
+        np.empty(filled_up(size), np.uint16),
+        np.empty(size + 32, np.int32),
+        np.zeros(BUCKETS + 1, np.int32),
+        np.zeros(BUCKETS // WIDTH, np.int32),
+        np.zeros((BUCKETS + 1, 2), np.int32),
+        (np.empty(size, kind.dtype), np.empty(size, np.uint64), np.empty(size, np.int32)),
     )
 
 
 @njit(nogil=True, cache=True)
+def part(out, first, last):
+    """A unit's own part of what is said of judged items."""
+    order, rank, above, tied, score = out
+    return order[first:last], rank[first:last], above[first:last], tied[first:last], score[first:last]
+
+
+@njit(nogil=True, cache=True)
 def rank_rows(
-    scores, items, excluded_start, excluded, judged_start, judged, users, seed, given, depth,
-    top, targets, rank, above, tied, splits,
-):  # fmt: skip
-    """Rank every row of a block of scores; returns the first row with a non-finite score, or -1."""
+    scores, items, excluded_start, excluded, judged_start, judged, users, seed, given, depth, top, targets, out, splits
+):
+    """Rank every row of a block of scores; returns the first row with a non-finite score, or -1.
+
+    `out` says of a row's judged items, best first and those that are no targets behind: which one it is (its
+    place among the row's judged items), its rank, how many score higher, how many the same, and its score.
+    """
     work = workspace(scores.shape[1], scores)
     for r in range(scores.shape[0]):
-        row = scores[r]
-        if not all_finite(row):
-            return r
         e = excluded[excluded_start[r] : excluded_start[r + 1]]
         a, b = judged_start[r], judged_start[r + 1]
         stream = user_key(seed, users[r])
         targets[r] = rank_row(
-            row, items, e, judged[a:b], stream, given, depth,
-            top[r], rank[a:b], above[a:b], tied[a:b], splits, work,
-        )  # fmt: skip
+            scores[r], items, e, judged[a:b], stream, given, depth, top[r], part(out, a, b), splits, work
+        )
+        if targets[r] < 0:
+            return r
     return -1
 
 
 @njit(nogil=True, cache=True)
-def rank_targets(
-    scores, rows, target_start, target, judged_start, judged, users, seed, given, depth,
-    top, rank, above, tied, splits,
-):  # fmt: skip
-    """Rank each unit's own (sampled) targets; `judged` are places among the unit's targets.
+def rank_targets(scores, rows, target_start, target, judged_start, judged, users, seed, given, depth, top, out, splits):
+    """Rank each unit's own (sampled) targets; `judged` are places among the unit's targets, `out` as in `rank_rows`.
 
     Returns the first unit with a non-finite score, or -1.
     """
@@ -279,13 +227,12 @@ def rank_targets(
         for j in range(items.size):
             gathered[j] = scores[rows[r], items[j]]
         row = gathered[: items.size]
-        if items.size and not all_finite(row):
-            return r
         a, b = judged_start[r], judged_start[r + 1]
         stream = user_key(seed, users[r])
-        if items.size:
-            rank_row(
-                row, items, nothing, judged[a:b], stream, given, depth,
-                top[r], rank[a:b], above[a:b], tied[a:b], splits, work,
-            )  # fmt: skip
+        if items.size == 0:
+            part(out, a, b)[0][:] = np.arange(b - a)
+        elif (
+            rank_row(row, items, nothing, judged[a:b], stream, given, depth, top[r], part(out, a, b), splits, work) < 0
+        ):
+            return r
     return -1
