@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -13,26 +13,39 @@ import polars as pl
 
 from trueval.data.by_user import ByUser
 from trueval.data.ids import Ids
+from trueval.evaluation.features import item_aspects
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.readings import with_ties
 from trueval.metrics.grammar import Spec, parse
-from trueval.metrics.inputs import Inputs, Popularity, Positives
+from trueval.metrics.inputs import Inputs, Popularity, Positives, RowPropensity
+from trueval.metrics.interest import Interest, Targets
 from trueval.metrics.registry import Metric, all_metrics
 from trueval.metrics.strata import STRATA
 
 # Values at which parameters that are numbers are tested. A new number parameter needs a row here.
 NUMBERS: dict[tuple[str, str], tuple[float, ...]] = {
+    ("abndcg", "alpha"): (0.3,),
+    ("abndcg", "beta"): (0.5,),
+    ("alpha_ndcg", "alpha"): (0.25,),
     ("err", "gmax"): (0, 5, 7),
+    ("err_ia", "alpha"): (0.5,),
+    ("eu", "alpha"): (0.25,),
+    ("eu", "beta"): (0.9,),
+    ("eu", "e"): (0.05,),
     ("fbeta", "beta"): (0, 0.5, 1, 2),
     ("head_share", "head"): (0.1, 0.4),
     ("mid_share", "head"): (0.1, 0.4),
     ("mid_share", "tail"): (0.3, 0.5),
+    ("nrbp", "alpha"): (0.5,),
+    ("nrbp", "beta"): (0.9,),
     ("rbp", "p"): (0, 0.5, 0.8),
+    ("rbu", "e"): (0.05,),
+    ("rbu", "p"): (0.99,),
     ("tail_coverage", "tail"): (0, 0.3, 0.5),
     ("tail_share", "tail"): (0.3, 0.5),
 }
 # Inputs that `World.inputs` can supply. A new kind of input needs a field there and its name here.
-SUPPLIED = {"train", "popularity", "features", "positives"}
+SUPPLIED = {"train", "popularity", "features", "positives", "aspects", "interest", "targets"}
 
 
 @dataclass(frozen=True)
@@ -147,7 +160,30 @@ class World:
             popularity=Popularity(counts, self.train_users),
             features=features.reshape(len(self.items), width),
             positives=Positives(lambda: counts, lambda: relevant),
+            aspects=item_aspects(self.item_table(), items),
+            interest=Interest(lambda: self._train(users, items), self._scale),
+            targets=self._targets(users, items),
         )
+
+    def propensity(self, chance: Callable[[Any, Any], float]) -> RowPropensity:
+        """Chances that the relevant pairs were observed, by user and item."""
+        pairs = [(u, i, chance(u, i)) for u in self.users for i in self.relevant(u)]
+        schema = {"user": pl.Series(self.users).dtype, "item": pl.Series(self.items).dtype, "value": pl.Float64}
+        table = pl.DataFrame(pairs, schema=schema, orient="row")
+        return RowPropensity(ByUser.code(table, Ids(pl.Series(self.users)), Ids(pl.Series(self.items))), "made up")
+
+    def _scale(self) -> tuple[float, float]:
+        values = [value for judged in self.judged.values() for value in judged.values()]
+        return min(values, default=1.0), max(values, default=1.0)
+
+    def _targets(self, users: Ids, items: Ids) -> Targets:
+        """Complete rankings are the target sets; otherwise all items but those of the user's train log."""
+        if not self.complete:
+            return Targets(lambda: np.ones(len(items), bool), self._train(users, items))
+        pairs = [(u, i) for u in self.users for i in self.ranked(u)]
+        user = users.codes(pl.Series([u for u, _ in pairs], dtype=users.values.dtype))
+        item = items.codes(pl.Series([i for _, i in pairs], dtype=items.values.dtype))
+        return Targets(lambda: np.zeros(len(items), bool), None, ByUser.of(user, item, n_users=len(users)))
 
     def _train(self, users: Ids, items: Ids) -> ByUser:
         own = [(u, i) for u, mine in self.train.items() for i in mine]

@@ -13,6 +13,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from metric_worlds import World, every_spec, random_world, stratified_specs
 
+from oracles import naive_aspects
 from oracles import naive_metrics as naive
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.readings import condense, one_relevant, random_ranking, with_ties
@@ -210,6 +211,8 @@ def test_every_metric_has_an_oracle():
     for metric in all_metrics():
         if metric.family in ("accuracy", "false_positives", "incomplete"):
             assert metric.name in naive.METRICS, f"the oracle does not know {metric.name}"
+        elif metric.family == "aspects":
+            assert hasattr(naive_aspects, metric.name)  # compared in tests/aspects
         elif metric.family == "errors":
             naive.rating_error(metric.name, {"u": [(1.0, 2.0)]})
         else:

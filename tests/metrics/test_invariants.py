@@ -102,7 +102,7 @@ def test_what_is_missing_is_named(metric: Metric):
     if not metric.needs:
         return
     with pytest.raises(DefinitionError, match=metric.name) as caught:
-        compute(parse(f"{metric.name}@3"), random_world(0).facts(), Inputs())
+        compute(parse(metric.name + ("" if metric.cutoff == "none" else "@3")), random_world(0).facts(), Inputs())
     assert "train" in caught.value.do or "items" in caught.value.do
 
 
@@ -327,6 +327,63 @@ def test_a_constant_scorer_is_never_perfect():
     for rule, most in (("expected", 0.31), ("worst", 0.11)):
         values = [compute(parse(m), world.facts(rule), world.inputs()).value() for m in ("rr", "ap", "hit@1", "ndcg@3")]
         assert max(values) < most
+
+
+# ---- chances of being observed -----------------------------------------------------------------------------
+
+ADDITIVE = [metric for metric in METRICS if metric.terms is not None]
+SUMS = {"precision", "dcg", "rbp"}  # the others are means over the relevant items
+
+
+def weighted(metric: Metric, transform: str) -> list[Spec]:
+    ks = {"required": (1, 3, 20), "optional": (None, 3), "none": (None,)}[metric.cutoff]
+    return [parse(f"{transform}({metric.name})" + ("" if k is None else f"@{k}")) for k in ks]
+
+
+def a_chance(user: str, item: str) -> float:
+    """Differs from pair to pair."""
+    return (1 + (7 * int(user[1:]) + 3 * ord(item[-1])) % 10) / 10
+
+
+@pytest.mark.parametrize("metric", ADDITIVE, ids=lambda metric: metric.name)
+@pytest.mark.parametrize("rule", RULES)
+def test_equal_chances_scale_sums_and_leave_means_alone(metric: Metric, rule: str):
+    world = random_world(31, ties=True)
+    facts = world.facts(rule)
+    for constant in (1.0, 0.25):
+        inputs = replace(world.inputs(), propensity=world.propensity(lambda u, i, c=constant: c))
+        for spec in weighted(metric, "ips" if metric.name in SUMS else "snips"):
+            plain = compute(spec.naive, facts, inputs).per_unit
+            found = compute(spec, facts, inputs).per_unit
+            assert plain is not None
+            expected = plain / constant if metric.name in SUMS else plain
+            np.testing.assert_allclose(found, expected, rtol=1e-12, err_msg=str(spec))
+
+
+@pytest.mark.parametrize("metric", ADDITIVE, ids=lambda metric: metric.name)
+@pytest.mark.parametrize("rule", RULES)
+def test_weighted_values_are_in_range_and_of_the_parts(metric: Metric, rule: str):
+    world = random_world(32, ties=True)
+    facts = world.facts(rule)
+    inputs = replace(world.inputs(), propensity=world.propensity(a_chance))
+    parts = cut_in_parts(facts, 3, seed=1)
+    order = np.argsort(np.concatenate([part.unit_user for part in parts]), kind="stable")
+    for spec in weighted(metric, "snips") + (weighted(metric, "ips") if metric.name in SUMS else []):
+        whole = compute(spec, facts, inputs)
+        merged = merge([compute(spec, part, inputs) for part in parts])
+        assert whole.per_unit is not None
+        assert merged.per_unit is not None
+        np.testing.assert_array_equal(merged.per_unit[order], whole.per_unit, err_msg=str(spec))
+        known = whole.per_unit[~np.isnan(whole.per_unit)]
+        assert len(known)
+        assert (known >= metric.range[0]).all()
+        if "snips" in spec.transforms:
+            assert (known <= metric.range[1] + 1e-12).all(), str(spec)
+        else:  # nothing is observed with more than certainty
+            plain = compute(spec.naive, facts, inputs).per_unit
+            assert (whole.per_unit >= plain - 1e-12).all(), str(spec)
+            clipped = replace(spec, parameters={**spec.parameters, "clip": 1.0})
+            np.testing.assert_allclose(compute(clipped, facts, inputs).per_unit, plain, rtol=1e-12)
 
 
 # ---- parts and the whole -----------------------------------------------------------------------------------

@@ -11,6 +11,11 @@ import typer
 
 def metrics_command(
     name: Annotated[str | None, typer.Argument(help="A metric; without one, all are listed.")] = None,
+    axioms: Annotated[
+        bool, typer.Option("--axioms", help="Check the axioms of a metric, or of seven, in random worlds.")
+    ] = False,
+    worlds: Annotated[int, typer.Option(help="Random worlds in which each axiom is tried.")] = 200,
+    seed: Annotated[int, typer.Option(help="Seed of the random worlds.")] = 0,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but the result and errors.")] = False,
 ) -> None:
     """List the metrics, or explain one: formula, parameters, range, reference, worked example.
@@ -20,7 +25,16 @@ def metrics_command(
       trueval metrics
 
       trueval metrics ndcg
+
+      trueval metrics --axioms abndcg@10
     """
+    if axioms:
+        from trueval.metrics.axioms import check_axioms
+
+        sys.stdout.write(
+            str(check_axioms(name, worlds=worlds, seed=seed) if name else check_axioms(worlds=worlds, seed=seed))
+        )
+        return
     sys.stdout.write(explain(name) if name else listing())
 
 

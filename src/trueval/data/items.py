@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from trueval.data.aspects import aspect_column, aspect_lists
 from trueval.data.columns import find_roles, renaming
 from trueval.data.frames import as_polars, is_table
 from trueval.data.id_text import settled
@@ -20,7 +21,8 @@ from trueval.errors import DataError
 def read_items(source: Any) -> pl.DataFrame:
     """A table with one row per item: ids alone (a list, an array), a table, a file, or a data-set folder.
 
-    A table with a `user` column as well lists candidates user by user, and keeps all its rows.
+    A table with a `user` column as well lists candidates user by user, and keeps all its rows. One row per item and
+    aspect is fine too: aspects are then gathered.
 
     >>> read_items(["b", "a", "b"])["item"].to_list()
     ['a', 'b']
@@ -38,7 +40,23 @@ def read_items(source: Any) -> pl.DataFrame:
         frame = scan_table(path, None, roles=("item",)).collect()
         frame = settled(frame) if ids_are_text(path) else frame
     frame = frame.with_columns(plain(frame["item"], where="items").alias("item"))
-    return frame if "user" in frame.columns else frame.unique("item", maintain_order=True)
+    return frame if "user" in frame.columns else _gathered(frame)
+
+
+def _gathered(frame: pl.DataFrame) -> pl.DataFrame:
+    """One row per item, with all the aspects that its rows name.
+
+    >>> _gathered(pl.DataFrame({"item": [1, 1, 2], "aspect": ["war", "drama", "war"]})).rows()
+    [(1, ['war', 'drama']), (2, ['war'])]
+    """
+    column = aspect_column(frame.columns)
+    if column is None or isinstance(frame.schema[column], pl.Array) or not frame["item"].is_duplicated().any():
+        return frame.unique("item", maintain_order=True)
+    rows = frame.with_columns(aspect_lists(frame[column]).alias(column))
+    together = rows.group_by("item", maintain_order=True).agg(
+        pl.exclude("item", column).first(), pl.col(column).explode().drop_nulls().unique(maintain_order=True)
+    )
+    return together.select(frame.columns)
 
 
 def _of_data_set(source: Any) -> pl.DataFrame:

@@ -6,6 +6,7 @@ thousand rows must not pay. Both forms give the same results to the last bit.
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 from collections.abc import Iterator
@@ -20,6 +21,14 @@ __all__ = ["blocks", "choose", "in_order", "look_up", "threads", "use_kernels", 
 
 # Up to this many elements plain NumPy is faster than loading the compiled kernels.
 SMALL = 300_000
+
+# Families whose plain form has a module of its own.
+_PLAIN = {
+    "aspects": "trueval.kernels.plain_aspects",
+    "resampling": "trueval.kernels.plain_resampling",
+    "neighbours": "trueval.kernels.plain_neighbours",
+    "topics": "trueval.kernels.plain_topics",
+}
 
 _forced: str | None = os.environ.get("TRUEVAL_KERNELS")
 
@@ -36,14 +45,12 @@ def use_kernels(kind: str | None) -> Iterator[None]:
 
 
 def choose(family: str, work: int) -> ModuleType:
-    """The module that serves a family of kernels ("lists", "ranking", "sampling") for this much work."""
+    """The module that serves a family of kernels ("lists", "ranking", "sampling", "aspects") for this much work."""
     compiled = _forced == "compiled" or (
         _forced is None and (work > SMALL or f"trueval.kernels.{family}" in sys.modules)
     )
     if not compiled:
-        from trueval.kernels import plain
-
-        return plain
+        return importlib.import_module(_PLAIN.get(family, "trueval.kernels.plain"))
     from trueval.kernels import compiled as store
 
     return store.load(family)

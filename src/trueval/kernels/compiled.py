@@ -18,7 +18,9 @@ def load(family: str) -> ModuleType:
     if name not in sys.modules:
         _prepare_cache()
         module = importlib.import_module(name)
-        if not _has_cache(family) and sys.stderr.isatty():
+        cache = _cache_of(module)
+        _forget_stale(cache)
+        if not any(cache.glob(f"{family}.*.nbi")) and sys.stderr.isatty():
             note("compiling the fast kernels, once (a few seconds)…")
         return module
     return sys.modules[name]
@@ -34,13 +36,23 @@ def _prepare_cache() -> None:
         os.environ["NUMBA_CACHE_DIR"] = str(Path(tempfile.gettempdir()) / f"trueval-kernels-{os.getuid()}")
 
 
+def _forget_stale(cache: Path) -> None:
+    """Drop what was compiled before any kernel changed: numba looks at a kernel's own file, not at what it calls."""
+    changed = max(source.stat().st_mtime for source in Path(__file__).parent.glob("*.py"))
+    for index in cache.glob("*.nbi"):
+        try:
+            if index.stat().st_mtime < changed:
+                index.unlink()
+        except OSError:  # another process was faster, or nobody may write here
+            continue
+
+
 def _writable(folder: Path) -> bool:
     while not folder.exists() and folder != folder.parent:
         folder = folder.parent
     return os.access(folder, os.W_OK)
 
 
-def _has_cache(family: str) -> bool:
-    module = sys.modules[f"trueval.kernels.{family}"]
+def _cache_of(module: ModuleType) -> Path:
     kernel = next(value for value in vars(module).values() if hasattr(value, "_cache"))
-    return any(Path(kernel._cache.cache_path).glob(f"{family}.*.nbi"))
+    return Path(kernel._cache.cache_path)

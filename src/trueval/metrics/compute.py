@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -64,7 +64,7 @@ def compute(spec: Spec, facts: RankingFacts, inputs: Inputs) -> Measured:
     supplied |= {name: getattr(inputs, name) for name in metric.wants}
     result = metric.function(facts, spec.k, **spec.parameters, **supplied)
     if isinstance(result, Tally):
-        return Measured(None, tally=result)
+        return Measured(None, tally=replace(result, range=metric.range))
     if isinstance(result, Ratio):
         return Measured(result.per_unit(), ratio=result)
     return Measured(result)

@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from trueval.data.aspects import Aspects
 from trueval.data.by_user import ByUser
 from trueval.data.ids import Ids
 from trueval.data.interactions import Interactions
 from trueval.errors import DefinitionError
 from trueval.facts.ranking_facts import RankingFacts
+from trueval.metrics.interest import Interest, Targets
 from trueval.propensity.propensity import Diagnostics, Propensity
 
 HOW = {
@@ -22,6 +24,12 @@ HOW = {
     "popularity": ("item counts of the train log", "pass train=… (--train FILE)"),
     "propensity": ("the chance that each relevant item was observed", "pass propensity=… (--propensity)"),
     "positives": ("relevant ratings of each item in train and test", "pass train=… (--train FILE)"),
+    "aspects": (
+        "the aspects of items",
+        "pass items=… with an `aspects` column, rows of item and aspect, or 0/1 columns aspect_… (--items FILE)",
+    ),
+    "interest": ("the users' train ratings", "pass train=… (--train FILE), or ask for profile=test"),
+    "targets": ("the items that could be recommended", "pass items=… (--items FILE)"),
     "features": ("item features", "pass items=… with an `aspects` column (--items FILE)"),
 }
 
@@ -131,6 +139,9 @@ class Inputs:
     features: np.ndarray | None = None
     positives: Positives | None = None
     propensity: RowPropensity | None = None
+    aspects: Aspects | None = None
+    interest: Interest | None = None
+    targets: Targets | None = None
 
     def supply(self, name: str, *, metric: str) -> Any:
         """One input, or an error that says which metric needs it and how to supply it."""

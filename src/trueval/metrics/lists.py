@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.metrics.discount import log2
+from trueval.metrics.results import Added, Tally
+
+
+def tally(facts: RankingFacts, k: int, finish: Callable[[np.ndarray], float], *, exposure: bool = False) -> Tally:
+    """A metric of how often each item was recommended."""
+    key = ("recommended rows", k, exposure)
+    if key not in facts.memory:
+        inside = facts.top(k)
+        amount = log2(max(facts.depth, 1)).at(facts.place[inside]) if exposure else None
+        users = facts.unit_user[facts.list_unit[inside]]
+        facts.memory[key] = Added((k, exposure), users, facts.list_item[inside], amount)
+    return Tally(recommended(facts, k, exposure=exposure), finish, (facts.memory[key],))
 
 
 def recommended(facts: RankingFacts, k: int, *, exposure: bool = False) -> np.ndarray:

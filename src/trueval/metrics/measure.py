@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from trueval.data.aspects import Aspects
 from trueval.data.by_user import ByUser
 from trueval.data.ids import Ids
 from trueval.errors import DataError
@@ -16,6 +17,7 @@ from trueval.facts.readings import with_ties
 from trueval.metrics.compute import compute
 from trueval.metrics.grammar import Spec, parse
 from trueval.metrics.inputs import Inputs, Popularity, Positives
+from trueval.metrics.interest import Interest, Targets
 
 Judged = Mapping[Any, float] | Collection[Any]
 
@@ -83,32 +85,53 @@ def measure(
     popularity: Mapping[Any, int] | None = None,
     users: int = 1,
     features: Mapping[Any, Sequence[float]] | None = None,
-    profile: Collection[Any] = (),
+    profile: Collection[Any] | Mapping[Any, float] = (),
     positives: Mapping[Any, int] | None = None,
+    aspects: Mapping[Any, str | Collection[str]] | None = None,
 ) -> float:
     """One metric of one ranked list.
 
     `judged` is the set of relevant items, or a mapping from judged items to values. `complete` says that
     `ranked` is the whole target set. `scores` (descending) tells which items are tied. Metrics that need
     more take it by item: train counts (`popularity`, of so many `users`), `features`, and the user's own
-    train items (`profile`); relevant ratings of all users (`positives`).
+    train items (`profile`, with values or without); relevant ratings of all users (`positives`); and `aspects`,
+    "a|b" or a list each.
 
     >>> measure("precision@2", ["a", "b", "c"], {"a", "c"})
     0.5
     """
-    others = {*(popularity or ()), *(features or ()), *profile, *(positives or ())}
+    others = {*(popularity or ()), *(features or ()), *profile, *(positives or ()), *(aspects or ())}
     facts = toy_facts(ranked, judged, threshold=threshold, complete=complete, scores=scores, others=others)
     names = facts.items.values.to_list()
-    own = facts.items.codes(pl.Series(sorted(map(str, profile)), dtype=pl.String))
-    train = ByUser(np.array([0, len(own)]), own)
+    rated = {str(item): profile[item] if isinstance(profile, Mapping) else 1.0 for item in profile}
+    own = facts.items.codes(pl.Series(sorted(rated), dtype=pl.String))
+    train = ByUser(np.array([0, len(own)]), own, np.array([rated[item] for item in sorted(rated)], np.float64))
     known = None if positives is None else _by_name(positives, names, 0)
     inputs = Inputs(
         positives=None if known is None else Positives(lambda: np.zeros(len(names)), lambda: known),
         train=train if profile or popularity else None,
         popularity=None if popularity is None else Popularity(_by_name(popularity, names, 0), users),
         features=None if features is None else _by_name(features, names, [0.0] * len(next(iter(features.values())))),
+        aspects=None if aspects is None else _aspects(aspects, facts.items),
+        interest=Interest(lambda: train, lambda: _scale([*facts.value.tolist(), *rated.values()])),
+        targets=Targets(lambda: np.ones(len(names), bool), train),
     )
     return float(compute(parse(metric), with_ties(facts, ties), inputs).value())
+
+
+def _aspects(aspects: Mapping[Any, str | Collection[str]], items: Ids) -> Aspects:
+    rows = [
+        (str(item), name)
+        for item, own in aspects.items()
+        for name in (own.split("|") if isinstance(own, str) else own)
+        if name
+    ]
+    frame = pl.DataFrame(rows, schema={"item": pl.String, "aspect": pl.String}, orient="row")
+    return Aspects.of(items.codes(frame["item"]), frame["aspect"], n_items=len(items))
+
+
+def _scale(values: list[float]) -> tuple[float, float]:
+    return min(values, default=1.0), max(values, default=1.0)
 
 
 def _by_name(values: Mapping[Any, Any], names: list[str], missing: Any) -> np.ndarray:

@@ -16,6 +16,7 @@ FAMILIES = {
     "accuracy": "Top-k accuracy: are the relevant items near the top?",
     "false_positives": "False positives: does the list hold items the user is known to dislike?",
     "incomplete": "Incomplete judgements: accuracy where most items were never judged",
+    "aspects": "Aspect diversity: does the list cover what the user is interested in?",
     "errors": "Rating error: how far are predictions from ratings?",
     "beyond": "Beyond accuracy: novelty, diversity, coverage, concentration",
     "quality": "Data quality: what the lists and the judgements look like",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -37,15 +38,29 @@ class Ratio:
         return float(self.finish(np.asarray(w @ self.numerator / below))) if below > 0 else float("nan")
 
 
+class Added(NamedTuple):
+    """What users add to the counts of a tally, row by row: who, to which count, and how much (None: 1 each)."""
+
+    key: Hashable  # equal for tallies of the same counts, which are then resampled together
+    user: np.ndarray
+    place: np.ndarray
+    amount: np.ndarray | None
+
+
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """A system metric: counts that add up over parts, and what to make of them in the end."""
+    """A system metric: counts that add up over parts, and what to make of them in the end.
+
+    `added` tells users apart, for intervals; parts of a whole keep theirs side by side.
+    """
 
     counts: np.ndarray
     finish: Callable[[np.ndarray], float]
+    added: tuple[Added, ...] = ()
+    range: tuple[float, float] = (-np.inf, np.inf)
 
     def __add__(self, other: Tally) -> Tally:
-        return Tally(self.counts + other.counts, self.finish)
+        return Tally(self.counts + other.counts, self.finish, self.added + other.added, self.range)
 
     def value(self) -> float:
         """The metric."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.metrics.lists import recommended
+from trueval.metrics.lists import tally
 from trueval.metrics.registry import Parameter, metric
 from trueval.metrics.results import Tally
 
@@ -56,7 +56,7 @@ def gini(facts: RankingFacts, k: int, *, exposure: bool) -> Tally:
     0.75
     """
     size = facts.catalogue
-    return Tally(recommended(facts, k, exposure=exposure), lambda counts: gini_index(_over_catalogue(counts, size)))
+    return tally(facts, k, lambda counts: gini_index(_over_catalogue(counts, size)), exposure=exposure)
 
 
 @metric(
@@ -80,4 +80,4 @@ def entropy(facts: RankingFacts, k: int, *, exposure: bool) -> Tally:
         p = counts[counts > 0] / counts.sum()
         return float(-(p * np.log2(p)).sum()) + 0.0 if len(p) else float("nan")
 
-    return Tally(recommended(facts, k, exposure=exposure), bits)
+    return tally(facts, k, bits, exposure=exposure)

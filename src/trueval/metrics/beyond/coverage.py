@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.metrics.lists import recommended
+from trueval.metrics.lists import tally
 from trueval.metrics.registry import metric
 from trueval.metrics.results import Tally
 
@@ -25,4 +25,4 @@ def coverage(facts: RankingFacts, k: int) -> Tally:
     0.5
     """
     size = facts.catalogue
-    return Tally(recommended(facts, k), lambda counts: np.count_nonzero(counts) / size)
+    return tally(facts, k, lambda counts: np.count_nonzero(counts) / size)

@@ -6,6 +6,7 @@ import numpy as np
 
 from trueval.data.by_user import ByUser
 from trueval.facts.ranking_facts import RankingFacts
+from trueval.kernels import blocks
 from trueval.metrics.lists import discounted_mean
 from trueval.metrics.registry import Parameter, metric
 
@@ -46,7 +47,7 @@ def _cosine_sum(facts: RankingFacts, k: int, features: np.ndarray) -> np.ndarray
     total = np.zeros((len(facts), features.shape[1]))
     for column in range(features.shape[1]):
         total[:, column] = facts.per_unit(unit, unit_features[item, column])
-    squares = facts.per_unit(unit, (unit_features[item] ** 2).sum(axis=1))
+    squares = facts.per_unit(unit, (unit_features**2).sum(axis=1)[item])
     return ((total**2).sum(axis=1) - squares) / 2
 
 
@@ -81,11 +82,22 @@ def epd(facts: RankingFacts, k: int, *, relevance: bool, features: np.ndarray, t
     >>> measure("epd@1[relevance=false]", ["b"], {"a"}, features={"a": [1, 0], "b": [0, 1]}, profile={"a"})
     1.0
     """
+    value = discounted_mean(facts, k, 1 - _nearness(facts, features, train), relevance=relevance)
+    return np.where(train.counts[facts.unit_user] > 0, value, np.nan)
+
+
+def _nearness(facts: RankingFacts, features: np.ndarray, train: ByUser) -> np.ndarray:
+    """Mean cosine of every item shown to the user's train items: the same for all cutoffs, so kept."""
+    known = facts.memory.get("nearness")
+    if known is not None and known[0] is features and known[1] is train:
+        return known[2]
     unit_features = _unit_length(features)
     profile = train.pick(facts.unit_user)
     size = np.maximum(profile.counts, 1)[:, None]
     columns = range(features.shape[1])
     mean = np.stack([facts.per_unit(profile.user, unit_features[profile.item, c]) for c in columns], axis=1) / size
-    near = np.einsum("ij,ij->i", unit_features[facts.list_item], mean[facts.list_unit])
-    value = discounted_mean(facts, k, 1 - near, relevance=relevance)
-    return np.where(profile.counts > 0, value, np.nan)
+    near = np.empty(len(facts.list_item))
+    for part in blocks(len(near), 1 << 14):  # few rows at a time: their features stay in the cache
+        near[part] = np.einsum("ij,ij->i", unit_features[facts.list_item[part]], mean[facts.list_unit[part]])
+    facts.memory["nearness"] = (features, train, near)
+    return near

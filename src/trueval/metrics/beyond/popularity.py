@@ -6,7 +6,7 @@ import numpy as np
 
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.metrics.inputs import Popularity
-from trueval.metrics.lists import list_mean, recommended
+from trueval.metrics.lists import list_mean, tally
 from trueval.metrics.registry import Parameter, metric
 from trueval.metrics.results import Tally
 
@@ -53,7 +53,7 @@ def popularity_rank(facts: RankingFacts, k: int, *, average: str, popularity: Po
         high = order[np.searchsorted(reached, half, side="right")] if half in reached else low
         return float(rank[low] + rank[high]) / 2
 
-    return Tally(recommended(facts, k), finish)
+    return tally(facts, k, finish)
 
 
 @metric(
@@ -142,4 +142,4 @@ def tail_coverage(facts: RankingFacts, k: int, *, tail: float, popularity: Popul
     """
     members = strata(popularity, 0.0, tail) == 2
     size = int(members.sum()) or np.nan
-    return Tally(recommended(facts, k), lambda counts: np.count_nonzero(counts[members]) / size)
+    return tally(facts, k, lambda counts: np.count_nonzero(counts[members]) / size)

@@ -31,9 +31,7 @@ def serendipity(facts: RankingFacts, k: int, *, denom: str, popularity: Populari
     """
     inside = facts.top(k)
     unit, item = facts.list_unit[inside], facts.list_item[inside]
-    expected = _expected(facts, k, popularity, train)
-    key = facts.list_unit[inside].astype(np.int64) * len(facts.items) + item
-    unexpected = ~np.isin(key, expected)
+    unexpected = ~_expected(facts, k, popularity, train, unit, item)
     useful = facts.per_unit(unit, (unexpected & facts.list_relevant[inside]).astype(np.float64))
     if denom == "k":
         return useful / k
@@ -41,24 +39,24 @@ def serendipity(facts: RankingFacts, k: int, *, denom: str, popularity: Populari
     return np.divide(useful, number, out=np.zeros(len(facts)), where=number > 0)
 
 
-def _expected(facts: RankingFacts, k: int, popularity: Popularity, train: ByUser) -> np.ndarray:
-    """(unit, item) keys of the popularity baseline's lists: the k best items not in the user's profile."""
+def _expected(
+    facts: RankingFacts, k: int, popularity: Popularity, train: ByUser, unit: np.ndarray, item: np.ndarray
+) -> np.ndarray:
+    """Which of some items the popularity baseline shows their units: among the k best not in the user's profile."""
     seen = train.pick(facts.unit_user)
     order = np.lexsort((np.arange(len(popularity.counts)), -popularity.counts))
-    place = np.empty(len(order), np.int64)
+    place = np.full(max(len(order), len(facts.items)), len(order), np.int64)
     place[order] = np.arange(len(order))
     # a user's list ends after k unseen items: k places plus as many as seen items push it down
-    own = seen.item[seen.item < len(place)]
-    owner = seen.user[seen.item < len(place)]
-    by_place = np.lexsort((place[own], owner))
+    own, owner = place[seen.item], seen.user
+    near = own < k + seen.counts[owner]  # no other seen item can push
+    own, owner = own[near], owner[near]
+    by_place = np.lexsort((own, owner))
     own, owner = own[by_place], owner[by_place]
-    first = np.searchsorted(owner, np.arange(len(facts)))
-    pushed = np.zeros(len(facts), np.int64)
-    nth = np.arange(len(own)) - first[owner]
-    inside = place[own] < k + nth
-    np.add.at(pushed, owner[inside], 1)
+    nth = np.arange(len(own)) - np.searchsorted(owner, np.arange(len(facts)))[owner]
+    pushed = np.bincount(owner[own < k + nth], minlength=len(facts))
     length = np.minimum(k + pushed, len(order))
-    unit = np.repeat(np.arange(len(facts)), length)
-    at = np.arange(length.sum()) - np.repeat(np.cumsum(length) - length, length)
-    keys = unit.astype(np.int64) * len(facts.items) + order[at]
-    return keys[~np.isin(keys, owner.astype(np.int64) * len(facts.items) + own)]
+    shown = place[item] < length[unit]
+    rows = np.flatnonzero(shown)
+    shown[rows] = ~seen.contains(unit[rows], item[rows])
+    return shown

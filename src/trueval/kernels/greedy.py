@@ -1,0 +1,198 @@
+"""Compiled: greedy ideals, without working out the gain of every target at every place.
+
+An item's gain never rises while others are ranked before it, so a gain worked out earlier is an upper bound, and
+only candidates whose bound reaches the best gain found so far are worked out again: the choice is that of a full
+scan, to the bit, and ties go to the smaller item code. Unrated targets with the same aspects gain the same, so
+one of them stands for its group; the groups are sorted roughly, once, and wake up bucket by bucket as soon as
+one of a bucket could be the best. (A heap does fewer comparisons, but the processor cannot predict them.)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from trueval.kernels.interest import added_gain, either_gain, fade_by
+
+BUCKETS = 128
+
+
+@njit(nogil=True, cache=True)
+def added_dcg(of_item, begin, aspect, item, gain, fade, discount, left, bound):
+    """DCG of the greedy order of some items (ascending) whose gains add up over aspects; `bound` has room for all."""
+    bound[: item.size] = np.inf
+    total = 0.0
+    for place in range(1, discount.size):
+        best, chosen = 0.0, -1
+        for j in range(item.size):
+            if bound[j] > best:
+                s = of_item[item[j]]
+                bound[j] = added_gain(aspect, begin[s], begin[s + 1], gain[j], left)
+                if bound[j] > best:
+                    best, chosen = bound[j], j
+        if chosen < 0:
+            break
+        total += discount[place] * best
+        s = of_item[item[chosen]]
+        fade_by(aspect, begin[s], begin[s + 1], fade[chosen], left)
+        bound[chosen] = -1.0
+    return total
+
+
+@njit(nogil=True, cache=True)
+def room(rows, pool, number, first, last):
+    """Working memory for the units of a block: candidates awake, groups asleep, and what sorts them."""
+    items, groups = 1, 1
+    for u in range(first, last):
+        items = max(items, rows.start[u + 1] - rows.start[u])
+        groups = max(groups, pool.last[u] - pool.first[u])
+    size = items + groups
+    # of each candidate: bound and gain; item, group (-1 for a rated one), begin and end of its aspects
+    awake = (np.empty(size), np.empty(size), np.empty((size, 4), np.int32))
+    asleep = (np.empty(groups), np.empty(groups, np.int64), np.empty(groups, np.int64))
+    return (
+        awake,
+        asleep,
+        (np.empty(BUCKETS + 1, np.int64), np.empty(BUCKETS), np.empty(pool.parent.size), np.empty(number)),
+    )
+
+
+@njit(nogil=True, cache=True)
+def unified_dcg(of_item, begin, aspect, item, gain, target, pool, alpha, discount, u, left, closed, space):
+    """αβ-DCG of the greedy order of a unit's rated items (those that are targets) and its unrated targets."""
+    (bound, worth, what), (gains, order, following), (start, highest, none, factor) = space
+    pool_set, pool_start, pool_item = pool.set, pool.start, pool.item
+    own, groups = pool.first[u], pool.last[u] - pool.first[u]
+    size = 0
+    for j in range(item.size):
+        if target[j]:
+            s = of_item[item[j]]
+            size = add(bound, worth, what, size, np.inf, gain[j], item[j], -1, begin[s], begin[s + 1])
+    bucket = -1  # the next to wake; -1 while groups are not sorted
+    ceiling = alpha * left.size  # no unrated target gains more than this
+    total = 0.0
+    for place in range(1, discount.size):
+        best, chosen, second = scan(aspect, left, bound, worth, what, size)
+        if bucket < 0 and best <= ceiling + 1e-12:
+            ceiling = alpha * highest_sum(left, pool.widest, factor)
+            if best <= ceiling + 1e-12:
+                bucket = sort_groups(pool, own, groups, alpha, left, none, factor, gains, order, start, highest)
+        while 0 <= bucket < BUCKETS and highest[bucket] >= best:
+            end = start[bucket + 2] if bucket + 2 <= BUCKETS else groups
+            for n in range(start[bucket + 1], end):
+                g, s = order[n], pool_set[own + order[n]]
+                following[g] = pool_start[own + g]
+                if step(pool_item, closed, u, following, g, pool_start[own + g + 1]):
+                    i = pool_item[following[g]]
+                    most = either_gain(aspect, begin[s], begin[s + 1], alpha, left)
+                    if most > best or (most == best and chosen >= 0 and i < what[chosen, 0]):
+                        best, chosen, second = most, size, chosen
+                    size = add(bound, worth, what, size, most, alpha, i, g, begin[s], begin[s + 1])
+            bucket += 1
+        if chosen < 0:
+            break
+        total += discount[place] * best
+        fade_by(aspect, what[chosen, 2], what[chosen, 3], worth[chosen], left)
+        if second > 0:  # the next best is a good one to begin with at the next place
+            swap(bound, worth, what, 0, second)
+            chosen = second if chosen == 0 else chosen
+        g = what[chosen, 1]
+        if g >= 0:
+            following[g] += 1
+            if step(pool_item, closed, u, following, g, pool_start[own + g + 1]):
+                what[chosen, 0] = pool_item[following[g]]
+                continue
+        size -= 1
+        swap(bound, worth, what, chosen, size)
+    return total
+
+
+@njit(nogil=True, cache=True)
+def add(bound, worth, what, size, most, gain, item, group, low, high):
+    """One more candidate; returns their number."""
+    bound[size], worth[size] = most, gain
+    what[size, 0], what[size, 1], what[size, 2], what[size, 3] = item, group, low, high
+    return size + 1
+
+
+@njit(nogil=True, cache=True)
+def swap(bound, worth, what, one, other):
+    """Let two candidates change places."""
+    bound[one], bound[other] = bound[other], bound[one]
+    worth[one], worth[other] = worth[other], worth[one]
+    for column in range(4):
+        what[one, column], what[other, column] = what[other, column], what[one, column]
+
+
+@njit(nogil=True, cache=True)
+def scan(aspect, left, bound, worth, what, size):
+    """The best of the candidates awake: its gain (0 without one), its place, and which was the best before it."""
+    best, chosen, second = 0.0, -1, -1
+    for n in range(size):
+        if bound[n] < best:
+            continue
+        bound[n] = either_gain(aspect, what[n, 2], what[n, 3], worth[n], left)
+        if bound[n] > best or (bound[n] == best and chosen >= 0 and what[n, 0] < what[chosen, 0]):
+            best, chosen, second = bound[n], n, chosen
+    return best, chosen, second
+
+
+@njit(nogil=True, cache=True)
+def step(pool_item, closed, u, following, group, end):
+    """Go on to an item of the group that is an unrated target; False when there is none."""
+    while following[group] < end and closed[pool_item[following[group]]] == u:
+        following[group] += 1
+    return following[group] < end
+
+
+@njit(nogil=True, cache=True)
+def highest_sum(values, number, space):
+    """Sum of the highest values, at most so many."""
+    for a in range(values.size):
+        space[a] = values[a]
+    total = 0.0
+    for _ in range(min(number, values.size)):
+        best, place = 0.0, 0
+        for a in range(values.size):
+            if space[a] > best:
+                best, place = space[a], a
+        total += best
+        space[place] = 0.0
+    return total
+
+
+@njit(nogil=True, cache=True)
+def sort_groups(pool, own, groups, alpha, left, none, factor, gains, order, start, highest):
+    """Gains of all groups of a unit, and the groups sorted roughly, by bucket; returns the first bucket.
+
+    Bucket b begins at start[b + 1] and ends where the next one begins; highest[b] is the highest gain from it on.
+    """
+    parent, added, node = pool.parent, pool.added, pool.node
+    for a in range(left.size):
+        factor[a] = 1.0 - alpha * left[a]
+    none[0] = 1.0
+    for n in range(1, none.size):  # parents come before their children
+        none[n] = none[parent[n]] * factor[added[n]]
+    best = 0.0
+    for g in range(groups):
+        gains[g] = 1.0 - none[node[own + g]]
+        if gains[g] > best:
+            best = gains[g]
+    start[:] = 0
+    highest[:] = 0.0
+    if best <= 0.0:
+        return BUCKETS
+    scale = (BUCKETS - 1) / best
+    for g in range(groups):
+        b = BUCKETS - 1 - int(gains[g] * scale)
+        start[b + 1] += 1
+        highest[b] = max(highest[b], gains[g])
+    for b in range(BUCKETS):
+        start[b + 1] += start[b]
+    for b in range(BUCKETS - 2, -1, -1):
+        highest[b] = max(highest[b], highest[b + 1])
+    for g in range(groups):  # from the end of each bucket to its beginning
+        b = BUCKETS - 1 - int(gains[g] * scale)
+        start[b + 1] -= 1
+        order[start[b + 1]] = g
+    return 0

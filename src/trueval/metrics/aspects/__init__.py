@@ -1,0 +1,1 @@
+"""Aspect diversity: does the list cover what the user is interested in?"""

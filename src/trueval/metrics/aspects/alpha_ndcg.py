@@ -1,0 +1,39 @@
+"""α-nDCG: relevant items, less and less for aspects already seen."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trueval.data.aspects import Aspects
+from trueval.facts.ranking_facts import RankingFacts
+from trueval.metrics.aspects.columns import ALPHA, GAIN, gains, log2_discount
+from trueval.metrics.aspects.novelty import cascade_ideal, cascade_value
+from trueval.metrics.discount import share
+from trueval.metrics.interest import Interest
+from trueval.metrics.registry import metric
+
+
+@metric(
+    family="aspects",
+    formula="α-DCG / α-DCG of the greedy order of all relevant items, cut at k; "
+    "gain Σ over the item's aspects of (1-α)^(relevant items above with the aspect), discount 1/log2(rank+1)",
+    range=(0, np.inf),
+    parameters={"alpha": ALPHA, "gain": GAIN},
+    needs=("aspects", "interest"),
+    undefined="no relevant item shows an aspect",
+    reference="Clarke et al. 2008",
+)
+def alpha_ndcg(
+    facts: RankingFacts, k: int, *, alpha: float, gain: str, aspects: Aspects, interest: Interest
+) -> np.ndarray:
+    """Discounted gain with novelty: an aspect already shown counts less, as a share of the greedy ideal.
+
+    The best order is found greedily (ties to the smaller item code), so a list may beat it: values are not cut at 1.
+
+    >>> from trueval.metrics.measure import measure
+    >>> topics = {"d1": "a", "d2": "a|b", "d4": "c", "d5": "b|c", "d6": "a|b|c"}
+    >>> round(measure("alpha_ndcg@3", ["d1", "d2", "d3", "d4", "d5"], set(topics), aspects=topics), 6)
+    0.485878
+    """
+    worth, discount = gains(facts, alpha, gain, interest), log2_discount(k)
+    return share(cascade_value(facts, aspects, worth, discount), cascade_ideal(facts, aspects, worth, discount))

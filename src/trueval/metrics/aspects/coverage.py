@@ -1,0 +1,93 @@
+"""Subtopic recall and reciprocal rank: how many aspects a list covers, and how soon it covers them all."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trueval.data.aspects import Aspects
+from trueval.facts.ranking_facts import RankingFacts
+from trueval.kernels.aspect_rows import Rated
+from trueval.metrics.aspects.columns import column, item_aspects, list_rows, no_profile, owned, run
+from trueval.metrics.discount import share
+from trueval.metrics.interest import Targets
+from trueval.metrics.registry import Parameter, metric
+
+_RELEVANT_ONLY = Parameter(False, (False, True), meaning="count aspects of relevant items only")
+
+
+def cover(
+    facts: RankingFacts, aspects: Aspects, k: int, *, targets: Targets | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Aspects covered within k, aspects that can be covered, and the rank at which all are (0: never).
+
+    Without targets only relevant items count, in the list and for what can be covered.
+    """
+    nothing = np.zeros(len(facts.items), bool)
+    if targets is None:
+        rows, counts = facts.relevant, facts.list_relevant
+        offered, listed, barred = nothing, no_profile(), no_profile()
+    else:
+        rows, counts = (facts.rank > 0) | (not facts.exact), np.ones(len(facts.list_item), bool)
+        offered = nothing if facts.condensed else targets.offered
+        listed, barred = owned(targets.listed, facts), owned(targets.barred, facts)
+    judged = Rated(
+        np.concatenate([[0], np.cumsum(np.bincount(facts.unit[rows], minlength=len(facts)))]),
+        column(facts.item[rows], np.int32),
+        np.empty(0),
+        np.empty(0, bool),
+    )
+    covered, attainable, complete = (np.zeros(len(facts), np.int64) for _ in range(3))
+    work = 2 * (len(judged.item) + len(facts.list_item)) + int(offered.sum())
+    run(
+        facts, work, "coverage", item_aspects(aspects), list_rows(facts, counts), judged, offered, listed, barred, k,
+        out=(covered, attainable, complete),
+    )  # fmt: skip
+    return covered, attainable, complete
+
+
+def relevant_aspects(facts: RankingFacts, aspects: Aspects) -> np.ndarray:
+    """Number of aspects that the relevant items of each unit show together."""
+    return cover(facts, aspects, 0, targets=None)[1]
+
+
+@metric(
+    family="aspects",
+    formula="|aspects of the items in top(k)| / |aspects of all targets|",
+    range=(0, 1),
+    parameters={"relevant_only": _RELEVANT_ONLY},
+    needs=("aspects", "targets"),
+    undefined="no target (with relevant_only, no relevant item) shows an aspect",
+    reference="Zhai et al. 2003",
+)
+def srecall(facts: RankingFacts, k: int, *, relevant_only: bool, aspects: Aspects, targets: Targets) -> np.ndarray:
+    """Subtopic recall: share of the attainable aspects that the list covers.
+
+    >>> from trueval.metrics.measure import measure
+    >>> topics = {"d1": "a", "d2": "a|b", "d4": "c", "d5": "b|c"}
+    >>> round(measure("srecall@2", ["d1", "d2", "d3", "d4", "d5"], {"d1"}, aspects=topics), 6)
+    0.666667
+    """
+    covered, attainable, _ = cover(facts, aspects, k, targets=None if relevant_only else targets)
+    return share(covered.astype(np.float64), attainable)
+
+
+@metric(
+    family="aspects",
+    formula="1 / first rank at which every aspect of the targets has been shown; 0 if not within k",
+    range=(0, 1),
+    parameters={"relevant_only": _RELEVANT_ONLY},
+    needs=("aspects", "targets"),
+    undefined="no target (with relevant_only, no relevant item) shows an aspect",
+    reference="Zhai et al. 2003",
+)
+def srr(facts: RankingFacts, k: int, *, relevant_only: bool, aspects: Aspects, targets: Targets) -> np.ndarray:
+    """Subtopic reciprocal rank: how soon the list has covered all attainable aspects.
+
+    >>> from trueval.metrics.measure import measure
+    >>> topics = {"d1": "a", "d2": "a|b", "d4": "c", "d5": "b|c"}
+    >>> measure("srr@5", ["d1", "d2", "d3", "d4", "d5"], {"d1"}, aspects=topics)
+    0.25
+    """
+    _, attainable, complete = cover(facts, aspects, k, targets=None if relevant_only else targets)
+    value = np.divide(1.0, complete, out=np.zeros(len(facts)), where=complete > 0)
+    return np.where(attainable > 0, value, np.nan)

@@ -1,0 +1,53 @@
+"""ERR-IA: expected reciprocal rank, aspect by aspect."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trueval.data.aspects import Aspects
+from trueval.facts.ranking_facts import RankingFacts
+from trueval.metrics.aspects.columns import ALPHA, PROFILE, exponential, gains, highest, profile_rows, with_zero
+from trueval.metrics.aspects.coverage import relevant_aspects
+from trueval.metrics.aspects.novelty import cascade_value
+from trueval.metrics.discount import share
+from trueval.metrics.interest import Interest
+from trueval.metrics.registry import Parameter, metric
+
+
+@metric(
+    family="aspects",
+    formula="Σ 1/rank · Σ over the item's aspects of (1-α)^(relevant items above with the aspect), "
+    "/ |aspects of the relevant items| / Σ over ranks to k of (1-α)^(rank-1)/rank; form=plain: α in place of the last "
+    "division; form=weighted: Σ_a w_a Σ 1/rank · s · Π(1 - s above), s = (2^value - 1) / 2^highest",
+    range=(0, 1),
+    parameters={
+        "alpha": ALPHA,
+        "form": Parameter(
+            "ndeval", ("ndeval", "plain", "weighted"),
+            meaning="normalised like ndeval, not normalised, or graded with the user's interest as weights",
+        ),
+        "profile": PROFILE,
+    },
+    needs=("aspects", "interest"),
+    undefined="no relevant item shows an aspect; with form=weighted never",
+    reference="Chapelle et al. 2009, Clarke et al. 2011",
+)  # fmt: skip
+def err_ia(
+    facts: RankingFacts, k: int, *, alpha: float, form: str, profile: str, aspects: Aspects, interest: Interest
+) -> np.ndarray:
+    """Intent-aware expected reciprocal rank: how soon the user is satisfied, averaged over aspects.
+
+    >>> from trueval.metrics.measure import measure
+    >>> topics = {"d1": "a", "d2": "a|b", "d4": "c", "d5": "b|c", "d6": "a|b|c"}
+    >>> round(measure("err_ia@5", ["d1", "d2", "d3", "d4", "d5"], set(topics), aspects=topics), 6)
+    0.532526
+    """
+    rank = np.arange(1, k + 1)
+    discount = with_zero(1 / rank)
+    if form == "weighted":
+        satisfied = exponential(facts) / np.exp2(highest(facts, interest))
+        weights = profile_rows(facts, interest, profile, metric="err_ia")
+        return cascade_value(facts, aspects, (satisfied, satisfied), discount, profile=weights)
+    total = cascade_value(facts, aspects, gains(facts, alpha, "binary", interest), discount)
+    scale = alpha if form == "plain" else 1 / float(((1 - alpha) ** (rank - 1) / rank).sum())
+    return scale * share(total, relevant_aspects(facts, aspects))

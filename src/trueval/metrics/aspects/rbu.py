@@ -1,0 +1,43 @@
+"""RBU: rank-biased utility."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trueval.data.aspects import Aspects
+from trueval.facts.ranking_facts import RankingFacts
+from trueval.metrics.aspects.columns import PROFILE, deepest, exponential, places, profile_rows, with_zero
+from trueval.metrics.aspects.novelty import cascade_value
+from trueval.metrics.interest import Interest
+from trueval.metrics.registry import Parameter, metric
+
+
+@metric(
+    family="aspects",
+    formula="(1-p) · Σ over ranks of p^(rank-1) · (Σ over the item's aspects of w_a · s · Π(1 - s above) - e), "
+    "s = (2^value - 1) / 2^(highest value of the user's relevant items with the aspect); w: the user's interest",
+    range=(-1, 1),
+    cutoff="optional",
+    parameters={
+        "p": Parameter(0.99, low=0.0, high=1.0, meaning="chance of going on to the next item"),
+        "e": Parameter(0.05, low=0.0, high=1.0, meaning="effort of reading an item"),
+        "profile": PROFILE,
+    },
+    needs=("aspects", "interest"),
+    reference="Amigó et al. 2018",
+)
+def rbu(
+    facts: RankingFacts, k: int | None, *, p: float, e: float, profile: str, aspects: Aspects, interest: Interest
+) -> np.ndarray:
+    """Rank-biased utility: patience by rank, satisfaction by aspect, and an effort for every item read.
+
+    >>> from trueval.metrics.measure import measure
+    >>> genres = {"i1": "a", "i2": "a|b", "i3": "b"}
+    >>> round(measure("rbu@2[p=0.5,profile=test]", ["i1", "i2", "i3"], {"i1": 2, "i3": 2}, aspects=genres), 6)
+    0.15
+    """
+    table = with_zero(p ** np.arange(deepest(facts, k)))
+    gain = exponential(facts)
+    weights = profile_rows(facts, interest, profile, metric="rbu")
+    total = cascade_value(facts, aspects, (gain, gain), table, profile=weights, scaled=True)
+    return (1 - p) * (total - e * np.cumsum(table)[places(facts, k)])
