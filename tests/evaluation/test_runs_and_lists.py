@@ -135,3 +135,25 @@ def test_popularity_counts_every_train_user():
     extra = pl.DataFrame({"user": [1], "item": ["b"], "rank": [2]})
     result = tv.evaluate_run(pl.concat([run, extra]), test, train=train, metrics="average_popularity@1")
     assert result["run", "average_popularity@1"].value == 3
+
+
+def test_a_streamed_piece_may_have_nothing_in_common_with_the_test_set(tmp_path):
+    # the last user comes in a piece of their own, with a list that nobody judged
+    run = pl.DataFrame({"user": [1, 1, 2, 2, 3], "item": [1, 2, 1, 2, 9], "score": [0.9, 0.1, 0.8, 0.2, 0.5]})
+    test = pl.DataFrame({"user": [1, 2, 3], "item": [2, 1, 1]})
+    run.write_parquet(tmp_path / "run.parquet")
+    whole = tv.evaluate_run(run, test, metrics=["rr"], interval="none")
+    streamed = tv.evaluate_run(tmp_path / "run.parquet", test, metrics=["rr"], interval="none", sorted_by_user=True)
+    assert streamed.table()["value"].to_list() == whole.table()["value"].to_list() == [pytest.approx(0.5)]
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+@pytest.mark.parametrize(("column", "what"), [("user", "no user"), ("item", "no item")])
+def test_a_run_with_nothing_in_common_is_refused(tmp_path, streamed, column, what):
+    run = pl.DataFrame({"user": [1, 1, 2], "item": [1, 2, 1], "score": [0.9, 0.1, 0.8]})
+    run.with_columns(pl.col(column) + 100).write_parquet(tmp_path / "run.parquet")
+    with pytest.raises(tv.TruevalError, match=what):
+        tv.evaluate_run(
+            tmp_path / "run.parquet", pl.DataFrame({"user": [1, 2], "item": [2, 1]}), metrics=["rr"],
+            sorted_by_user=streamed,
+        )  # fmt: skip

@@ -14,6 +14,7 @@ import numpy as np
 from trueval.calibration.bins import Z
 from trueval.calibration.predictions import Predictions
 from trueval.evaluation.estimate import Estimate
+from trueval.evaluation.resampling import draw_users
 from trueval.kernels.seeds import derive
 
 # More users (or rows) than this are put into that many random groups, which are then drawn whole: the width of
@@ -100,9 +101,7 @@ def draw(clusters: Clusters, *, resamples: int, seed: int) -> np.ndarray:
     groups = clusters.n_groups
     if groups < 2 or resamples < 1:
         return np.empty((0, groups))
-    rng = np.random.default_rng(int(derive(seed, "bootstrap")))
-    place = rng.integers(0, groups, size=(resamples, groups)) + groups * np.arange(resamples)[:, None]
-    return np.bincount(place.ravel(), minlength=resamples * groups).reshape(resamples, groups).astype(np.float64)
+    return np.concatenate(list(draw_users(groups, seed=seed, resamples=resamples)))
 
 
 def bounds(resampled: np.ndarray) -> tuple[float, float]:

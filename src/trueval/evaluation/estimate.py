@@ -2,28 +2,31 @@
 
 A mean over users, a pooled ratio, a mean over 1R units (clustered by user) and a mean over percentiles are
 all of one form: for each user and stratum a numerator and a denominator; sums of these; their ratio; the
-mean over strata. One bootstrap and one linearised (delta) standard error serve them all.
+mean over strata. One bootstrap, one jackknife and one linearised (delta) standard error serve them all.
+
+    sums(measured, cluster, n_clusters, stratum)      a metric's values in that form
+    estimate_all([sums, …], drawing)                  estimates with intervals
+    difference(left, right, drawing)                  left minus right over the same users, paired
+    resampled([(rows, sums), …], users, …)            values in every resample of users
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from trueval.errors import DefinitionError, suggest
-from trueval.kernels import blocks, in_order
-from trueval.kernels.seeds import derive
+from trueval.evaluation.drawing import Drawing
+from trueval.evaluation.resampling import bca_bounds, percentile_bounds, resample_sums
+from trueval.evaluation.student import t_reach
 from trueval.metrics.compute import Measured
 from trueval.metrics.results import same
-
-INTERVALS = ("bootstrap", "t", "none")
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A value, its 95 % interval (NaN where there is none), and how many units it rests on."""
+    """A value, its interval (NaN where there is none), and how many units it rests on."""
 
     value: float
     low: float
@@ -50,6 +53,11 @@ class Sums:
             above, below = weights @ self.numerator, weights @ self.denominator
         return self.finished(above, below)
 
+    def left_out(self) -> np.ndarray:
+        """The estimate without each user in turn."""
+        totals = (side.sum(axis=0) - side for side in (self.numerator, self.denominator))
+        return self.finished(*totals)
+
     def finished(self, above: np.ndarray, below: np.ndarray) -> np.ndarray:
         """Estimates from sums of numerators and denominators, one row each, one column per stratum."""
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -64,6 +72,11 @@ class Sums:
         mean = np.full(len(known), np.nan)
         mean[some] = np.nanmean(known[some], axis=1)
         return self.finish(mean)
+
+    @property
+    def users(self) -> int:
+        """Users that count."""
+        return int((self.denominator > 0).any(axis=1).sum())
 
 
 def sums(measured: Measured, cluster: np.ndarray, n_clusters: int, stratum: np.ndarray | None) -> Sums:
@@ -84,104 +97,106 @@ def sums(measured: Measured, cluster: np.ndarray, n_clusters: int, stratum: np.n
     return Sums(added[0], added[1], finish, n, undefined)
 
 
-def estimate_all(
-    all_sums: list[Sums], *, interval: str, seed: int, resamples: int = 1000, level: float = 0.95
-) -> list[Estimate]:
-    """Estimates of several metrics over the same users; resamples are shared, so differences stay paired."""
-    if interval not in INTERVALS:
-        raise DefinitionError(f"unknown interval {interval!r}", found=suggest(interval, INTERVALS))
-    if interval == "bootstrap":
-        bounds = _bootstrap(all_sums, seed=seed, resamples=resamples, level=level)
-    else:
-        bounds = [t_interval(s, level) if interval == "t" else (np.nan, np.nan) for s in all_sums]
-    values = [float(s.value()[0]) for s in all_sums]
-    return [Estimate(v, float(b[0]), float(b[1]), s.n, s.undefined) for v, b, s in zip(values, bounds, all_sums)]
+def estimate_all(all_sums: Sequence[Sums], drawing: Drawing) -> list[Estimate]:
+    """Estimates of several metrics over the same users; resamples are shared, so differences stay paired.
 
-
-def _bootstrap(all_sums: list[Sums], *, seed: int, resamples: int, level: float) -> list[tuple[float, float]]:
-    """Percentile intervals: users drawn with replacement, as weights in a blocked matrix product."""
-    users = len(all_sums[0].numerator) if all_sums else 0
-    if users < 2:
-        return [(np.nan, np.nan)] * len(all_sums)
-    drawn: list[list[np.ndarray]] = [[] for _ in all_sums]
-    for weights in draw_users(users, seed=seed, resamples=resamples):
-        for values, s in zip(drawn, all_sums):
-            values.append(s.value(weights))
-    tail = (1 - level) / 2
-    joined = [np.concatenate(values) for values in drawn]
-    joined = [values[~np.isnan(values)] for values in joined]
-    return [tuple(np.quantile(v, [tail, 1 - tail])) if len(v) else (np.nan, np.nan) for v in joined]
-
-
-def draw_users(users: int, *, seed: int, resamples: int) -> Iterator[np.ndarray]:
-    """How often each user is drawn, with replacement, in each resample: blocks of rows, the same for all metrics."""
-    rng = np.random.default_rng(int(derive(seed, "bootstrap")))
-    for part in blocks(resamples, max(1, 4_000_000 // users)):
-        size = part.stop - part.start
-        place = rng.integers(0, users, size=(size, users)) + users * np.arange(size)[:, None]
-        yield np.bincount(place.ravel(), minlength=size * users).reshape(size, users).astype(np.float64)
-
-
-def resampled(parts: list[tuple[np.ndarray, Sums]], users: int, *, seed: int, resamples: int) -> list[np.ndarray]:
-    """Values of sums over some of the users each (ascending), in every resample of all users.
-
-    Neighbours over the same users share their matrix products, which go from block to block of users.
+    >>> hits = np.repeat([1.0, 0.0], [6, 14])[:, None]
+    >>> found, = estimate_all([Sums(hits, np.ones((20, 1)), same, 20, 0)], Drawing("bootstrap", 0, 10_000))
+    >>> found.value, round(found.low, 2), round(found.high, 2)
+    (0.3, 0.1, 0.5)
     """
-    from threadpoolctl import threadpool_limits
-
-    batches: list[list[Sums]] = []
-    rows: list[np.ndarray] = []
-    for own, s in parts:
-        if not rows or not np.array_equal(own, rows[-1]):
-            batches.append([])
-            rows.append(own)
-        batches[-1].append(s)
-    columns = [np.hstack([side for s in batch for side in (s.numerator, s.denominator)]) for batch in batches]
-    drawn: list[list[np.ndarray]] = []
-    for weights in _small_counts(users, seed=seed, resamples=resamples):
-
-        def part(block: slice, weights: np.ndarray = weights) -> list[np.ndarray]:
-            times = weights[:, block].T.astype(np.float64, order="C")
-            found = []
-            for own, c in zip(rows, columns):
-                first, last = np.searchsorted(own, (block.start, block.stop))
-                here = times if last - first == len(times) else times[own[first:last] - block.start]
-                found.append(c[first:last].T @ here)
-            return found
-
-        totals = [np.zeros((c.shape[1], len(weights))) for c in columns]
-        with threadpool_limits(1):  # many small products: threads over the blocks, none inside
-            for sums_of_block in in_order(part, blocks(users, 1024)):
-                for total, more in zip(totals, sums_of_block):
-                    total += more
-        drawn.append([value for batch, total in zip(batches, totals) for value in _unstacked(batch, total.T)])
-    return [np.concatenate(values) for values in zip(*drawn)]
+    drawing.checked()
+    drawn: Sequence[np.ndarray | None] = [None] * len(all_sums)
+    users = len(all_sums[0].numerator) if all_sums else 0
+    if drawing.resamples_users and users > 1:
+        drawn = resampled([(None, s) for s in all_sums], users, seed=drawing.seed, resamples=drawing.resamples)
+    return [estimate(s, values, drawing) for s, values in zip(all_sums, drawn)]
 
 
-def _small_counts(users: int, *, seed: int, resamples: int) -> Iterator[np.ndarray]:
-    """The draws of `draw_users` in larger blocks, at one byte each: nobody is drawn 256 times."""
-    most, held = max(1, 200_000_000 // users), list[np.ndarray]()
-    for weights in draw_users(users, seed=seed, resamples=resamples):
-        if held and sum(map(len, held)) + len(weights) > most:
-            yield np.concatenate(held)
-            held = []
-        held.append(weights.astype(np.uint8))
-    yield np.concatenate(held)
+def estimate(s: Sums, drawn: np.ndarray | None, drawing: Drawing) -> Estimate:
+    """The value with its interval, from its resamples where there are any. One user alone has no interval."""
+    value, low, high = float(s.value()[0]), np.nan, np.nan
+    if s.users > 1 and drawing.interval == "t":
+        low, high = t_interval(s, drawing.level)
+    elif s.users > 1 and drawn is not None:
+        low, high = bounds(value, drawn, s.left_out, drawing)
+    return Estimate(value, low, high, s.n, s.undefined)
 
 
-def _unstacked(batch: list[Sums], totals: np.ndarray) -> Iterator[np.ndarray]:
-    """Each sum's values from the columns of all."""
-    at = 0
-    for s in batch:
-        width = s.numerator.shape[1]
-        yield s.finished(totals[:, at : at + width], totals[:, at + width : at + 2 * width])
-        at += 2 * width
+def bounds(
+    value: float, drawn: np.ndarray, left_out: Callable[[], np.ndarray], drawing: Drawing
+) -> tuple[float, float]:
+    """The interval that resamples give; `left_out` makes the values without each user in turn, where needed."""
+    if drawing.interval == "bca":
+        return bca_bounds(value, drawn, left_out(), drawing.level)
+    return percentile_bounds(drawn, drawing.level)
+
+
+def difference(left: Sums, right: Sums, drawing: Drawing) -> Estimate:
+    """Left minus right, over the same users in the same order, by shared resamples (or a jackknife error and t).
+
+    >>> left, right = (Sums(np.array(x)[:, None], np.ones((3, 1)), same, 3, 0) for x in ([1.0, 2, 3], [0.5, 1.5, 2.5]))
+    >>> found = difference(left, right, Drawing("bootstrap", 0, 1000))
+    >>> found.value, round(found.low, 9), round(found.high, 9), found.n
+    (0.5, 0.5, 0.5, 3)
+    """
+    drawing.checked()
+    both = int(((left.denominator > 0).any(axis=1) & (right.denominator > 0).any(axis=1)).sum())
+    users, value = len(left.numerator), float(left.value()[0] - right.value()[0])
+    low, high = np.nan, np.nan
+    if both > 1 and drawing.interval == "t":
+        without = left.left_out() - right.left_out()
+        error = np.sqrt((1 - 1 / both) * ((without - without.mean()) ** 2).sum())
+        low, high = around(value, error, both - 1, drawing.level)
+    elif both > 1 and drawing.resamples_users:
+        drawn = resampled([(None, left), (None, right)], users, seed=drawing.seed, resamples=drawing.resamples)
+        low, high = bounds(value, drawn[0] - drawn[1], lambda: left.left_out() - right.left_out(), drawing)
+    return Estimate(value, float(low), float(high), both)
+
+
+def resampled(
+    parts: Sequence[tuple[np.ndarray | None, Sums]], users: int, *, seed: int, resamples: int
+) -> list[np.ndarray]:
+    """Values of sums over some of the users each (ascending places; None for all), in every resample of all users."""
+    batches: list[tuple[np.ndarray | None, list[Sums]]] = []
+    for rows, s in parts:
+        before = batches[-1][0] if batches else None
+        if not batches or (rows is None) != (before is None) or not np.array_equal(rows, before):  # type: ignore[arg-type]
+            batches.append((rows, []))
+        batches[-1][1].append(s)
+    stacked = [_stacked(own) for _, own in batches]
+    totals = resample_sums(
+        [(rows, columns) for (rows, _), (columns, _) in zip(batches, stacked)], users, seed=seed, resamples=resamples
+    )
+    return [
+        s.finished(total[:, above], total[:, below])
+        for (_, own), (_, places), total in zip(batches, stacked, totals)
+        for s, (above, below) in zip(own, places)
+    ]
+
+
+def _stacked(all_sums: Sequence[Sums]) -> tuple[np.ndarray, list[tuple[list[int], list[int]]]]:
+    """All columns of some sums side by side, equal ones (most denominators) once, and where each has its own."""
+    place: dict[bytes, int] = {}
+    columns: list[np.ndarray] = []
+
+    def kept(side: np.ndarray) -> list[int]:
+        found = []
+        for column in side.T:
+            found.append(place.setdefault(column.tobytes(), len(columns)))
+            if found[-1] == len(columns):
+                columns.append(column)
+        return found
+
+    places = [(kept(s.numerator), kept(s.denominator)) for s in all_sums]
+    stacked = np.zeros((len(all_sums[0].numerator), -(-len(columns) // 4) * 4))  # products like multiples of 4
+    for at, column in enumerate(columns):
+        stacked[:, at] = column
+    return stacked, places
 
 
 def t_interval(s: Sums, level: float) -> tuple[float, float]:
     """Student's t around the estimate, with the linearised standard error of a ratio of sums."""
-    from scipy.special import stdtrit
-
     used = (s.denominator > 0).any(axis=1)
     users = int(used.sum())
     below = s.denominator.sum(axis=0)
@@ -192,7 +207,16 @@ def t_interval(s: Sums, level: float) -> tuple[float, float]:
     ratio = a.sum(axis=0) / below[present]
     influence = ((a - ratio * b) / below[present]).mean(axis=1)
     error = np.sqrt((influence**2).sum() * users / (users - 1))
-    reach = float(stdtrit(users - 1, (1 + level) / 2)) * error
-    middle = ratio.mean()
-    low, high = s.finish(np.maximum([middle - reach, middle + reach], 0.0 if s.finish is np.sqrt else -np.inf))
+    ends = np.array(around(float(ratio.mean()), float(error), users - 1, level))
+    low, high = s.finish(np.maximum(ends, 0.0 if s.finish is np.sqrt else -np.inf))
     return float(low), float(high)
+
+
+def around(value: float, error: float, freedom: float, level: float) -> tuple[float, float]:
+    """Student's t interval from a standard error.
+
+    >>> [round(end, 3) for end in around(0.42, 0.0070711, 4, 0.95)]
+    [0.4, 0.44]
+    """
+    reach = t_reach(level, freedom) * error
+    return value - reach, value + reach

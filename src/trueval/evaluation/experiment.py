@@ -14,7 +14,7 @@ from trueval.data.users import read_users
 from trueval.design.design import Design
 from trueval.design.task import Task, make_tasks
 from trueval.errors import DefinitionError
-from trueval.evaluation.features import item_features
+from trueval.evaluation.features import item_aspects
 from trueval.evaluation.groups import Groups, Known, evaluated_users, find_groups, names_of
 from trueval.evaluation.measurements import Measurements
 from trueval.evaluation.outcome import Evaluation
@@ -24,9 +24,10 @@ from trueval.facts.from_scores import rank_system
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.readings import concat, condense, one_relevant, with_ties
 from trueval.metrics.inputs import Inputs, Popularity, Positives, RowPropensity
+from trueval.metrics.interest import Interest, Targets
 from trueval.propensity.propensity import Propensity
 from trueval.recommenders.protocol import Recommender, TrainSet
-from trueval.recommenders.registry import make_system, name_systems
+from trueval.recommenders.registry import cautions_on, make_system, name_systems, text_of
 from trueval.recommenders.run import Run
 from trueval.splits.parts import Parts
 
@@ -43,13 +44,17 @@ def evaluate_systems(
     table = None if items is None else read_items(items)
     everyone = rules.averaged_over == "all"
     tasks = make_tasks(parts, design, threshold=rules.threshold, everyone=everyone, catalogue=table, seed=rules.seed)
-    train = TrainSet(tasks[0].users, tasks[0].items, tasks[0].train, rules.seed)
-    inputs = _inputs(parts, train, table, rules)
+    train = TrainSet(tasks[0].users, tasks[0].items, tasks[0].train, rules.seed, rules.threshold)
+    inputs = _inputs(parts, train, tasks[0], table, rules)
     groups = _groups(rules, parts, tasks, inputs, items=table)
     depth = max([spec.k or 0 for spec in specs.values()] + [10])
     measured: dict[str, Measurements] = {}
+    told: dict[str, str] = {}
+    notes: list[str] = []
     for name, spec in named.items():
-        system = spec if isinstance(spec, Run) else make_system(spec).fit(train)
+        system = spec if isinstance(spec, Run) else make_system(spec, test=parts.test).fit(train)
+        told[name] = text_of(system)
+        notes += cautions_on(name, system)
         facts = rank_tasks(system, tasks, design, depth=depth, ties=rules.ties, name=name)
         measured[name] = rules.measure(facts, specs, inputs=inputs, groups=groups, first=not measured)
     short = sum(task.short for task in tasks)
@@ -59,24 +64,30 @@ def evaluate_systems(
         specs,
         users=dict.fromkeys(measured, train.users),
         inputs=inputs,
-        notes=[note] if short else [],
+        notes=notes + [note] * bool(short),
+        systems=told,
         design=str(design),
         split=dict(parts.how),
         data={"train": parts.train.fingerprint(), "test": parts.test.fingerprint()},
+        catalogue=facts.catalogue,
     )
 
 
-def _inputs(parts: Parts, train: TrainSet, table: pl.DataFrame | None, rules: Rules) -> Inputs:
+def _inputs(parts: Parts, train: TrainSet, task: Task, table: pl.DataFrame | None, rules: Rules) -> Inputs:
     """What metrics may need besides the facts."""
     popularity = Popularity.of(train.log, len(train.items))
     chance = None
     if rules.propensity is not None:
         chance = Propensity.read(rules.propensity, train=parts.train, test=parts.test)
+    aspects = item_aspects(parts.train.items if table is None else table, train.items)
     return Inputs(
         propensity=RowPropensity.make(chance, parts.test, train.users, train.items, threshold=rules.threshold),
         train=train.log,
         popularity=popularity,
-        features=item_features(parts.train.items if table is None else table, train.items),
+        features=None if aspects is None else aspects.matrix(),
+        aspects=aspects,
+        interest=Interest.of(parts.train, parts.test, train.users, train.items),
+        targets=Targets.of_task(task),
         positives=Positives.of(parts.train, parts.test, train.items, rules.threshold),
     )
 

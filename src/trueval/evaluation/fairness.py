@@ -9,10 +9,11 @@ import numpy as np
 import polars as pl
 
 from trueval.errors import DefinitionError, suggest
-from trueval.evaluation.estimate import Estimate, draw_users
+from trueval.evaluation.estimate import Estimate
 from trueval.evaluation.group_measures import Shown
 from trueval.evaluation.group_values import GroupValues, Spread, spread
 from trueval.evaluation.groups import Groups
+from trueval.evaluation.resampling import percentile_bounds, resample_sums
 from trueval.metrics.discount import log2
 
 AGAINST = ("catalogue", "equal")
@@ -168,13 +169,17 @@ def _shares(exposure: np.ndarray, target: np.ndarray, found: GroupValues, what: 
     labels = found.groups.labels
     share, drawn = _parts_of_one(exposure.sum(axis=0)[None])[0], None
     if found.drawing.interval != "none" and len(exposure) > 1:
-        resamples = draw_users(len(exposure), seed=found.drawing.seed, resamples=found.drawing.resamples)
-        drawn = _parts_of_one(np.concatenate([weights @ exposure for weights in resamples]))
-    low, high = np.full((2, len(share)), np.nan) if drawn is None else np.quantile(drawn, [0.025, 0.975], axis=0)
+        how = found.drawing
+        (totals,) = resample_sums([(None, exposure)], len(exposure), seed=how.seed, resamples=how.resamples)
+        drawn = _parts_of_one(totals)
+    low, high = np.full((2, len(share)), np.nan)
+    if drawn is not None:
+        low, high = np.array([percentile_bounds(column, found.drawing.level) for column in drawn.T]).T
     number = int((exposure.sum(axis=1) > 0).sum())
     values = {g: Estimate(float(share[j]), float(low[j]), float(high[j]), number) for j, g in enumerate(labels)}
-    above = spread(share - target, None if drawn is None else drawn - target, labels)
-    times = spread(share / target, None if drawn is None else drawn / target, labels)
+    level = found.drawing.level
+    above = spread(share - target, None if drawn is None else drawn - target, labels, level=level)
+    times = spread(share / target, None if drawn is None else drawn / target, labels, level=level)
     apart = Spread(above.gap, times.ratio, above.highest, above.lowest)
     return Disparity(what, values, apart, dict(zip(labels, target.tolist())))
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from trueval.errors import DefinitionError
-from trueval.evaluation.estimate import Estimate, Sums, resampled, sums, t_interval
+from trueval.evaluation.drawing import Drawing
+from trueval.evaluation.estimate import Estimate, Sums, estimate, resampled, sums
 from trueval.evaluation.group_measures import GroupMeasures, Part, Shown
 from trueval.evaluation.groups import Groups
+from trueval.evaluation.jackknife import estimate_tallies, leave_out
 from trueval.evaluation.measurements import Measurements
 
 MIN_GROUP = 30  # users
@@ -34,14 +36,6 @@ class Spread:
     ratio: Estimate
     highest: str = ""
     lowest: str = ""
-
-
-class Drawing(NamedTuple):
-    """How users are resampled."""
-
-    interval: str
-    seed: int
-    resamples: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +72,7 @@ def summarise_groups(measured: Measurements, drawing: Drawing, *, min_group: int
     return {
         name: _column(column, {key[1:]: s for key, (_, s) in cells.items() if key[0] == name},
                       {key[1:]: d for key, d in drawn.items() if key[0] == name},
-                      units=len(measured), drawing=drawing, min_group=min_group)
+                      unit_user=measured.unit_user, drawing=drawing, min_group=min_group)
         for name, column in measured.groups.items()
     }  # fmt: skip
 
@@ -91,25 +85,30 @@ def _group_sums(part: Part, cluster: np.ndarray, stratum: np.ndarray | None) -> 
 
 def _column(
     column: GroupMeasures, found: Mapping[tuple[int, str | int], Sums],
-    drawn: Mapping[tuple[int, str | int], np.ndarray], *, units: int, drawing: Drawing, min_group: int,
+    drawn: Mapping[tuple[int, str | int], np.ndarray], *, unit_user: np.ndarray, drawing: Drawing,
+    min_group: int,
 ) -> GroupValues:  # fmt: skip
-    labels = column.groups.labels
+    labels, units = column.groups.labels, len(unit_user)
     whole = units if column.groups.kind == "item" else None
     estimates: dict[tuple[int, str | int], Estimate] = {}
     users = dict.fromkeys(labels, 0)
     for (g, what), s in found.items():
-        estimates[g, what] = _estimate(s, drawn.get((g, what)), drawing.interval, whole)
-        users[labels[g]] = max(users[labels[g]], _users(s))
+        own = estimate(s, drawn.get((g, what)), drawing)
+        # for a group of items, all units in which it does not occur are undefined
+        estimates[g, what] = own if whole is None else replace(own, undefined=whole - s.n)
+        users[labels[g]] = max(users[labels[g]], s.users)
 
     def compared(what: str | int) -> Spread:
-        enough = [g for g in range(len(labels)) if (g, what) in found and _users(found[g, what]) >= min_group]
+        enough = [g for g in range(len(labels)) if (g, what) in found and found[g, what].users >= min_group]
         draws = [drawn[g, what] for g in enough] if drawn else []
         values = np.array([estimates[g, what].value for g in enough])
-        return spread(values, np.stack(draws, axis=1) if draws else None, [labels[g] for g in enough])
+        stacked = np.stack(draws, axis=1) if draws else None
+        return spread(values, stacked, [labels[g] for g in enough], level=drawing.level)
 
     metrics = list(column.parts[0])
+    tallied = [_tallied(parts, unit_user, drawing) for parts in column.parts]
     by_group = {
-        label: {m: estimates[g, m] if (g, m) in estimates else _tallied(column.parts[g][m]) for m in metrics}
+        label: {m: estimates[g, m] if (g, m) in estimates else tallied[g][m] for m in metrics}
         for g, label in enumerate(labels)
     }
     rates = {k: ({label: estimates[g, k] for g, label in enumerate(labels)}, compared(k)) for k in column.hits[0]}
@@ -117,24 +116,14 @@ def _column(
     return GroupValues(column.groups, by_group, spreads, rates, users, min_group, units, drawing, column.shown)
 
 
-def _users(s: Sums) -> int:
-    return int((s.denominator > 0).any(axis=1).sum())
-
-
-def _estimate(s: Sums, drawn: np.ndarray | None, interval: str, whole: int | None) -> Estimate:
-    """A group's value; for a group of items, all units in which it does not occur are undefined."""
-    low, high = np.nan, np.nan
-    if interval == "t":
-        low, high = t_interval(s, 0.95)
-    elif drawn is not None and _users(s) > 1:
-        known = drawn[~np.isnan(drawn)]
-        low, high = np.quantile(known, [0.025, 0.975]) if len(known) else (np.nan, np.nan)
-    undefined = s.undefined if whole is None else whole - s.n
-    return Estimate(float(s.value()[0]), float(low), float(high), s.n, undefined)
-
-
-def _tallied(part: Part) -> Estimate:
-    return Estimate(part.measured.value(), np.nan, np.nan, len(part.units))
+def _tallied(parts: Mapping[str, Part], unit_user: np.ndarray, drawing: Drawing) -> dict[str, Estimate]:
+    """System metrics of one group."""
+    tallies = {name: part.measured.tally for name, part in parts.items() if part.measured.tally is not None}
+    if not tallies:
+        return {}
+    units = parts[next(iter(tallies))].units
+    left_out = leave_out(tallies, np.unique(unit_user[units]), drawing)
+    return estimate_tallies(tallies, left_out, len(units), drawing)
 
 
 def spread(values: np.ndarray, drawn: np.ndarray | None, labels: Sequence[str], *, level: float = 0.95) -> Spread:

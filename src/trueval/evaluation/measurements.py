@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -43,12 +43,19 @@ def measure_facts(
     preset: Preset | None = None,
     with_random: bool = True,
     groups: Sequence[Groups] = (),
+    by_user: bool = True,
 ) -> Measurements:
-    """Compute every metric (by label) over the units of the population, and its value for a random ranking."""
+    """Compute every metric (by label) over the units of the population, and its value for a random ranking.
+
+    Without `by_user`, system metrics keep their counts alone, and can have no interval.
+    """
     facts = select(facts, in_population(facts, population))
 
     def measure(spec: Spec, facts: RankingFacts) -> Measured:
-        return _under(preset, spec, facts, compute(spec, facts, inputs))
+        found = _under(preset, spec, facts, compute(spec, facts, inputs))
+        if found.tally is not None and not by_user:
+            return Measured(None, tally=replace(found.tally, added=()))
+        return found
 
     values = {label: measure(spec, facts) for label, spec in specs.items()}
     shuffled = random_ranking(facts) if with_random else None

@@ -11,8 +11,10 @@ import polars as pl
 
 from trueval.data.ids import Ids
 from trueval.errors import DefinitionError, suggest
+from trueval.evaluation.drawing import Drawing
 from trueval.evaluation.estimate import Estimate, Sums, estimate_all, sums
-from trueval.evaluation.group_values import MIN_GROUP, Drawing, GroupValues, summarise_groups
+from trueval.evaluation.group_values import MIN_GROUP, GroupValues, summarise_groups
+from trueval.evaluation.jackknife import LeftOut, estimate_tallies, leave_out
 from trueval.evaluation.measurements import Measurements
 from trueval.metrics.grammar import Spec
 
@@ -28,6 +30,7 @@ class SystemValues:
     users: Ids = field(repr=False)
     stratum: np.ndarray | None = None
     groups: dict[str, GroupValues] = field(default_factory=dict, repr=False)  # by column
+    left_out: dict[str, LeftOut] = field(default_factory=dict, repr=False)  # of system metrics
 
     def by(self, column: str) -> GroupValues:
         """The values by one of the columns that the evaluation was grouped by."""
@@ -69,23 +72,24 @@ class Evaluation:
 
 
 def summarise(
-    measured: Measurements, *, users: Ids, interval: str, seed: int, resamples: int, min_group: int = MIN_GROUP
-) -> SystemValues:
+    measured: Measurements, *, users: Ids, interval: str, seed: int, resamples: int, level: float = 0.95,
+    min_group: int = MIN_GROUP,
+) -> SystemValues:  # fmt: skip
     """Estimates of one system."""
+    drawing = Drawing(interval, seed, resamples, level)
     clusters, cluster = np.unique(measured.unit_user, return_inverse=True)
     by_label: dict[str, Sums] = {}
-    tallied: dict[str, Estimate] = {}
     for label, m in measured.values.items():
-        if m.tally is not None:
-            tallied[label] = Estimate(m.value(), np.nan, np.nan, len(measured))
-        else:
+        if m.tally is None:
             by_label[label] = sums(m, cluster, len(clusters), measured.stratum)
-    found = estimate_all(list(by_label.values()), interval=interval, seed=seed, resamples=resamples)
-    estimates = dict(zip(by_label, found)) | tallied
+    tallies = {label: m.tally for label, m in measured.values.items() if m.tally is not None}
+    estimates = dict(zip(by_label, estimate_all(list(by_label.values()), drawing)))
+    left_out = leave_out(tallies, clusters, drawing)
+    estimates |= estimate_tallies(tallies, left_out, len(measured), drawing)
     values = {label: m.per_unit for label, m in measured.values.items() if m.per_unit is not None}
     ordered = {label: estimates[label] for label in measured.values}
-    groups = summarise_groups(measured, Drawing(interval, seed, resamples), min_group=min_group)
-    return SystemValues(ordered, values, by_label, measured.unit_user, users, measured.stratum, groups)
+    groups = summarise_groups(measured, drawing, min_group=min_group)
+    return SystemValues(ordered, values, by_label, measured.unit_user, users, measured.stratum, groups, left_out)
 
 
 def random_values(measured: Measurements) -> dict[str, float]:
@@ -108,9 +112,10 @@ def label_specs(specs: list[Spec], sample: int = 0) -> dict[str, Spec]:
 
 
 def notes_on(measured: Mapping[str, Measurements], specs: Mapping[str, Spec]) -> list[str]:
-    """What a reader should know about ties and short lists."""
+    """What a reader should know about ties, short lists and ideals that were beaten."""
     notes = []
     for name, m in measured.items():
+        notes += _beaten(name, m, specs)
         deep = sorted({str(spec) for spec in specs.values() if spec.k and 0 < m.longest < spec.k})
         if deep:
             notes.append(f"{name}: no list is longer than {m.longest}; {', '.join(deep)} count the rest as not shown")
@@ -118,4 +123,16 @@ def notes_on(measured: Mapping[str, Measurements], specs: Mapping[str, Spec]) ->
         told = ", ".join(f"at {k} in {rate:.0%}" for k, rate in rates.items() if rate >= 0.01)
         if told:
             notes.append(f"{name}: the cut falls between equal scores {told} of the lists")
+    return notes
+
+
+def _beaten(name: str, measured: Measurements, specs: Mapping[str, Spec]) -> list[str]:
+    """Where a list scores above 1: the ideal of these metrics is a greedy one, and values are not cut."""
+    notes = []
+    for label, values in measured.values.items():
+        if specs[label].metric.name in ("alpha_ndcg", "abndcg") and values.per_unit is not None:
+            above = int(np.count_nonzero(values.per_unit > 1 + 1e-12))
+            if above:
+                who = "1 user, whose list beats" if above == 1 else f"{above:,} users, whose lists beat"
+                notes.append(f"{name}: {label} exceeds 1 for {who} its greedy ideal")
     return notes

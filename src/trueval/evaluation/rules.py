@@ -9,6 +9,7 @@ from typing import Any
 
 from trueval.data.ids import Ids
 from trueval.evaluation.compat import Preset, find_preset
+from trueval.evaluation.drawing import RESAMPLES, Drawing
 from trueval.evaluation.group_values import MIN_GROUP, check_min_group, notes_on_groups
 from trueval.evaluation.groups import By, Groups
 from trueval.evaluation.manifest import make_manifest
@@ -33,18 +34,25 @@ class Rules:
     population: str = "relevant"
     ties: str = "random"
     interval: str = "bootstrap"
-    resamples: int = 1000
+    resamples: int = RESAMPLES
     compat: str | None = None
     seed: int = 0
     by: By = None
     users: Any = None
     min_group: int = MIN_GROUP
     propensity: Any = None
+    level: float = 0.95
 
     def __post_init__(self) -> None:
         check_population(self.population)
         check_min_group(self.min_group)
         find_preset(self.compat)
+        self.drawing.checked()
+
+    @property
+    def drawing(self) -> Drawing:
+        """How intervals are made."""
+        return Drawing(self.interval, self.seed, self.resamples, self.level)
 
     @cached_property
     def preset(self) -> Preset | None:
@@ -68,7 +76,7 @@ class Rules:
         measured with the first."""
         return measure_facts(
             facts, dict(specs), population=self.averaged_over, inputs=inputs, preset=self.preset, with_random=first,
-            groups=groups,
+            groups=groups, by_user=self.interval != "none",
         )  # fmt: skip
 
     def conclude(
@@ -87,7 +95,7 @@ class Rules:
         found = {
             name: summarise(
                 m, users=users[name], interval=self.interval, seed=self.seed, resamples=self.resamples,
-                min_group=self.min_group,
+                level=self.level, min_group=self.min_group,
             )
             for name, m in measured.items()
         }  # fmt: skip
@@ -97,6 +105,8 @@ class Rules:
             population=self.averaged_over,
             ties=self.ties,
             interval=self.interval,
+            level=None if self.interval == "none" else self.level,
+            resamples=self.resamples if self.drawing.resamples_users else None,
             threshold=self.threshold,
             seed=self.seed,
             compat=self.compat,
@@ -105,4 +115,6 @@ class Rules:
         )
         all_notes = notes_on(measured, specs) + notes_on_groups({n: s.groups for n, s in found.items()}, list(specs))
         first = next(iter(measured.values()))
+        if self.interval != "none" and first.unit_user.min() == first.unit_user.max():
+            all_notes.append("one user only: intervals are undefined")
         return Evaluation(found, dict(specs), random_values(first), manifest, [*all_notes, *notes])

@@ -18,7 +18,7 @@ from trueval.evaluation.measurements import Measurements, merge_measurements
 from trueval.evaluation.outcome import Evaluation
 from trueval.evaluation.rules import Rules
 from trueval.evaluation.truth import TruthSource
-from trueval.facts.from_run import Truth, run_facts
+from trueval.facts.from_run import Truth, check_common_ids, run_facts
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.readings import condense, with_ties
 from trueval.metrics.inputs import Inputs
@@ -47,6 +47,7 @@ def evaluate_runs(
     measured: dict[str, Measurements] = {}
     vocabulary: dict[str, Ids] = {}
     inputs = Inputs()
+    catalogue = 0
     for name, source in runs.items():
         parts: list[Measurements] = []
         groups: list[Groups] = []
@@ -54,7 +55,7 @@ def evaluate_runs(
             if not parts:  # parts of one run share their truth
                 inputs, vocabulary[name] = held.inputs(truth), truth.users
                 groups = held.groups(truth, inputs)
-            reading = condense(facts) if condensed else facts
+            reading, catalogue = condense(facts) if condensed else facts, facts.catalogue
             parts.append(rules.measure(reading, specs, inputs=inputs, groups=groups, first=not measured))
         measured[name] = merge_measurements(parts)
     notes = []
@@ -67,7 +68,8 @@ def evaluate_runs(
         inputs=inputs,
         notes=notes,
         design="given-condensed" if condensed else "given",
-        data={"test": held.test.fingerprint()},
+        data={name: log.fingerprint() for name, log in (("train", held.train), ("test", held.test)) if log is not None},
+        catalogue=catalogue,
     )
 
 
@@ -110,6 +112,7 @@ def _facts_of(
     with reading(str(source), what="recommendations"):
         ids = {role: lazy.select(pl.col(role).unique()).collect(engine="streaming")[role] for role in ("user", "item")}
     truth = held.truth(ids["user"], ids["item"])
+    check_common_ids(ids["user"], ids["item"], truth, name)
     seen = np.zeros(len(truth.users), bool)
     for batch in _user_batches(lazy):
         codes = truth.users.codes(plain(batch["user"].unique(), where=name))
@@ -124,7 +127,7 @@ def _facts_of(
             )
         seen[codes] = True
         if len(codes):
-            facts = run_facts(batch, _for_users(truth, np.sort(codes)), ties=built, name=name)
+            facts = run_facts(batch, _for_users(truth, np.sort(codes)), ties=built, name=name, whole=False)
             facts = facts.changed(users=truth.users, unit_user=np.sort(codes).astype(np.int32))
             yield (facts if ties == built else with_ties(facts, ties)), truth
     if not seen.all():  # users of the population who got nothing
@@ -132,7 +135,7 @@ def _facts_of(
         nothing = pl.DataFrame(
             {"user": ids["user"].head(0), "item": ids["item"].head(0), "rank": pl.Series([], dtype=pl.Int64)}
         )
-        facts = run_facts(nothing, _for_users(truth, rest), ties=built, name=name)
+        facts = run_facts(nothing, _for_users(truth, rest), ties=built, name=name, whole=False)
         yield facts.changed(users=truth.users, unit_user=rest.astype(np.int32)), truth
 
 

@@ -17,11 +17,12 @@ from trueval.data.judged import judge
 from trueval.data.read import read
 from trueval.data.users import read_users
 from trueval.errors import DataError
-from trueval.evaluation.features import item_features
+from trueval.evaluation.features import item_aspects
 from trueval.evaluation.groups import Groups, Known, evaluated_users, find_groups, names_of
 from trueval.evaluation.rules import Rules
 from trueval.facts.from_run import Truth
 from trueval.metrics.inputs import Inputs, Popularity, Positives, RowPropensity
+from trueval.metrics.interest import Interest, Targets
 from trueval.propensity.propensity import Propensity
 
 Columns = Mapping[str, Any] | None
@@ -49,10 +50,12 @@ class TruthSource:
         if rules.propensity is not None:
             self.propensity = Propensity.read(rules.propensity, train=self.train, test=self.test)
         self.others: list[pl.Series] = []  # items of the other runs of the evaluation
+        self.shown: list[pl.Series] = []  # items of the runs and the test set, of the truth made last
 
     def truth(self, run_users: pl.Series, run_items: pl.Series) -> Truth:
         """The truth for a run with these users and items."""
         users, items = [self.test.frame["user"]], [self.test.frame["item"], run_items, *self.others]
+        self.shown = items.copy()
         if self.everyone:
             users.append(run_users)
         if self.pairs is not None:
@@ -79,10 +82,14 @@ class TruthSource:
         if self.pairs is not None:
             counts = np.bincount(truth.items.codes(self.pairs["item"]), minlength=len(truth.items))
             popularity = Popularity(counts, self.pairs["user"].n_unique())
+        aspects = item_aspects(self.item_table, truth.items)
         return Inputs(
             train=truth.train,
             popularity=popularity,
-            features=item_features(self.item_table, truth.items),
+            features=None if aspects is None else aspects.matrix(),
+            aspects=aspects,
+            interest=Interest.of(self.train, self.test, truth.users, truth.items),
+            targets=Targets.of_run(truth.items, truth.catalogue, self.shown, truth.train),
             positives=Positives.of(self.train, self.test, truth.items, self.threshold),
             propensity=RowPropensity.make(
                 self.propensity, self.test, truth.users, truth.items, threshold=self.threshold

@@ -34,9 +34,16 @@ class Truth:
     streams: np.ndarray | None = None  # numbers of the users' tie streams, where these are part of a whole
 
 
-def run_facts(run: pl.DataFrame, truth: Truth, *, ties: str = "random", name: str = "run") -> RankingFacts:
-    """Facts of a run: a table with `user`, `item` and `score` or `rank` (or, with ties="given", neither)."""
+def run_facts(
+    run: pl.DataFrame, truth: Truth, *, ties: str = "random", name: str = "run", whole: bool = True
+) -> RankingFacts:
+    """Facts of a run: a table with `user`, `item` and `score` or `rank` (or, with ties="given", neither).
+
+    A part of a run (`whole=False`) may well have nothing in common with the test set, a whole run may not.
+    """
     lists = order_run(run, truth, ties=ties, name=name)
+    if whole:
+        check_common_ids(run["user"], run["item"], truth, name)
     units = len(truth.users)
     rows = len(truth.judged.rows.item)
     rank, above, tied = (np.zeros(rows, np.int32) for _ in range(3))
@@ -122,12 +129,6 @@ def order_run(run: pl.DataFrame, truth: Truth, *, ties: str, name: str) -> Lists
     )
     if truth.catalogue is not None:
         _check_catalogue(run, item, truth.catalogue, name)
-    check_overlap(
-        user >= 0,
-        what="user",
-        where=f"{name} and the test set",
-        examples=(run["user"].head(3).to_list(), truth.users.values.head(3).to_list()),
-    )
     has_score, has_rank = "score" in run.columns, "rank" in run.columns
     if not (has_score or has_rank or ties == "given"):
         raise DataError(
@@ -150,13 +151,26 @@ def order_run(run: pl.DataFrame, truth: Truth, *, ties: str, name: str) -> Lists
         if has_score:
             _check_agreement(run, user, item, truth, start, name)
         key = np.empty(0)
-    check_overlap(
-        np.isin(item[:1_000_000], truth.judged.rows.item) if len(item) else np.ones(1, bool),
-        what="item",
-        where=f"{name} and the test set",
-        examples=(run["item"].head(3).to_list(), truth.items.decode(truth.judged.rows.item[:3]).to_list()),
-    )
     return Lists(start, item, key)
+
+
+def check_common_ids(users: pl.Series, items: pl.Series, truth: Truth, name: str) -> None:
+    """Refuse a run without a user of the test set, or without an item: every value would be a silent zero."""
+    judged = np.unique(truth.judged.rows.item)
+    for what, column, vocabulary, there in (
+        ("user", users, truth.users, np.arange(len(truth.users))),
+        ("item", items, truth.items, judged),
+    ):
+        common = any(
+            bool(np.isin(vocabulary.codes(plain(column[part.start : part.stop], where=name)), there).any())
+            for part in blocks(len(column), 100_000)  # as a rule the first ones will do
+        )
+        check_overlap(
+            np.full(min(len(column), 1), common),
+            what=what,
+            where=f"{name} and the test set",
+            examples=(column.head(3).to_list(), vocabulary.decode(there[:3]).to_list()),
+        )
 
 
 def _ids(run: pl.DataFrame, role: str, vocabulary: Ids, name: str) -> np.ndarray:

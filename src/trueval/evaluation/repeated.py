@@ -1,0 +1,52 @@
+"""Evaluate systems over several parts of a log and several seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from trueval.design.design import Design
+from trueval.errors import DefinitionError, suggest
+from trueval.evaluation.experiment import evaluate_systems
+from trueval.evaluation.outcome import Evaluation
+from trueval.evaluation.repeats import REPEATED, name_repeats
+from trueval.evaluation.rules import Rules
+from trueval.splits.parts import Parts
+
+
+def each_interval(interval: str) -> str:
+    """The intervals that each repeat has by itself: t over users goes with those over repeats.
+
+    >>> each_interval("nested"), each_interval("bca")
+    ('t', 'bca')
+    """
+    if interval not in REPEATED:
+        raise DefinitionError(f"unknown interval {interval!r}", found=suggest(str(interval), REPEATED))
+    return "t" if interval == "nested" else interval
+
+
+def evaluate_repeats(
+    parts: Sequence[Parts],
+    systems: Any,
+    rules: Rules,
+    *,
+    seeds: Sequence[int],
+    design: str | Design = "AR-TI-AN",
+    items: Any = None,
+) -> dict[str, Evaluation]:
+    """Every part with every seed, by name; `combine` makes one evaluation of them."""
+    strange = [part for part in parts if not isinstance(part, Parts)]
+    if strange:
+        raise DefinitionError("not the parts of a split", found=type(strange[0]).__name__, do="give those of tv.split")
+    named = name_repeats(parts, seeds)
+    if rules.by is not None and len(named):
+        raise DefinitionError(
+            "groups are not told apart over several folds or seeds",
+            found=f"by = {rules.by!r}, {len(named)} repeats",
+            do="leave by out, or evaluate the parts one by one",
+        )
+    return {
+        name: evaluate_systems(part, systems, replace(rules, seed=seed), design=design, items=items)
+        for name, part, seed in named
+    }

@@ -1,0 +1,243 @@
+"""Repeated evaluations: the same systems over several folds (or windows) and seeds, as one.
+
+The value is the mean over repeats. Its interval is one of
+
+    t           Student's t over the repeats: what another fold or seed would give (the default)
+    nested      users and repeats both vary, see `nested_error`
+    bootstrap   users are drawn, each with the values of all repeats; the repeats stay as they are (also bca)
+    none
+
+One repeat has no interval over repeats. Seeds of one fold are no new data: where there are folds and seeds, the
+repeats of t and nested are the folds, each with the mean over its seeds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from trueval.data.ids import Ids
+from trueval.errors import DefinitionError
+from trueval.evaluation.drawing import Drawing
+from trueval.evaluation.estimate import Estimate, Sums, around, bounds, resampled
+from trueval.evaluation.jackknife import LeftOut
+from trueval.evaluation.outcome import Evaluation, SystemValues
+from trueval.metrics.grammar import Spec
+
+REPEATED = ("t", "nested", "bootstrap", "bca", "none")
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """Values of several repeats: mean, standard deviation, standard error, and Student's t interval."""
+
+    mean: float
+    sd: float
+    error: float
+    low: float
+    high: float
+    n: int
+
+    @staticmethod
+    def of(values: Sequence[float] | np.ndarray, *, level: float = 0.95) -> Repeated:
+        """From the values; one alone has neither deviation nor interval.
+
+        >>> ndcg = Repeated.of([0.40, 0.41, 0.42, 0.43, 0.44])
+        >>> [round(x, 4) for x in (ndcg.mean, ndcg.sd, ndcg.error, ndcg.low, ndcg.high)]
+        [0.42, 0.0158, 0.0071, 0.4004, 0.4396]
+        """
+        x = np.asarray(values, np.float64)
+        mean = float(x.mean()) if len(x) else float("nan")
+        if len(x) < 2:
+            return Repeated(mean, np.nan, np.nan, np.nan, np.nan, len(x))
+        sd = float(x.std(ddof=1))
+        error = sd / float(np.sqrt(len(x)))
+        low, high = around(mean, error, len(x) - 1, level)
+        return Repeated(mean, sd, error, low, high, len(x))
+
+
+def combine(evaluations: Mapping[str, Evaluation], *, interval: str = "t", level: float = 0.95) -> Evaluation:
+    """One evaluation from its repeats, by name ("fold 1", "seed 7", "fold 1, seed 7")."""
+    parts = list(evaluations.values())
+    what, mixing = f"{next(iter(evaluations)).split()[0]}s", _mixing(list(evaluations))
+    first, drawing = parts[0], _drawing(parts[0], interval, level)
+    systems: dict[str, SystemValues] = {}
+    notes = _notes(evaluations)
+    for name in first.systems:
+        systems[name] = _system([part.systems[name] for part in parts], first.specs, drawing, mixing)
+    if len(mixing) == 1 and interval in ("t", "nested"):
+        notes.append(f"without a second one there is no interval over {what}")
+    if len(mixing) > 1 and what == "folds" and interval in ("t", "nested"):
+        notes.append("folds share train rows: their spread understates that of new data")
+    random = {label: float(np.mean([part.random[label] for part in parts])) for label in first.random}
+    varying: dict[str, Any] = {
+        key: [part.manifest[key] for part in parts] for key in ("seed", "split", "data") if key in first.manifest
+    }
+    manifest = {**first.manifest, **varying, "interval": interval, "repeats": {"of": what, "names": list(evaluations)}}
+    manifest |= {"level": level} if interval != "none" else {}
+    manifest |= {"resamples": drawing.resamples} if drawing.resamples_users else {}
+    return Evaluation(systems, first.specs, random, manifest, notes)
+
+
+def _drawing(first: Evaluation, interval: str, level: float) -> Drawing:
+    resamples = first.manifest.get("resamples", 1000)
+    return Drawing(interval, first.manifest["seed"], resamples, level).checked(REPEATED)
+
+
+def _mixing(names: Sequence[str]) -> np.ndarray:
+    """Which repeats make which: a row for every fold, with equal weights for its seeds."""
+    _, of, number = np.unique([name.split(", ")[0] for name in names], return_inverse=True, return_counts=True)
+    mixing = np.zeros((len(number), len(names)))
+    mixing[of, np.arange(len(names))] = 1 / number[of]
+    return mixing
+
+
+def _notes(evaluations: Mapping[str, Evaluation]) -> list[str]:
+    """Notes of the repeats, each with the names of those that have it, unless all do."""
+    having: dict[str, list[str]] = {}
+    for name, part in evaluations.items():
+        for note in part.warnings:
+            having.setdefault(note, []).append(name)
+    return [note if len(by) == len(evaluations) else f"{'; '.join(by)}: {note}" for note, by in having.items()]
+
+
+def _system(parts: list[SystemValues], specs: Mapping[str, Spec], drawing: Drawing, mixing: np.ndarray) -> SystemValues:
+    """One system over all repeats."""
+    everyone = Ids.of(*(part.users.decode(np.unique(part.unit_user)) for part in parts))
+    found: dict[str, Estimate] = {}
+    for label in parts[0].estimates:
+        values = Repeated.of(mixing @ [part.estimates[label].value for part in parts], level=drawing.level)
+        undefined = sum(part.estimates[label].undefined for part in parts)
+        low, high = (values.low, values.high) if drawing.interval == "t" else (np.nan, np.nan)
+        if drawing.interval not in ("t", "none"):
+            if label in parts[0].sums:
+                low, high = _over_users(_aligned(parts, label, everyone), drawing, mixing)
+            else:
+                low, high = _without_users([part.left_out[label] for part in parts], values, drawing)
+        if specs[label].metric.system:
+            low, high = map(float, np.clip((low, high), *specs[label].metric.range))
+        found[label] = Estimate(values.mean, low, high, values.n, undefined)
+    return SystemValues(found, {}, {}, np.arange(len(everyone), dtype=np.int32), everyone)
+
+
+def _aligned(parts: list[SystemValues], label: str, everyone: Ids) -> list[Sums]:
+    """The sums of every repeat, with a row for each user of any repeat."""
+    found = []
+    for part in parts:
+        s = part.sums[label]
+        place = everyone.codes(part.users.decode(np.unique(part.unit_user)))
+        sides = []
+        for side in (s.numerator, s.denominator):
+            whole = np.zeros((len(everyone), side.shape[1]))
+            whole[place] = side
+            sides.append(whole)
+        found.append(replace(s, numerator=sides[0], denominator=sides[1]))
+    return found
+
+
+def _over_users(repeats: list[Sums], drawing: Drawing, mixing: np.ndarray) -> tuple[float, float]:
+    mean = float(np.mean([s.value()[0] for s in repeats]))
+    if drawing.interval == "nested":
+        error, freedom = nested_error(repeats, mixing)
+        return around(mean, error, freedom, drawing.level) if np.isfinite(error) else (np.nan, np.nan)
+    users = len(repeats[0].numerator)
+    if users < 2:
+        return np.nan, np.nan
+    drawn = resampled([(None, s) for s in repeats], users, seed=drawing.seed, resamples=drawing.resamples)
+    return bounds(mean, np.mean(drawn, axis=0), lambda: np.mean([s.left_out() for s in repeats], axis=0), drawing)
+
+
+def _without_users(left_out: Sequence[LeftOut], values: Repeated, drawing: Drawing) -> tuple[float, float]:
+    """For a system metric: the mean error by users, as if all repeats had the same, and on top of it by repeats."""
+    by_user = float(np.mean([found.error() for found in left_out])) ** 2
+    groups = min(len(found.one) for found in left_out)
+    by_repeat = values.error**2 if drawing.interval == "nested" else 0.0
+    if not np.isfinite(by_user + by_repeat):
+        return np.nan, np.nan
+    variance, spent = by_user + by_repeat, by_user**2 / (groups - 1) + by_repeat**2 / max(values.n - 1, 1)
+    freedom = variance**2 / spent if spent > 0 else np.inf
+    return around(values.mean, float(np.sqrt(variance)), freedom, drawing.level)
+
+
+def nested_error(repeats: Sequence[Sums], mixing: np.ndarray | None = None) -> tuple[float, float]:
+    """Standard error of the mean over repeats, and its degrees of freedom, where users and repeats both vary.
+
+    The same users are in several repeats, so that values of two repeats have in common what their users are like.
+    Linearised, user u moves repeat s by e(u, s); sums of products over users give the covariances of the repeats
+    that users alone make. Their mean is the variance by users. What the repeats vary beyond that is the variance
+    by repeats, at least 0. Welch and Satterthwaite's rule gives the degrees of freedom. Where there is a `mixing`,
+    each of its rows makes one repeat of several.
+
+    >>> users = np.array([0.0, 1.0, 0.0, 1.0, 1.0, 0.0])[:, None]
+    >>> seeds = [Sums(users + shift, np.ones((6, 1)), lambda x: x, 6, 0) for shift in (0.0, 0.1, 0.2)]
+    >>> error, _ = nested_error(seeds)
+    >>> round(error**2, 6), round(0.3 / 6 + 0.01 / 3, 6)  # variances of users over 6, of seeds over 3
+    (0.053333, 0.053333)
+    """
+    mixing = np.eye(len(repeats)) if mixing is None else mixing
+    values = mixing @ np.array([s.value()[0] for s in repeats])
+    number, users = len(values), int(np.logical_or.reduce([(s.denominator > 0).any(axis=1) for s in repeats]).sum())
+    if number < 2 or users < 2 or not np.isfinite(values).all():
+        return float("nan"), float("nan")
+    moved = np.stack([_influence(s) for s in repeats], axis=1) @ mixing.T
+    shared = moved.T @ moved * users / (users - 1)
+    by_user = float(shared.mean())
+    apart = float(np.trace(shared)) / number
+    together = (float(shared.sum()) - float(np.trace(shared))) / (number * (number - 1))
+    between, within = float(values.var(ddof=1)) / number, (apart - together) / number
+    if between <= within:
+        return float(np.sqrt(by_user)), float(users - 1)
+    variance = between - within + by_user
+    freedom = variance**2 / (between**2 / (number - 1) + (by_user - within) ** 2 / (users - 1))
+    return float(np.sqrt(variance)), freedom
+
+
+def _influence(s: Sums) -> np.ndarray:
+    """How much each user moves the value, to first order."""
+    below = s.denominator.sum(axis=0)
+    present = below > 0
+    ratio = s.numerator.sum(axis=0)[present] / below[present]
+    moved = ((s.numerator[:, present] - ratio * s.denominator[:, present]) / below[present]).mean(axis=1)
+    middle = ratio.mean()
+    step = max(abs(middle), 1e-9) * 1e-6
+    rises = s.finish(np.array([middle - step, middle + step]))
+    return moved * float(rises[1] - rises[0]) / (2 * step)
+
+
+def repeats_frame(evaluations: Mapping[str, Evaluation], combined: Evaluation) -> pl.DataFrame:
+    """One row per system and metric: mean, standard deviation, interval, number, and the value of every repeat."""
+    rows: list[dict[str, Any]] = []
+    for name, system in combined.systems.items():
+        for label, e in system.estimates.items():
+            values = [part.systems[name].estimates[label].value for part in evaluations.values()]
+            found = Repeated.of(values)
+            row = {"system": name, "metric": label, "mean": e.value, "sd": found.sd, "low": e.low, "high": e.high}
+            rows.append(row | {"n": e.n} | dict(zip(evaluations, values)))
+    numbers = ["mean", "sd", "low", "high", *evaluations]
+    return pl.DataFrame(rows, infer_schema_length=None).with_columns(pl.col(numbers).cast(pl.Float64).fill_nan(None))
+
+
+def name_repeats(parts: Sequence[Any], seeds: Sequence[int]) -> list[tuple[str, Any, int]]:
+    """Every part with every seed, named by what varies.
+
+    >>> [name for name, _, _ in name_repeats(["a", "b"], [0])]
+    ['fold 1', 'fold 2']
+    >>> [name for name, _, _ in name_repeats(["a"], [0, 1])]
+    ['seed 0', 'seed 1']
+    """
+    if not parts or not seeds:
+        raise DefinitionError("there is nothing to repeat", found=f"{len(parts)} parts, {len(seeds)} seeds")
+    if len(set(seeds)) < len(seeds):
+        raise DefinitionError("a seed is given twice", found=", ".join(map(str, seeds)))
+    several = len(parts) > 1 or len(seeds) == 1
+    word = "window" if all(getattr(part, "how", {}).get("how") == "rolling" for part in parts) else "fold"
+    named = []
+    for number, part in enumerate(parts, 1):
+        for seed in seeds:
+            words = ([f"{word} {number}"] if several else []) + ([f"seed {seed}"] if len(seeds) > 1 else [])
+            named.append((", ".join(words), part, seed))
+    return named

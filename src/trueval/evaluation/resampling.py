@@ -1,0 +1,191 @@
+"""Resamples of users: the one scheme behind every bootstrap interval.
+
+    draw_users(users, seed=, resamples=)              how often each user is in each resample, block by block
+    resample_sums([(rows, columns), …], users, …)     sums of columns over users in each resample
+    percentile_bounds(drawn, level)                   the middle of the resampled values
+    bca_bounds(value, drawn, left_out, level)         the same, corrected for bias and skewness
+
+A resample draws as many users as there are, with replacement. Equal `users` and `seed` give equal resamples, so
+that values of different metrics, groups and systems over the same users, resampled in separate calls, are paired:
+their differences are resampled differences. The first thousand of ten thousand resamples are the thousand.
+
+Users are cut into blocks whose sizes are powers of two. How many draws fall on each block is one multinomial draw;
+within a block every resample has a random stream of its own, found by hashing, a few bits of which are a draw.
+Nothing depends on threads, and memory does not grow with users times resamples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from trueval.kernels import blocks, choose, in_order
+from trueval.kernels.seeds import derive
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
+
+_WIDEST = 14  # blocks of at most 2^14 users: their counts, a byte each, stay in the cache
+_RESAMPLES = 128  # drawn together
+_PRODUCT = 2048  # users of one matrix product
+
+Batch = tuple[np.ndarray | None, np.ndarray]
+
+
+class _Draws(NamedTuple):
+    """Some resamples: the number of the first, and how many draws (row by resample) fall on each block of users."""
+
+    first: int
+    number: np.ndarray
+
+
+def draw_users(users: int, *, seed: int, resamples: int) -> Iterator[np.ndarray]:
+    """How often each user is drawn, with replacement, in each resample: blocks of rows.
+
+    >>> [weights.sum(axis=1).tolist() for weights in draw_users(5, seed=1, resamples=3)]
+    [[5.0, 5.0, 5.0]]
+    """
+    pieces = _blocks_of_users(users)
+    keys = _keys(seed, len(pieces))
+    kernel = choose("resampling", _worth(users, resamples)).count_draws
+    for draws in _draws(users, pieces, seed=seed, resamples=resamples):
+        weights = np.empty((len(draws.number), users))
+        for b, piece in enumerate(pieces):
+            counts = np.empty((len(weights), piece.stop - piece.start), np.uint8)
+            kernel(keys[b], draws.first, draws.number[:, b], counts)
+            weights[:, piece] = counts
+        yield weights
+
+
+def resample_sums(batches: Sequence[Batch], users: int, *, seed: int, resamples: int) -> list[np.ndarray]:
+    """Sums of columns in each resample of all users: for each batch an array, one row per resample.
+
+    A batch is the places of some users, ascending (None for all of them), and their columns, a row for each.
+
+    >>> hits = np.array([[1.0], [0.0], [1.0], [1.0]])
+    >>> drawn, = resample_sums([(None, hits)], 4, seed=0, resamples=1000)
+    >>> drawn.shape, bool(abs(drawn.mean() - 3) < 0.1)
+    ((1000, 1), True)
+    """
+    pieces = _blocks_of_users(users)
+    keys = _keys(seed, len(pieces))
+    kernel = choose("resampling", _worth(users, resamples)).count_draws
+
+    def totals(draws: _Draws) -> list[np.ndarray]:
+        found = [np.zeros((len(draws.number), columns.shape[1])) for _, columns in batches]
+        for b, piece in enumerate(pieces):
+            counts = np.empty((len(draws.number), piece.stop - piece.start), np.uint8)
+            kernel(keys[b], draws.first, draws.number[:, b], counts)
+            for part in blocks(counts.shape[1], _PRODUCT):
+                _add(found, batches, counts[:, part].astype(np.float64), piece.start + part.start)
+        return found
+
+    with _blas().limit(limits=1):  # threads over the resamples, none inside a product
+        done = list(in_order(totals, _draws(users, pieces, seed=seed, resamples=resamples)))
+    return [np.concatenate([d[j] for d in done]) for j in range(len(batches))]
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    """A hold on the threads of matrix products. Looking for them takes longer than small resamples do."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+def _add(found: list[np.ndarray], batches: Sequence[Batch], times: np.ndarray, begin: int) -> None:
+    """Add what some users, drawn so many times, have in the columns of each batch."""
+    end = begin + times.shape[1]
+    for total, (rows, columns) in zip(found, batches):
+        if rows is None:
+            total += times @ columns[begin:end]
+            continue
+        first, last = np.searchsorted(rows, (begin, end))
+        own = times if last - first == end - begin else times[:, rows[first:last] - begin]
+        total += own @ columns[first:last]
+
+
+def _draws(users: int, pieces: list[slice], *, seed: int, resamples: int) -> Iterator[_Draws]:
+    """How the draws of each resample are shared out over the blocks of users."""
+    rng = np.random.default_rng(int(derive(seed, "bootstrap")))
+    share = np.array([piece.stop - piece.start for piece in pieces]) / users
+    for part in blocks(resamples, _RESAMPLES):
+        yield _Draws(part.start, rng.multinomial(users, share, size=part.stop - part.start))
+
+
+def _blocks_of_users(users: int) -> list[slice]:
+    """Blocks whose sizes are powers of two: the largest first, then the binary digits of the rest.
+
+    >>> [piece.stop - piece.start for piece in _blocks_of_users(40_000)]
+    [16384, 16384, 4096, 2048, 1024, 64]
+    """
+    sizes = [1 << _WIDEST] * (users >> _WIDEST)
+    sizes += [1 << bit for bit in reversed(range(_WIDEST)) if users >> bit & 1]
+    ends = np.cumsum(sizes).tolist()
+    return [slice(end - size, end) for end, size in zip(ends, sizes)]
+
+
+def _keys(seed: int, number: int) -> list[np.uint64]:
+    """A key for each block of users."""
+    from trueval.kernels.plain import item_key
+
+    return list(item_key(np.full(number, derive(seed, "bootstrap"), np.uint64), np.arange(number)))
+
+
+def _worth(users: int, resamples: int) -> int:
+    """Work in the units of `choose`: plain NumPy makes thirty million draws in the time that loading takes."""
+    return users * resamples // 100
+
+
+def percentile_bounds(drawn: np.ndarray, level: float) -> tuple[float, float]:
+    """The middle share `level` of the resampled values; undefined ones are left out.
+
+    >>> percentile_bounds(np.arange(1001.0), 0.95)
+    (25.0, 975.0)
+    """
+    known = drawn[~np.isnan(drawn)]
+    if not len(known):
+        return float("nan"), float("nan")
+    low, high = np.quantile(known, tails(level))
+    return float(low), float(high)
+
+
+def tails(level: float) -> tuple[float, float]:
+    """The two quantiles between which a share `level` lies.
+
+    >>> tails(0.95)
+    (0.025, 0.975)
+    """
+    return round((1 - level) / 2, 15), round((1 + level) / 2, 15)
+
+
+def bca_bounds(value: float, drawn: np.ndarray, left_out: np.ndarray, level: float) -> tuple[float, float]:
+    """Percentiles corrected for bias and acceleration (Efron 1987).
+
+    `left_out` has the value without each user in turn. Resampled values that equal the value count half on
+    either side. Where every resample is the same, so are both ends; where the value lies outside of all resamples
+    the correction does not exist and the interval is undefined.
+
+    >>> low, high = bca_bounds(500.0, np.arange(1001.0), np.array([499.0, 500.0, 501.0]), 0.95)
+    >>> round(low, 6), round(high, 6)
+    (25.0, 975.0)
+    """
+    from scipy.special import ndtr, ndtri
+
+    known = drawn[~np.isnan(drawn)]
+    if not len(known) or np.isnan(value):
+        return float("nan"), float("nan")
+    if known.min() == known.max():
+        return float(known[0]), float(known[0])
+    bias = float(ndtri(((known < value).sum() + (known <= value).sum()) / (2 * len(known))))
+    away = left_out.mean() - left_out
+    spread = float((away**2).sum()) ** 1.5
+    acceleration = float((away**3).sum()) / (6 * spread) if spread > 0 else 0.0
+    shifted = bias + ndtri(np.array(tails(level)))
+    if not np.isfinite(bias):
+        return float("nan"), float("nan")
+    low, high = np.quantile(known, ndtr(bias + shifted / (1 - acceleration * shifted)))
+    return float(low), float(high)

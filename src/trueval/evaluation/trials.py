@@ -1,0 +1,87 @@
+"""Finished trials of a search in a folder, one file each, written whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from trueval.errors import DataError, OutputError
+
+
+@dataclass(frozen=True)
+class Trials:
+    """A folder of finished trials (or none, and nothing is kept). `told` is what all of them have in common.
+
+    >>> trials = Trials.open(None, {"metric": "ndcg@10"})
+    >>> trials.read(trials.key("plsa", {})) is None
+    True
+    """
+
+    folder: Path | None
+    told: dict[str, Any]
+
+    @staticmethod
+    def open(folder: str | Path | None, told: dict[str, Any]) -> Trials:
+        """The trials in a folder, which is made where there is none."""
+        if folder is None:
+            return Trials(None, told)
+        try:
+            Path(folder).mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder):
+                pass
+        except OSError as problem:
+            raise OutputError(
+                "trials cannot be kept there",
+                where=str(folder),
+                found=problem.strerror or str(problem),
+                do="choose a folder that can be written",
+            ) from problem
+        return Trials(Path(folder), told)
+
+    def key(self, system: str, parameters: dict[str, Any]) -> str:
+        """What a trial is known by: system, parameters, data, rules and version."""
+        from trueval import __version__
+
+        everything = [system, sorted((name, repr(v)) for name, v in parameters.items()), self.told, __version__]
+        return hashlib.sha256(json.dumps(everything, sort_keys=True, default=str).encode()).hexdigest()[:20]
+
+    def read(self, key: str) -> dict[str, Any] | None:
+        """A finished trial; None where there is none."""
+        if self.folder is None or not (path := self._path(key)).exists():
+            return None
+        try:
+            found = json.loads(path.read_text(encoding="utf-8"))
+            return {"value": float(found["value"]), "seconds": float(found["seconds"])}
+        except (OSError, ValueError, KeyError, TypeError) as problem:
+            raise DataError(
+                "a finished trial cannot be read", where=str(path), found=repr(problem), do="delete the file"
+            ) from problem
+
+    def write(self, key: str, found: dict[str, Any]) -> None:
+        """Keep a finished trial."""
+        if self.folder is None:
+            return
+        text = json.dumps({**found, **self.told}, indent=1, default=str) + "\n"
+        handle, scratch = tempfile.mkstemp(prefix=".trial-", dir=self.folder)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+            os.replace(scratch, self._path(key))
+        except OSError as problem:
+            raise OutputError(
+                "a finished trial could not be kept",
+                where=str(self.folder),
+                found=problem.strerror or str(problem),
+                do="make room, and start again: trials before it are kept",
+            ) from problem
+        finally:
+            Path(scratch).unlink(missing_ok=True)
+
+    def _path(self, key: str) -> Path:
+        assert self.folder is not None
+        return self.folder / f"trial-{key}.json"

@@ -1,0 +1,226 @@
+"""Choice of parameters on a validation part. The test part is never read."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from trueval.design.design import Design
+from trueval.errors import DataError, DefinitionError
+from trueval.evaluation.experiment import evaluate_systems
+from trueval.evaluation.rules import Rules
+from trueval.evaluation.trials import Trials
+from trueval.kernels import use_threads
+from trueval.kernels.seeds import derive
+from trueval.metrics.grammar import parse
+from trueval.progress import hushed, progress
+from trueval.recommenders.protocol import Recommender
+from trueval.recommenders.registry import make_system, record_of, text_of
+from trueval.splits import split
+from trueval.splits.parts import Parts
+
+# Options that a validation part shares with the test part of the same split.
+_SAME = {"temporal": ("unseen",), "user_temporal": (), "leave_one_out": ("which", "n"), "holdout": ("by",)}
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """The trials of a search, best first, and the best parameters. `make()` gives the best system, not yet fitted."""
+
+    best: dict[str, Any]
+    table: pl.DataFrame  # one row per trial: parameters, value of the metric, seconds
+    metric: str
+    system: str
+    manifest: dict[str, Any] = field(repr=False)
+    _make: Callable[..., Recommender] = field(repr=False)
+
+    def make(self) -> Recommender:
+        """A new system with the best parameters."""
+        return self._make(**self.best)
+
+    def __str__(self) -> str:
+        with pl.Config(tbl_rows=20, tbl_hide_dataframe_shape=True, tbl_hide_column_data_types=True):
+            return f"{self.system} by {self.metric} on the validation part\n{self.table}"
+
+
+def tune(
+    system: Any,
+    grid: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]],
+    *,
+    data: Any,
+    metric: str = "ndcg@10",
+    on: str = "validation",
+    ratio: float = 0.2,
+    design: Any = "AR-TI-AN",
+    threshold: float | None = None,
+    folder: str | Path | None = None,
+    seed: int = 0,
+    threads: int | None = None,
+) -> Tuning:
+    """Try parameters on a validation part, and say which are best. The test part is never read.
+
+    `system` is a name (also with parameters that stay, `"plsa[topics=20]"`) or a class or function that makes one from
+    parameters; `grid` gives the values of each parameter, all combinations of which are tried, or lists the trials.
+
+    `data` is the result of a split or a log. Its validation part is used where it has one; otherwise a share, `ratio`,
+    of the train part is held out, in the way the test part was: the last rows where that was by time, by chance
+    elsewhere.
+
+    With a `folder`, finished trials are kept there, by parameters, data and rules: an interrupted search goes on where
+    it was, and a larger grid costs only what is new.
+
+    >>> import trueval as tv
+    >>> pairs = [(u, (u * j) % 7) for u in range(1, 30) for j in range(1, 5)]
+    >>> parts = tv.split(pl.DataFrame(pairs, schema=["user", "item"], orient="row").unique(), "holdout")
+    >>> found = tune("itemknn", {"k": [1, 3], "shrink": [0.0, 1.0]}, data=parts)
+    >>> sorted(found.best), len(found.table)
+    (['k', 'shrink'], 4)
+    """
+    _check_on(on)
+    spec = parse(metric)
+    if spec.better not in ("higher", "lower"):
+        raise DefinitionError(f"neither high nor low values of {metric} are better", do="choose an accuracy metric")
+    name, make = _maker(system)
+    trials = _trials(grid)
+    texts = [text_of(make(**parameters)) for parameters in trials]  # a mistake in the grid shows before hours of work
+    parts = carve(data, ratio=ratio, seed=seed)
+    design = Design.parse(design)
+    rules = Rules(metrics=[spec], threshold=threshold, interval="none", seed=seed)
+    told = {
+        "metric": str(spec),
+        "design": str(design),
+        "threshold": threshold,
+        "seed": seed,
+        "split": dict(parts.how),
+        "train": parts.train.fingerprint(),
+        "validation": parts.test.fingerprint(),
+    }
+    kept = Trials.open(folder, told)
+
+    def work(parameters: dict[str, Any]) -> float:
+        found = evaluate_systems(parts, {name: make(**parameters)}, rules, design=design)
+        (estimate,) = found.system(name).estimates.values()
+        return float(estimate.value)
+
+    with use_threads(threads):
+        results = _run(name, trials, [kept.key(*pair) for pair in zip(texts, trials)], kept, work)
+    return _concluded(name, make, str(spec), trials, results, higher=spec.better == "higher", told=told)
+
+
+def carve(data: Any, *, ratio: float = 0.2, seed: int = 0) -> Parts:
+    """Train and validation parts of some data, as `train` and `test`; what was its test part is gone.
+
+    >>> import trueval as tv
+    >>> parts = tv.split(pl.DataFrame({"user": [1] * 10, "item": list(range(10))}), "holdout", by="user")
+    >>> carved = carve(parts, ratio=0.25)
+    >>> len(carved.train) + len(carved.test) == len(parts.train)
+    True
+    """
+    if isinstance(data, (list, tuple)):
+        raise DefinitionError(
+            "parameters are chosen on one split", found=f"{len(data)} of them", do="give one: data=folds[0]"
+        )
+    # a coin of its own: thrown with the seed of the split before, it would fall the same way for every row
+    seed = int(derive(seed, "validation")) >> 32
+    if not isinstance(data, Parts):
+        return split(data, "holdout", ratio=ratio, seed=seed)
+    if data.validation is not None:
+        return Parts(data.train, data.validation, how={"how": "validation", "of": data.how.get("how", "given")})
+    how = {"rolling": "temporal"}.get(str(data.how.get("how")), str(data.how.get("how")))
+    how = how if how in _SAME else "holdout"
+    options = {name: data.how[name] for name in _SAME[how] if name in data.how}
+    if how != "leave_one_out":
+        options["ratio"] = ratio
+    carved = split(data.train.keep(data.train.frame, name="train"), how, seed=seed, **options)
+    assert isinstance(carved, Parts)
+    return carved
+
+
+def _check_on(on: str) -> None:
+    if on == "test":
+        raise DefinitionError(
+            "parameters are not chosen on the test part",
+            found='on="test"',
+            do="leave it out: a validation part is carved out of train, and evaluate(…) shows the test values",
+        )
+    if on != "validation":
+        raise DefinitionError(f"parameters cannot be chosen on {on!r}", do='on="validation" is the only way')
+
+
+def _maker(system: Any) -> tuple[str, Callable[..., Recommender]]:
+    """A name, and what makes the system from parameters."""
+    if isinstance(system, str):
+        plain = make_system(system)
+        record = record_of(plain)
+        if record is not None and record.oracle:
+            raise DefinitionError(f"{system} reads the test part: there is nothing to choose", do="evaluate it")
+        return text_of(plain), lambda **parameters: make_system(system, **parameters)
+    if not callable(system) or (hasattr(system, "score") and not isinstance(system, type)):
+        raise DefinitionError(
+            "a system to tune is a name, a class or a function of its parameters",
+            found=type(system).__name__,
+            do='for example tune("plsa", …) or tune(MyModel, …)',
+        )
+    name = getattr(system, "__qualname__", type(system).__name__)
+    return name, lambda **parameters: make_system(system(**parameters))
+
+
+def _trials(grid: Any) -> list[dict[str, Any]]:
+    """The parameters of every trial."""
+    if isinstance(grid, Mapping):
+        for name, values in grid.items():
+            if isinstance(values, str) or not hasattr(values, "__iter__"):
+                raise DefinitionError(f"the grid needs a list of values of {name}", found=repr(values), do="[value, …]")
+        trials = [dict(zip(grid, values)) for values in itertools.product(*grid.values())]
+    else:
+        trials = [dict(trial) for trial in grid]
+    if not trials:
+        raise DefinitionError("the grid is empty", found=repr(grid), do='for example {"k": [20, 50, 100]}')
+    for place, trial in enumerate(trials):
+        if trial in trials[:place]:
+            raise DefinitionError("the same trial twice", found=repr(trial), do="name each once")
+    return trials
+
+
+def _run(
+    name: str, trials: list[dict[str, Any]], keys: list[str], kept: Trials, work: Callable[[dict[str, Any]], float]
+) -> list[dict[str, Any]]:
+    results = {key: found for key in keys if (found := kept.read(key)) is not None}
+    left = [(key, place) for place, key in enumerate(keys) if key not in results]
+    with progress(f"tuning {name}", len(left)) as step:
+        for key, place in left:
+            begun = time.perf_counter()
+            with hushed():  # one bar, for the search
+                value = work(trials[place])
+            results[key] = {"value": value, "seconds": time.perf_counter() - begun}
+            kept.write(key, {"system": name, "parameters": trials[place], **results[key]})
+            step()
+    return [results[key] for key in keys]
+
+
+def _concluded(
+    name: str, make: Callable[..., Recommender], metric: str, trials: list[dict[str, Any]],
+    results: list[dict[str, Any]], *, higher: bool, told: dict[str, Any],
+) -> Tuning:  # fmt: skip
+    values = np.array([result["value"] for result in results], float)
+    if np.isnan(values).all():
+        raise DataError(f"{metric} is undefined in every trial", where="validation part", do="hold out a larger share")
+    order = np.argsort(np.where(np.isnan(values), np.inf, -values if higher else values), kind="stable")
+    names = list(dict.fromkeys(itertools.chain.from_iterable(trials)))
+    columns = {key: [_shown(trials[place].get(key)) for place in order] for key in names}
+    table = pl.DataFrame(
+        {**columns, metric: values[order], "seconds": [round(results[place]["seconds"], 2) for place in order]},
+        strict=False,
+    )
+    return Tuning(trials[order[0]], table, metric, name, told, make)
+
+
+def _shown(value: Any) -> Any:
+    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
