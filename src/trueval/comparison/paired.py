@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from trueval.evaluation.outcome import Evaluation, SystemValues
+from trueval.comparison.comparable import Joined
+from trueval.comparison.corrections import check_correction, corrected
+from trueval.comparison.power import chance_to_show, detectable_shift
+from trueval.comparison.significance import check_test
+from trueval.comparison.tested import Tested, all_tested
+from trueval.comparison.words import in_words
+from trueval.errors import DefinitionError, suggest
+from trueval.metrics.grammar import Spec, parse
+
+ALTERNATIVES = ("two-sided", "better", "worse")
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """System minus baseline on one metric: mean difference over common users, its interval, and p."""
+    """System minus baseline on one metric, over common users.
+
+    `low` and `high` bound the difference at `level` (two-sided, whatever the alternative). `error` is its standard
+    error with `free` degrees of freedom; `effect` is Cohen's dz, the difference in standard deviations of users'
+    differences. Wins are users for whom the system is better (higher, where the metric has no better side);
+    `detectable` is the true difference that would be shown with 80 % probability.
+    """
 
     metric: str
     system: str
@@ -22,85 +38,137 @@ class Comparison:
     high: float
     p: float
     p_corrected: float
-    verdict: str
+    verdict: str  # better, worse, different (metrics without a better side) or not shown
     n: int
+    test: str
+    alternative: str
+    correction: str
+    family: int  # comparisons corrected for
+    error: float
+    free: float
+    effect: float
+    wins: int
+    ties: int
+    losses: int
+    detectable: float
+    repeats: int
+    better: str
+    level: float
+
+    @property
+    def words(self) -> str:
+        """The comparison as a sentence."""
+        return in_words(self)
+
+    def power(self, difference: float) -> float:
+        """Chance that these users would show a true difference of this size (two-sided t-test)."""
+        if not self.error > 0:
+            return float("nan")
+        return chance_to_show(abs(difference) / self.error, self.free, _share_of_alpha(self))
 
     def record(self) -> dict[str, Any]:
         """As plain data."""
-        return asdict(self)
+        return {**asdict(self), "words": self.words}
 
 
-def compare_with(evaluation: Evaluation, baseline: str, *, level: float = 0.95) -> list[Comparison]:
-    """Every other system against the baseline on every metric with per-user values.
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How comparisons are made."""
 
-    Paired t-test over the users both have a value for; Holm's correction over all comparisons returned.
-    """
-    base = evaluation.system(baseline)
-    found = []
-    for name, system in evaluation.systems.items():
-        if name == baseline:
-            continue
-        for label in evaluation.specs:
-            if label in system.values and label in base.values:
-                found.append((label, name, *_paired_t(system, base, label, level)))
-    corrected = holm(np.array([row[5] for row in found]))
-    return [
-        Comparison(
-            label, name, baseline, d, low, high, p, float(q), _verdict(d, float(q), evaluation, label, 1 - level), n
-        )
-        for (label, name, d, low, high, p, n), q in zip(found, corrected)
-    ]
+    test: str = "t"
+    correct: str = "holm"
+    alternative: str = "two-sided"
+    level: float = 0.95
+    resamples: int = 10_000
+    seed: int = 0
 
-
-def holm(p: np.ndarray) -> np.ndarray:
-    """Holm's step-down correction.
-
-    >>> holm(np.array([0.01, 0.04, 0.03])).tolist()
-    [0.03, 0.06, 0.06]
-    """
-    order = np.argsort(p, kind="stable")
-    steps = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
-    corrected = np.empty(len(p))
-    corrected[order] = np.minimum(steps, 1)
-    return corrected
+    def __post_init__(self) -> None:
+        check_test(self.test)
+        check_correction(self.correct)
+        if self.alternative not in ALTERNATIVES:
+            raise DefinitionError(
+                f"unknown alternative {self.alternative!r}", found=suggest(self.alternative, ALTERNATIVES)
+            )
+        if not 0.5 <= self.level < 1:
+            raise DefinitionError("the level must be from 0.5 to below 1", found=f"{self.level:g}", do="use 0.95")
+        if self.resamples < 100:
+            raise DefinitionError("too few resamples", found=f"{self.resamples}", do="use at least 100")
 
 
-def _paired_t(
-    system: SystemValues, base: SystemValues, label: str, level: float
-) -> tuple[float, float, float, float, int]:
-    """Mean difference of users' mean values, interval and p; identical values give p = 1."""
-    from scipy.special import stdtr, stdtrit
-
-    difference = _per_user(system, label, base)
-    n = len(difference)
-    if n < 2:
-        mean = float(difference.mean()) if n else float("nan")
-        return mean, float("nan"), float("nan"), 1.0, n
-    mean, error = float(difference.mean()), float(difference.std(ddof=1) / np.sqrt(n))
-    if error == 0:
-        return mean, mean, mean, 1.0 if mean == 0 else 0.0, n
-    reach = float(stdtrit(n - 1, (1 + level) / 2)) * error
-    return mean, mean - reach, mean + reach, float(2 * stdtr(n - 1, -abs(mean / error))), n
-
-
-def _per_user(system: SystemValues, label: str, base: SystemValues) -> np.ndarray:
-    """Differences of users' own means, for users with a value on both sides."""
-    left, right = (_user_means(s, label) for s in (system, base))
-    _, at_left, at_right = np.intersect1d(left[0], right[0], assume_unique=True, return_indices=True)
-    return left[1][at_left] - right[1][at_right]
+def compare_joined(
+    joined: Joined, baseline: str, *, metrics: Sequence[str] | None = None, options: Options | None = None
+) -> list[Comparison]:
+    """Every other system against the baseline; corrected over all comparisons returned."""
+    options = options or Options()
+    if baseline not in joined.names:
+        raise DefinitionError(f"there is no system {baseline!r} to compare with", found=suggest(baseline, joined.names))
+    labels = chosen(joined, metrics)
+    rows = all_tested(
+        joined, baseline, labels, test=options.test, alternative=options.alternative, level=options.level,
+        resamples=options.resamples, seed=options.seed,
+    )  # fmt: skip
+    q = corrected(np.array([row.p for row in rows]), options.correct)
+    family = int(np.count_nonzero(~np.isnan(q)))
+    found = [_comparison(row, float(one), family, joined, baseline, options) for row, one in zip(rows, q)]
+    return [replace(c, detectable=_detectable(c)) for c in found]
 
 
-def _user_means(system: SystemValues, label: str) -> tuple[np.ndarray, np.ndarray]:
-    values = system.values[label]
-    known = ~np.isnan(values)
-    users, place = np.unique(system.unit_user[known], return_inverse=True)
-    return users, np.bincount(place, values[known]) / np.maximum(np.bincount(place), 1)
+def chosen(joined: Joined, metrics: Sequence[str] | None) -> list[str]:
+    """Labels of the metrics asked for; all of them unless said otherwise."""
+    if metrics is None:
+        return list(joined.specs)
+    labels = [label_of(metric, joined.specs) for metric in metrics]
+    if not labels:
+        raise DefinitionError("no metric to compare on was given", found=", ".join(joined.specs))
+    return list(dict.fromkeys(labels))
 
 
-def _verdict(difference: float, p: float, evaluation: Evaluation, label: str, alpha: float) -> str:
-    better = evaluation.specs[label].better
-    if better == "neither":
-        return "different" if p < alpha else "not shown"
-    if not p < alpha:
+def label_of(metric: str, specs: Mapping[str, Spec]) -> str:
+    """The label of a metric however it is written; labels of sampled designs may leave the sample out."""
+    if metric in specs:
+        return metric
+    canonical = str(parse(metric))
+    for label in specs:
+        if label.partition("|n=")[0] == canonical:
+            return label
+    raise DefinitionError(f"{metric} was not measured", found=suggest(metric, specs))
+
+
+def _comparison(row: Tested, q: float, family: int, joined: Joined, baseline: str, options: Options) -> Comparison:
+    better = joined.specs[row.metric].better
+    wins, losses = (row.below, row.above) if better == "lower" else (row.above, row.below)
+    return Comparison(
+        metric=row.metric, system=row.system, baseline=baseline, difference=row.mean.value, low=row.low,
+        high=row.high, p=row.p, p_corrected=q, verdict=_verdict(row, q, better, options), n=row.mean.users,
+        test=row.test, alternative=row.alternative, correction=options.correct, family=family, error=row.mean.error,
+        free=row.mean.free, effect=_effect(row), wins=wins, ties=row.equal, losses=losses, detectable=float("nan"),
+        repeats=row.repeats, better=better, level=options.level,
+    )  # fmt: skip
+
+
+def _effect(row: Tested) -> float:
+    spread = row.mean.spread
+    if spread > 0:
+        return row.mean.value / spread
+    return 0.0 if spread == 0 and row.mean.value == 0 else float("nan")
+
+
+def _verdict(row: Tested, p: float, better: str, options: Options) -> str:
+    """What is shown; a mean that the ranks contradict is not."""
+    difference = row.mean.value
+    if not p < 1 - options.level or row.lean * difference < 0:
         return "not shown"
+    if better == "neither":
+        return "different"
     return "better" if (difference > 0) == (better == "higher") else "worse"
+
+
+def _detectable(c: Comparison) -> float:
+    if not c.error > 0 or not c.free >= 1:
+        return float("nan")
+    return c.error * detectable_shift(c.free, alpha=_share_of_alpha(c))
+
+
+def _share_of_alpha(c: Comparison) -> float:
+    """The level at which one of several comparisons is sure to be shown: its equal share, as Bonferroni's."""
+    return (1 - c.level) / (1 if c.correction == "none" else max(c.family, 1))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from trueval.comparison.corrections import NAMES
 from trueval.comparison.paired import Comparison
 from trueval.evaluation.outcome import Evaluation
 from trueval.report.terminal import p_text
@@ -82,8 +83,8 @@ def _against_baseline(evaluation: Evaluation, comparisons: Sequence[Comparison],
     if chance < known.get(baseline, chance) < known.get(best.system, chance):
         share = (known[baseline] - chance) / (known[best.system] - chance)
         told.append(f"The baseline, {baseline}, explains {percent(share)} of {best.system}'s lead over chance.")
-    interval = f"{best.difference:+.4f}, 95 % interval {best.low:+.4f} to {best.high:+.4f}"
-    sure = f"p = {p_text(best.p_corrected)}".replace("= <", "<") + " after Holm's correction"
+    interval = f"{best.difference:+.4f}, {100 * best.level:g} % interval {best.low:+.4f} to {best.high:+.4f}"
+    sure = f"p = {p_text(best.p_corrected)}".replace("= <", "<") + f" after {NAMES[best.correction]}'s correction"
     if best.verdict == "not shown":
         told.append(f"That {best.system} differs from {baseline} on {label} is not shown ({interval}, {sure}).")
     else:

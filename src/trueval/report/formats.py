@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from trueval.comparison.paired import Comparison
+from trueval.comparison.shown import SIGNS, method
+from trueval.comparison.tables import latex, markdown
 from trueval.evaluation.outcome import Evaluation
+
+if TYPE_CHECKING:
+    from trueval.comparison.paired import Comparison
 
 
 def as_record(evaluation: Evaluation, comparisons: Sequence[Comparison] = ()) -> dict[str, Any]:
@@ -66,35 +70,49 @@ def as_csv(evaluation: Evaluation) -> str:
     return summary_frame(evaluation).write_csv()
 
 
-def as_markdown(evaluation: Evaluation) -> str:
-    """A table of systems by metrics, the best of each column bold."""
-    labels = list(evaluation.specs)
-    lines = ["| system | " + " | ".join(labels) + " |", "|---|" + "---:|" * len(labels)]
-    best = _best(evaluation)
-    for name, system in evaluation.systems.items():
-        cells = [cell(system.estimates[label]) for label in labels]
-        cells = [f"**{c}**" if best.get(label) == name else c for c, label in zip(cells, labels)]
-        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+def as_markdown(evaluation: Evaluation, comparisons: Sequence[Comparison] = ()) -> str:
+    """A table of systems by metrics, the best of each column bold, marked where a difference is shown."""
+    head, rows, bold = _grid(evaluation, comparisons)
+    cells = [[f"**{c}**" if (r, at) in bold else c for at, c in enumerate(row)] for r, row in enumerate(rows)]
     if evaluation.random:
-        cells = [f"{evaluation.random[label]:.4f}" if label in evaluation.random else "" for label in labels]
-        lines.append("| *random (expected)* | " + " | ".join(cells) + " |")
-    return "\n".join(lines) + "\n"
+        cells[-1][0] = f"*{cells[-1][0]}*"
+    return markdown(head, cells, notes=_notes(comparisons))
 
 
-def as_latex(evaluation: Evaluation) -> str:
-    """The same as a booktabs table."""
-    labels = list(evaluation.specs)
-    best = _best(evaluation)
-    lines = [r"\begin{tabular}{l" + "r" * len(labels) + "}", r"\toprule"]
-    lines += ["system & " + " & ".join(map(_tex, labels)) + r" \\", r"\midrule"]
+def as_latex(evaluation: Evaluation, comparisons: Sequence[Comparison] = ()) -> str:
+    """The same as a booktabs table; better and worse are marked by a raised + and -."""
+    head, rows, bold = _grid(evaluation, comparisons)
+    rule = [len(rows) - 1] if evaluation.random else []
+    return latex(head, rows, bold=frozenset(bold), rules=rule, notes=_notes(comparisons))
+
+
+def _grid(
+    evaluation: Evaluation, comparisons: Sequence[Comparison]
+) -> tuple[list[str], list[list[str]], set[tuple[int, int]]]:
+    """Heads, rows, and which cells are best."""
+    labels, best = list(evaluation.specs), _best(evaluation)
+    signs = {(c.system, c.metric): SIGNS.get(c.verdict, "") for c in comparisons}
+    rows = []
     for name, system in evaluation.systems.items():
-        cells = [cell(system.estimates[label], plus_minus=r"$\pm$") for label in labels]
-        cells = [rf"\textbf{{{c}}}" if best.get(label) == name else c for c, label in zip(cells, labels)]
-        lines.append(f"{_tex(name)} & " + " & ".join(cells) + r" \\")
+        cells = [(cell(system.estimates[label]), signs.get((name, label), "")) for label in labels]
+        rows.append([name, *(f"{text} {sign}" if sign else text for text, sign in cells)])
+    names = list(evaluation.systems)
+    bold = {(names.index(best[label]), 1 + c) for c, label in enumerate(labels) if label in best}
     if evaluation.random:
-        cells = [f"{evaluation.random[label]:.4f}" if label in evaluation.random else "" for label in labels]
-        lines += [r"\midrule", r"\emph{random (expected)} & " + " & ".join(cells) + r" \\"]
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
+        chance = [f"{evaluation.random[label]:.4f}" if label in evaluation.random else "" for label in labels]
+        rows.append(["random (expected)", *chance])
+    return ["system", *labels], rows, bold
+
+
+def _notes(comparisons: Sequence[Comparison]) -> list[str]:
+    """What the marks mean."""
+    if not comparisons:
+        return []
+    meaning = {"better": "▲ better", "worse": "▼ worse", "different": "≠ different"}
+    used = [words for verdict, words in meaning.items() if any(c.verdict == verdict for c in comparisons)]
+    than = f"than {comparisons[0].baseline}; no mark: no difference shown"
+    return [f"{', '.join(used)} {than}" if used else f"no difference from {comparisons[0].baseline} is shown",
+            method(comparisons)]  # fmt: skip
 
 
 def cell(estimate: Any, *, plus_minus: str = "±") -> str:
@@ -118,12 +136,6 @@ def _best(evaluation: Evaluation) -> dict[str, str]:
         if known:
             best[label] = (max if spec.better == "higher" else min)(known, key=known.__getitem__)
     return best
-
-
-def _tex(text: str) -> str:
-    for character in r"\&%$#_{}":
-        text = text.replace(character, rf"\{character}")
-    return text
 
 
 def _without_nan(value: Any) -> Any:

@@ -152,7 +152,7 @@ def group_footer(groups: Mapping[str, GroupValues]) -> list[str]:
     first = next(iter(groups.values()))
     words = "gap = highest − lowest group, ratio = lowest / highest"
     if first.drawing.interval != "none":
-        words += ", with 95 % bootstrap intervals that allow for picking the two"
+        words += f", with {100 * first.drawing.level:g} % bootstrap intervals that allow for picking the two"
     if any(exposes(found) for found in groups.values()):
         words += "; of exposure, above or over the share of items"
     if any(number < found.min_group for found in groups.values() for number in found.users.values()):

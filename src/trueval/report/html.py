@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from html import escape
 
 from trueval.comparison.paired import Comparison
+from trueval.comparison.shown import correction_head
 from trueval.evaluation.outcome import Evaluation
 from trueval.report.findings import findings
 from trueval.report.formats import _best, cell
@@ -100,6 +101,7 @@ def _card(evaluation: Evaluation, label: str, verdicts: dict[tuple[str, str], st
     estimates = {name: system.estimates[label] for name, system in evaluation.systems.items()}
     ends = [x for e in estimates.values() for x in (e.value, e.high) if math.isfinite(x)] + [chance or 0.0]
     top, best = max(ends), _best(evaluation).get(label)
+    level = evaluation.manifest.get("level", 0.95)
     rows = []
     for name, e in estimates.items():
         colour, sign = _SIGNS.get(verdicts.get((name, label), ""), ("other", ""))
@@ -107,7 +109,7 @@ def _card(evaluation: Evaluation, label: str, verdicts: dict[tuple[str, str], st
         reach = f" <small>± {reach}</small>" if reach else ""
         rows.append(
             f'<tr{_class("best" if name == best else "")}><th scope="row" title="{escape(name)}">{escape(name)}</th>'
-            f'<td>{estimate_bar(e, top, chance)}</td><td class="num"><b>{value}</b>{reach}</td>'
+            f'<td>{estimate_bar(e, top, chance, level=level)}</td><td class="num"><b>{value}</b>{reach}</td>'
             + (f'<td class="sign {colour}">{sign}</td>' if verdicts else "")
             + "</tr>"
         )
@@ -139,7 +141,8 @@ def _comparisons(comparisons: Sequence[Comparison]) -> str:
         cells = "".join(f'<td class="num">{word}</td>' for word in words[2:])
         plot = f'<td class="plotted">{difference_plot(c, reach[c.metric])}</td>'
         rows.append(f"<tr><td>{words[0]}</td><td>{words[1]}</td>{plot}{cells}<td>{_chip(c.verdict)}</td></tr>")
-    heads = ["metric", "system", "difference", "", "95 % interval", "p (Holm)", "verdict"]
+    level = f"{100 * comparisons[0].level:g} % interval"
+    heads = ["metric", "system", "difference", "", level, correction_head(comparisons), "verdict"]
     return _framed(heads, rows)
 
 

@@ -20,7 +20,7 @@ def bar(share: float) -> str:
     return _svg(f"{_rect('track', 0, 100)}{_rect('bar', 0, 100 * min(max(share, 0), 1))}", f"{share:.1%}")
 
 
-def estimate_bar(estimate: Estimate, top: float, chance: float | None) -> str:
+def estimate_bar(estimate: Estimate, top: float, chance: float | None, *, level: float = 0.95) -> str:
     """A value from zero, its interval as a whisker, and where chance lies; `top` is the end of the scale."""
     if math.isnan(estimate.value) or not top > 0:
         return ""
@@ -33,7 +33,7 @@ def estimate_bar(estimate: Estimate, top: float, chance: float | None) -> str:
     if chance is not None:
         drawn += _line("bychance", at(chance), at(chance), -4, 20)  # so that the lines of a column meet
     if not math.isnan(estimate.low):
-        words += f", 95 % interval {estimate.low:.4f} to {estimate.high:.4f}"
+        words += f", {100 * level:g} % interval {estimate.low:.4f} to {estimate.high:.4f}"
         drawn += _whisker(at(estimate.low), at(estimate.high))
     return _svg(drawn, words)
 

@@ -6,21 +6,25 @@ import io
 import math
 import textwrap
 from collections.abc import Iterator, Sequence
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from rich import box
-from rich.console import Console, JustifyMethod
+from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from trueval.comparison.paired import Comparison
+from trueval.comparison.shown import COLOURS, SIGNS, first_fitting, layouts, method, p_text
+from trueval.evaluation.drawing import told_interval
 from trueval.evaluation.outcome import Evaluation
 from trueval.report.formats import _best, cell
 from trueval.report.groups import columns_of, group_footer, group_layouts
 
+if TYPE_CHECKING:
+    from trueval.comparison.paired import Comparison
+
+__all__ = ["footer", "p_text", "print_evaluation", "table_text"]
+
 ARROWS = {"higher": " ↑", "lower": " ↓", "neither": ""}
-_SIGNS = {"better": "▲", "worse": "▼", "different": "≠"}
-_COLOURS = {"better": "green", "worse": "red"}
 _PIPED_WIDTH = 160
 
 Verdicts = dict[tuple[str, str], str]  # by system and metric
@@ -42,11 +46,11 @@ def print_evaluation(
     wide = width or (None if file.isatty() else _PIPED_WIDTH)
     console = Console(file=file, width=wide, highlight=False, soft_wrap=not file.isatty())
     verdicts = {(c.system, c.metric): c.verdict for c in comparisons}
-    console.print(_first_fitting(_layouts(evaluation, verdicts), console))
+    console.print(first_fitting(_layouts(evaluation, verdicts), console))
     if comparisons and not brief:
-        console.print(_first_fitting(_comparisons(comparisons), console))
+        console.print(first_fitting(layouts(comparisons, detailed=False), console))
     for column in columns_of(evaluation):
-        console.print(_first_fitting(group_layouts(evaluation, column), console))
+        console.print(first_fitting(group_layouts(evaluation, column), console))
     console.print()
     for line in footer(evaluation, comparisons, definitions=not brief):
         console.print(_filled(line, console), style="dim", markup=False)
@@ -69,19 +73,21 @@ def footer(evaluation: Evaluation, comparisons: Sequence[Comparison] = (), *, de
     system = next(iter(evaluation.systems.values()))
     users = len(set(system.unit_user.tolist()))
     units = "" if users == len(system.unit_user) else f", {len(system.unit_user):,} target sets"
-    interval = {"bootstrap": "95 % bootstrap over users", "t": "95 % Student t", "none": "none"}[m["interval"]]
     rules = f"design {m['design']} · population {m['population']} ({users:,} users{units}) · ties {m['ties']}"
-    rules += f" · ± {interval}" if m["interval"] != "none" else ""
+    rules += f" · ± {told_interval(m)}" if m["interval"] != "none" else ""
     if m.get("threshold") is not None:
         rules += f" · relevant from {m['threshold']:g}"
     if m.get("compat"):
         rules += f" · rules of {m['compat']}"
     lines = [rules, *_weights_told(m.get("propensity"))]
+    tallied = [label for label, spec in evaluation.specs.items() if spec.metric.system]
+    if tallied and m["interval"] != "none" and "repeats" not in m:
+        lines.append(f"± of {', '.join(tallied)}: jackknife over groups of users, for as many users as here")
     if evaluation.random:
         lines.append("by chance = exact expected value of a random ranking")
     if comparisons:
         signs = "▲ better, ▼ worse, ≠ different, no sign: no difference shown"
-        lines.append(f"{signs}; than {comparisons[0].baseline}, paired t-test over users, Holm's correction, 5 %")
+        lines.append(f"{signs}; than {comparisons[0].baseline}, {method(comparisons)}")
     undefined = {
         f"{label}: undefined for {e.undefined:,} of {e.n + e.undefined:,}"
         for label, e in system.estimates.items()
@@ -107,15 +113,6 @@ def _weights_told(propensity: dict[str, Any] | None) -> list[str]:
 
 def _filled(line: str, console: Console) -> str:
     return textwrap.fill(line, console.width - 2, subsequent_indent="  ")
-
-
-def _first_fitting(layouts: Iterator[Table], console: Console) -> Table:
-    """The first layout that the width allows, else the last."""
-    endless = console.options.update(width=100_000)
-    for table in layouts:
-        if console.measure(table, options=endless).maximum <= console.width:
-            break
-    return table
 
 
 def _layouts(evaluation: Evaluation, verdicts: Verdicts) -> Iterator[Table]:
@@ -184,8 +181,8 @@ def _value(evaluation: Evaluation, name: str, label: str, verdicts: Verdicts, *,
     if _best(evaluation).get(label) == name:
         text = f"[bold green]{text}[/]"
     verdict = verdicts.get((name, label), "")
-    sign = _SIGNS.get(verdict, "") + ("" if short or verdict not in _SIGNS else " ")
-    return (f"[{_COLOURS[verdict]}]{sign}[/]" if verdict in _COLOURS else sign) + text
+    sign = SIGNS.get(verdict, "") + ("" if short or verdict not in SIGNS else " ")
+    return (f"[{COLOURS[verdict]}]{sign}[/]" if verdict in COLOURS else sign) + text
 
 
 def _by_chance(evaluation: Evaluation, label: str, *, short: bool = False) -> str:
@@ -205,42 +202,3 @@ def _short_cell(value: float, low: float, high: float) -> str:
     digits = 4 if abs(value) < 1 else max(0, 3 - int(math.log10(abs(value))))
     numbers = [f"{value:.{digits}f}"] + ([] if math.isnan(low) else [f"{(high - low) / 2:.4f}"])
     return " ±".join(number.replace("0.", ".", 1) if number.lstrip("-")[:2] == "0." else number for number in numbers)
-
-
-def p_text(p: float) -> str:
-    """A p-value as people read it.
-
-    >>> p_text(0.0312), p_text(1e-9)
-    ('0.031', '< 0.0001')
-    """
-    return "< 0.0001" if p < 0.0001 else f"{p:.2g}"
-
-
-def _comparisons(comparisons: Sequence[Comparison]) -> Iterator[Table]:
-    """The table of comparisons, then the same with fewer columns."""
-    for left_out in ((), ("p",), ("p", "p (Holm)"), ("p", "p (Holm)", "95 % interval")):
-        table = _new_table()
-        table.title = f"\ncompared with {escape(comparisons[0].baseline)}"
-        table.title_justify, table.title_style = "left", "bold"
-        for place, c in enumerate(comparisons):
-            colour = _COLOURS.get(c.verdict)
-            cells = {
-                "system": escape(c.system),
-                "metric": escape(c.metric),
-                "difference": f"{c.difference:+.4f}",
-                "95 % interval": f"{c.low:+.4f} … {c.high:+.4f}",
-                "p": p_text(c.p),
-                "p (Holm)": p_text(c.p_corrected),
-                "verdict": f"[{colour}]{c.verdict}[/]" if colour else c.verdict,
-            }
-            shown = {name: text for name, text in cells.items() if name not in left_out}
-            if not place:
-                for name in shown:
-                    words = name in ("system", "metric", "verdict")
-                    fold = name == "system"  # a long name takes two lines rather than lose its end
-                    justify: JustifyMethod = "left" if words else "right"
-                    table.add_column(name, no_wrap=not fold, justify=justify, overflow="fold" if fold else "ellipsis")
-            elif c.system != comparisons[place - 1].system:
-                table.add_section()
-            table.add_row(*shown.values())
-        yield table

@@ -1,0 +1,205 @@
+"""What may be compared with what: manifests must agree, but for the seed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from trueval.data.ids import Ids, check_same_kind
+from trueval.errors import DataError
+from trueval.evaluation.outcome import Evaluation, SystemValues
+from trueval.metrics.grammar import Spec
+
+# Results that differ in these alone repeat each other; other rules must be equal.
+REPEATED = ("seed", "split.seed", "split.fold", "split.window", "split.from", "split.to")
+# What says how a number is shown, or by which program, but not what it is.
+_ASIDE = ("version", "versions", "interval", "resamples", "level", "comparison", "catalogue", "files")
+# Where only what both results have must agree.
+_SOME = ("definitions.", "systems.", "data.train")
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """The systems of one seed or fold."""
+
+    told: dict[str, Any]  # what tells it apart from the others
+    systems: dict[str, SystemValues]
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Results brought together: systems by seed, the metrics that all have, one vocabulary of users."""
+
+    repeats: list[Repeat]
+    specs: dict[str, Spec]
+    users: Ids = field(repr=False)
+    manifest: dict[str, Any]
+    notes: list[str] = field(default_factory=list)
+
+    def having(self, *names: str) -> list[Repeat]:
+        """The repeats with all of these systems."""
+        return [part for part in self.repeats if all(name in part.systems for name in names)]
+
+    @property
+    def names(self) -> list[str]:
+        """Names of systems, in the order of their first appearance."""
+        return list(dict.fromkeys(name for part in self.repeats for name in part.systems))
+
+
+def join(results: Mapping[str, Evaluation]) -> Joined:
+    """Bring results together; messages call them by their names.
+
+    Results of one seed (and fold) complete each other: they hold different systems. The same system in results of
+    different seeds or folds is the same system again. Anything else that differs is refused by name.
+    """
+    if not results:
+        raise DataError("there is nothing to compare", found="no result")
+    names, evaluations = list(results), list(results.values())
+    first = evaluations[0]
+    for evaluation, name in zip(evaluations[1:], names[1:]):
+        check_rules(first.manifest, evaluation.manifest, (names[0], name))
+    specs, notes = _shared(evaluations, names)
+    specs, notes = _of_one_catalogue(evaluations, names, specs, notes)
+    found: dict[str, Repeat] = {}
+    origin: dict[tuple[str, str], str] = {}
+    for evaluation, name in zip(evaluations, names):
+        told = repeated(evaluation.manifest)
+        part = found.setdefault(repr(sorted(told.items())), Repeat(told, {}))
+        for system, values in evaluation.systems.items():
+            if system in part.systems:
+                raise _twice(system, origin[repr(told), system], name, told)
+            part.systems[system] = values
+            origin[repr(told), system] = name
+    return Joined(list(found.values()), specs, _vocabulary(evaluations, names), first.manifest, notes)
+
+
+def check_rules(one: Mapping[str, Any], other: Mapping[str, Any], names: tuple[str, str]) -> None:
+    """Refuse two results under different rules, and say all that differs.
+
+    >>> check_rules({"design": "AR-TI-AN"}, {"design": "1R-TI-AN"}, ("a", "b"))
+    Traceback (most recent call last):
+    trueval.errors.DataError: the results cannot be compared
+      where: a and b
+      found: design: AR-TI-AN and 1R-TI-AN
+      do:    evaluate all systems under the same rules
+    """
+    left, right = dict(_flat(one)), dict(_flat(other))
+    resplit = any(left.get(key) != right.get(key) for key in REPEATED if key != "seed")
+    free = REPEATED + (("data.train", "data.test") if resplit else ())  # another split of the same log
+    keys = [key for key in dict.fromkeys([*left, *right]) if key not in free]
+    keys = [key for key in keys if not key.startswith(_SOME) or (key in left and key in right)]
+    differing = [
+        f"{key}: {_told(left.get(key))} and {_told(right.get(key))}" for key in keys if left.get(key) != right.get(key)
+    ]
+    if differing:
+        raise DataError(
+            "the results cannot be compared",
+            where=" and ".join(names),
+            found="\n".join(differing),
+            do="evaluate all systems under the same rules",
+        )
+
+
+def _told(value: Any) -> str:
+    return "not given" if value is None else str(value)
+
+
+def repeated(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """What tells a replication apart: its seeds, fold or window."""
+    flat = dict(_flat(manifest))
+    return {key: flat[key] for key in REPEATED if key in flat}
+
+
+def _flat(manifest: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Fields with their paths, without what does not bear on the numbers."""
+    for key, value in manifest.items():
+        if not prefix and key in _ASIDE:
+            continue
+        if not prefix and key == "propensity" and isinstance(value, Mapping):
+            yield "propensity", value.get("source")
+        elif isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def _shared(evaluations: Sequence[Evaluation], names: Sequence[str]) -> tuple[dict[str, Spec], list[str]]:
+    """The metrics of all results, and words about those that only some have."""
+    everywhere = set.intersection(*(set(evaluation.specs) for evaluation in evaluations))
+    if not everywhere:
+        listed = "\n".join(f"{name}: {', '.join(e.specs)}" for e, name in zip(evaluations, names))
+        raise DataError("the results have no metric in common", where=" and ".join(names), found=listed)
+    some = [label for label in dict.fromkeys(n for e in evaluations for n in e.specs) if label not in everywhere]
+    notes = [f"not in every result, and so not compared: {', '.join(some)}"] if some else []
+    return {label: spec for label, spec in evaluations[0].specs.items() if label in everywhere}, notes
+
+
+def _of_one_catalogue(
+    evaluations: Sequence[Evaluation], names: Sequence[str], specs: dict[str, Spec], notes: list[str]
+) -> tuple[dict[str, Spec], list[str]]:
+    """Coverage and its like mean nothing over different catalogues; the other metrics do not mind."""
+    sizes: dict[str, dict[str, str]] = {}  # by seed and fold: those of different folds may well differ
+    for e, name in zip(evaluations, names):
+        sizes.setdefault(repr(repeated(e.manifest)), {}).setdefault(_told(e.manifest.get("catalogue")), name)
+    lost = [label for label, spec in specs.items() if spec.metric.system]
+    apart = next((own for own in sizes.values() if len(own) > 1), None)
+    if apart is None or not lost:
+        return specs, notes
+    found = " and ".join(f"{size} ({name})" for size, name in apart.items())
+    kept = {label: spec for label, spec in specs.items() if label not in lost}
+    if not kept:
+        raise DataError(
+            "the results cannot be compared",
+            where=" and ".join(names),
+            found=f"items in the catalogue: {found}",
+            do="evaluate all systems with the same catalogue (--items)",
+        )
+    return kept, [*notes, f"catalogues differ, {found} items, and so not compared: {', '.join(lost)}"]
+
+
+def _vocabulary(evaluations: Sequence[Evaluation], names: Sequence[str]) -> Ids:
+    """One vocabulary for the users of all systems."""
+    columns: list[tuple[str, Ids]] = []
+    for evaluation, name in zip(evaluations, names):
+        columns += [(name, system.users) for system in evaluation.systems.values()]
+    distinct = {id(users): (name, users) for name, users in columns}
+    (first_name, first), *others = distinct.values()
+    if not others:
+        return first
+    for name, users in others:
+        check_same_kind(first.values, users.values, role="user", where=(first_name, name))
+    return Ids.of(*(users.values for _, users in distinct.values()))
+
+
+def _twice(system: str, first: str, second: str, told: Mapping[str, Any]) -> DataError:
+    seed = ", ".join(f"{key} {value}" for key, value in told.items()) or "no seed"
+    return DataError(
+        f"{system!r} is in two results of the same seed",
+        where=f"{first} and {second}",
+        found=seed,
+        do="give results of different seeds or folds, or rename one of the systems",
+    )
+
+
+def mixing(parts: Sequence[Repeat]) -> np.ndarray:
+    """Which replications make one repeat: a row of weights for each.
+
+    Seeds on the same split are no new data. Where there are several splits (folds, windows), each is one repeat,
+    the mean over its seeds; otherwise each seed is.
+
+    >>> folds = [Repeat({"seed": s, "split.fold": f}, {}) for f in (1, 2) for s in (7, 8)]
+    >>> mixing(folds).tolist()
+    [[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]]
+    >>> len(mixing(folds[:2]))
+    2
+    """
+    splits = [repr({key: value for key, value in part.told.items() if key != "seed"}) for part in parts]
+    of = [list(dict.fromkeys(splits)).index(split) for split in splits]
+    if len(set(of)) == 1:
+        return np.eye(len(parts))
+    weights = np.zeros((max(of) + 1, len(parts)))
+    weights[of, np.arange(len(parts))] = 1 / np.bincount(of)[of]
+    return weights

@@ -1,0 +1,255 @@
+"""All comparisons with a baseline, with the values they rest on."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, TextIO, overload
+
+import numpy as np
+import polars as pl
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from trueval.comparison.comparable import Joined, mixing
+from trueval.comparison.nested import Mean, nested_mean, nested_tally
+from trueval.comparison.paired import Comparison, Options, chosen, compare_joined
+from trueval.comparison.pairing import counted, rows_of, shares_of, user_codes
+from trueval.comparison.shown import COLOURS, SIGNS, first_fitting, grid, layouts, legend
+from trueval.comparison.significance import t_reach
+from trueval.comparison.tables import latex, markdown
+from trueval.comparison.words import number
+from trueval.errors import DataError
+from trueval.evaluation.outcome import SystemValues
+from trueval.evaluation.repeats import Repeated
+
+_SENTENCES = 20  # more comparisons than these are told in words for the first metric alone
+_PIPED_WIDTH = 160
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """A system's value: over users, or over users within seeds, then with the standard deviation over seeds."""
+
+    system: str
+    metric: str
+    value: float
+    low: float
+    high: float
+    n: int
+    undefined: int = 0
+    repeats: int = 1
+    sd: float = float("nan")
+
+
+@dataclass(frozen=True)
+class Comparisons(Sequence[Comparison]):
+    """Every other system against a baseline. Prints as a table, with a verdict in words for each comparison.
+
+    >>> import trueval as tv
+    >>> test = pl.DataFrame({"user": range(8), "item": range(8)})
+    >>> good = test.with_columns(rank=pl.lit(1))
+    >>> bad = good.with_columns(item=(pl.col("item") + (pl.col("user") < 6)) % 8)
+    >>> result = tv.evaluate_run({"good": good, "bad": bad}, test, metrics="hit@1", interval="t")
+    >>> found = result.compare("bad")
+    >>> found[0].words
+    'good is better than bad on hit@1 by 0.7500 [0.3630, 1.1370], p = 0.0025 (8 users).'
+    """
+
+    rows: tuple[Comparison, ...]
+    levels: tuple[Level, ...]
+    baseline: str
+    manifest: dict[str, Any] = field(repr=False)
+    notes: list[str] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @overload
+    def __getitem__(self, at: int) -> Comparison: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Comparison]: ...
+    def __getitem__(self, at: int | slice) -> Comparison | Sequence[Comparison]:
+        return self.rows[at]
+
+    def __repr__(self) -> str:
+        return f"<Comparisons: {len(self.rows)} with {self.baseline}>"
+
+    def __str__(self) -> str:
+        out = io.StringIO()
+        self.print(out)
+        return out.getvalue()
+
+    @property
+    def words(self) -> list[str]:
+        """A sentence for each comparison."""
+        return [c.words for c in self.rows]
+
+    def table(self) -> pl.DataFrame:
+        """One row per comparison."""
+        frame = pl.DataFrame([c.record() for c in self.rows], infer_schema_length=None)
+        return frame.with_columns(pl.selectors.float().fill_nan(None))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record that `trueval compare --format json` prints; undefined numbers are None."""
+        systems: dict[str, Any] = {}
+        for level in self.levels:
+            told = {k: v for k, v in asdict(level).items() if k not in ("system", "metric")}
+            if level.repeats == 1:
+                del told["repeats"], told["sd"]
+            systems.setdefault(level.system, {"metrics": {}})["metrics"][level.metric] = told
+        comparisons = [c.record() for c in self.rows]
+        return _without_nan(
+            {"systems": systems, "comparisons": comparisons, "manifest": self.manifest, "warnings": self.notes}
+        )
+
+    def to_json(self) -> str:
+        """The record as text."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, indent=1, default=str)
+
+    def to_markdown(self) -> str:
+        """Values with marks, comparisons, and what they mean, in Markdown."""
+        head, rows = grid(self.rows)
+        notes = [*legend(self.rows), *(f"Note: {note}" for note in self.notes)]
+        told = "".join(f"\n- {sentence}" for sentence in self.words) + "\n"
+        return f"{markdown(*self._values())}\n{markdown(head, rows, words=2, notes=notes)}{told}"
+
+    def to_latex(self) -> str:
+        """Values with marks and comparisons as two booktabs tables."""
+        head, rows = grid(self.rows)
+        signs = f"▲ better, ▼ worse than {self.baseline}; no mark: no difference shown"
+        values = latex(*self._values(), notes=[signs])
+        return f"{values}\n{latex(head, rows, words=2, notes=[*legend(self.rows), *self.notes])}"
+
+    def print(self, file: TextIO, *, width: int | None = None) -> None:
+        """Write tables, sentences and notes; colours only on a terminal."""
+        wide = width or (None if file.isatty() else _PIPED_WIDTH)
+        console = Console(file=file, width=wide, highlight=False, soft_wrap=not file.isatty())
+        console.print(first_fitting(self._value_tables(), console))
+        console.print(first_fitting(layouts(self.rows), console))
+        console.print()
+        first = self.rows[0].metric
+        for c in self.rows:
+            if len(self.rows) <= _SENTENCES or c.metric == first:
+                console.print(_filled(c.words, console), style=COLOURS.get(c.verdict, ""), markup=False)
+        console.print()
+        for line in legend(self.rows):
+            console.print(_filled(line, console), style="dim", markup=False)
+        for note in self.notes:
+            console.print(_filled(f"! {note}", console), style="yellow", markup=False)
+
+    def _values(self, *, short: bool = False) -> tuple[list[str], list[list[str]]]:
+        """A row per system, a column per metric, marks where a difference is shown."""
+        systems = list(dict.fromkeys(level.system for level in self.levels))
+        metrics = list(dict.fromkeys(level.metric for level in self.levels))
+        signs = {(c.system, c.metric): SIGNS.get(c.verdict, "") for c in self.rows}
+        cells = {(v.system, v.metric): _cell(v, signs.get((v.system, v.metric), ""), short) for v in self.levels}
+        return ["system", *metrics], [[name, *(cells.get((name, m), "") for m in metrics)] for name in systems]
+
+    def _value_tables(self) -> Iterator[Table]:
+        """Systems down, or across where there are many metrics; shorter cells last."""
+        for short in (False, True):
+            head, rows = self._values(short=short)
+            yield _plain_table(head, rows)
+            yield _plain_table(["metric", *(row[0] for row in rows)], [list(line) for line in zip(head, *rows)][1:])
+
+
+def compare_results(
+    joined: Joined, baseline: str | None, *, metrics: Sequence[str] | None = None, options: Options | None = None
+) -> Comparisons:
+    """Comparisons of joined results; without a name, the first system is the baseline."""
+    options = options or Options()
+    name = joined.names[0] if baseline is None else baseline
+    rows = compare_joined(joined, name, metrics=metrics, options=options)
+    labels = chosen(joined, metrics)
+    levels = [level for system in joined.names for level in _levels(joined, system, labels, options.level)]
+    notes = list(joined.notes)
+    silent = [label for label in labels if label not in {c.metric for c in rows}]
+    if not rows:
+        raise DataError(
+            "there is nothing to test",
+            found=f"{', '.join(silent)}: no value of a single user, and no interval",
+            do="evaluate with an interval, or compare on other metrics",
+        )
+    if silent:
+        notes.append(f"without an interval, or over different users, and so not compared: {', '.join(silent)}")
+    if len(joined.repeats) > 1:
+        notes.append(_repeats_told(joined))
+    manifest = {**joined.manifest, "comparison": {"baseline": name, **asdict(options)}}
+    return Comparisons(tuple(rows), tuple(levels), name, manifest, notes)
+
+
+def _repeats_told(joined: Joined) -> str:
+    told = [", ".join(f"{key} {value}" for key, value in part.told.items()) for part in joined.repeats]
+    text = f"{len(told)} repeats: {'; '.join(told)}"
+    folds = any("split.fold" in part.told for part in joined.repeats)
+    return text + (". Folds share train rows: their spread understates that of new data" if folds else "")
+
+
+def _levels(joined: Joined, name: str, labels: Sequence[str], level: float) -> Iterator[Level]:
+    """Values of one system; over seeds, the mean with its nested interval."""
+    parts = joined.having(name)
+    own = [part.systems[name] for part in parts]
+    for label in labels:
+        found = [system.estimates[label] for system in own]
+        n, undefined = max(e.n for e in found), max(e.undefined for e in found)
+        if len(own) == 1:
+            yield Level(name, label, found[0].value, found[0].low, found[0].high, n, undefined)
+            continue
+        mean = _over_seeds(joined, own, label, [e.value for e in found], mixing(parts))
+        reach = t_reach(mean.error, mean.free, level) if mean.free >= 1 else math.nan
+        low, high = mean.value - reach, mean.value + reach
+        if joined.specs[label].metric.system:
+            low, high = map(float, np.clip((low, high), *joined.specs[label].metric.range))
+        yield Level(name, label, mean.value, low, high, n, undefined, len(own), mean.sd)
+
+
+def _over_seeds(
+    joined: Joined, own: Sequence[SystemValues], label: str, values: list[float], mixed: np.ndarray
+) -> Mean:
+    """The mean over seeds of one metric."""
+    if all(label in system.sums for system in own):
+        used = [counted(system.sums[label]) for system in own]
+        users = [user_codes(system, joined.users)[rows] for system, rows in zip(own, used)]
+        shares = [shares_of(rows_of(system.sums[label], rows)) for system, rows in zip(own, used)]
+        return nested_mean(values, users, shares, mixed)
+    if all(label in system.left_out for system in own):
+        return nested_tally([system.left_out[label] for system in own], len(own[0].unit_user), mixed)
+    repeats = Repeated.of(mixed @ values)
+    return Mean(repeats.mean, repeats.error, repeats.n - 1, 0, repeats.sd)
+
+
+def _cell(level: Level, sign: str, short: bool) -> str:
+    text = number(level.value)
+    if level.repeats > 1:
+        text += f" ± {number(level.sd)}"
+    if not short and not math.isnan(level.low):
+        text += f" [{number(level.low)}, {number(level.high)}]"
+    return f"{sign} {text}" if sign and not short else f"{sign}{text}"
+
+
+def _plain_table(head: list[str], rows: list[list[str]]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
+    for place, name in enumerate(head):
+        table.add_column(escape(name), no_wrap=True, justify="right" if place else "left")
+    for row in rows:
+        table.add_row(*map(escape, row))
+    return table
+
+
+def _filled(line: str, console: Console) -> str:
+    return textwrap.fill(line, console.width - 2, subsequent_indent="  ")
+
+
+def _without_nan(value: Any) -> Any:
+    if isinstance(value, (float, np.floating)):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _without_nan(inner) for key, inner in value.items()}
+    return [_without_nan(inner) for inner in value] if isinstance(value, (list, tuple)) else value

@@ -1,0 +1,113 @@
+"""Two systems on one metric, user by user.
+
+A mean over users is compared by the differences of its users. Other estimates (pooled ratios, means over several
+target sets per user or over percentiles) have no such differences; what a user adds to them is found by leaving
+that user out (jackknife), which for a plain mean gives the user's value again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from trueval.data.ids import Ids
+from trueval.evaluation.estimate import Sums
+from trueval.evaluation.outcome import SystemValues
+from trueval.metrics.results import same
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """System and baseline over their common users, both with a value."""
+
+    users: np.ndarray  # codes, ascending
+    left: Sums
+    right: Sums
+    difference: float
+    shares: np.ndarray  # what each user adds to the difference; their mean is the difference
+    own: np.ndarray  # each user's own difference
+
+    @property
+    def plain(self) -> bool:
+        """Whether the estimate is the mean of users' own values."""
+        return self.shares is self.own
+
+
+class Common(NamedTuple):
+    """Users of two systems, and their rows in the sums of either."""
+
+    users: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+
+
+def common_users(left: SystemValues, right: SystemValues, users: Ids) -> Common:
+    """Who is in both; `users` is a vocabulary that holds the users of both."""
+    ours, theirs = user_codes(left, users), user_codes(right, users)
+    return Common(*np.intersect1d(ours, theirs, assume_unique=True, return_indices=True))
+
+
+def pair(left: SystemValues, right: SystemValues, label: str, shared: Common) -> Pair:
+    """Two systems over their common users."""
+    common = shared.users
+    a, b = rows_of(left.sums[label], shared.left), rows_of(right.sums[label], shared.right)
+    both = counted(a) & counted(b)
+    if not both.all():
+        a, b, common = rows_of(a, both), rows_of(b, both), common[both]
+    own = own_values(a) - own_values(b)
+    if is_plain(a) and is_plain(b):
+        return Pair(common, a, b, _mean(own), own, own)
+    difference = float(a.value()[0] - b.value()[0])
+    return Pair(common, a, b, difference, _centred(shares_of(a) - shares_of(b), difference), own)
+
+
+def user_codes(system: SystemValues, users: Ids) -> np.ndarray:
+    """Codes of the system's users, one per row of its sums, ascending: both vocabularies are sorted."""
+    own = np.unique(system.unit_user)
+    return own.astype(np.int64) if system.users is users else users.codes(system.users.decode(own)).astype(np.int64)
+
+
+def rows_of(s: Sums, rows: np.ndarray) -> Sums:
+    """The sums of some users."""
+    return replace(s, numerator=s.numerator[rows], denominator=s.denominator[rows])
+
+
+def counted(s: Sums) -> np.ndarray:
+    """Which users have a value."""
+    return np.asarray((s.denominator > 0).any(axis=1))
+
+
+def is_plain(s: Sums) -> bool:
+    """Whether the estimate is a mean over users with one value each."""
+    return s.finish is same and s.numerator.shape[1] == 1 and bool(np.isin(s.denominator, (0.0, 1.0)).all())
+
+
+def own_values(s: Sums) -> np.ndarray:
+    """Each user's own value."""
+    above, below = s.numerator.sum(axis=1), s.denominator.sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return s.finish(np.where(below > 0, above / below, np.nan))
+
+
+def shares_of(s: Sums) -> np.ndarray:
+    """What each user adds to the estimate: values of users for a mean, jackknife pseudo-values otherwise.
+
+    >>> a, b = np.array([[1.0], [3.0]]), np.array([[1.0], [1.0]])
+    >>> shares_of(Sums(a, b, same, 2, 0)).tolist()
+    [1.0, 3.0]
+    """
+    if is_plain(s):
+        return own_values(s)
+    value, n = float(s.value()[0]), len(s.numerator)
+    without = s.finished(s.numerator.sum(axis=0) - s.numerator, s.denominator.sum(axis=0) - s.denominator)
+    return _centred(n * value - (n - 1) * without, value)
+
+
+def _centred(shares: np.ndarray, value: float) -> np.ndarray:
+    return shares - _mean(shares) + value
+
+
+def _mean(values: np.ndarray) -> float:
+    return float(values.mean()) if len(values) else float("nan")

@@ -1,0 +1,96 @@
+"""Power: what a paired comparison of so many users can show, and what it cannot."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from trueval.errors import DefinitionError
+
+POWER = 0.8  # what "would show" means, unless said otherwise
+
+
+def power(
+    *,
+    sd: float,
+    users: float | None = None,
+    difference: float | None = None,
+    power: float | None = None,
+    alpha: float = 0.05,
+) -> float:
+    """Users, difference or power of a two-sided paired t-test: two of them give the third.
+
+    `sd` is the standard deviation of users' differences. Without `power`, two of the three being open, it is 0.8.
+
+    >>> round(power(sd=0.2, users=400, difference=0.02), 3)  # chance of showing a true difference of 0.02
+    0.514
+    >>> round(power(sd=0.2, users=400), 4)  # the smallest difference that is shown in 8 of 10 cases
+    0.0281
+    >>> math.ceil(power(sd=0.2, difference=0.02))  # users it takes
+    787
+    """
+    _check(sd=sd, users=users, difference=difference, power=power, alpha=alpha)
+    if users is not None and difference is not None:
+        if power is not None:
+            raise DefinitionError("nothing is left to find out", do="leave out users, difference or power")
+        return t_power(abs(difference) / sd, users, alpha)
+    wanted = POWER if power is None else power
+    if wanted <= alpha:
+        raise DefinitionError("power must be above alpha", found=f"power {wanted:g}, alpha {alpha:g}")
+    if users is not None:
+        return sd / math.sqrt(users) * detectable_shift(users - 1, power=wanted, alpha=alpha)
+    if difference is None:
+        raise DefinitionError("power needs users or a difference", do="for example power(sd=0.2, users=1000)")
+    effect = abs(difference) / sd
+    return _rising(lambda extra: t_power(effect, 2 + extra, alpha), wanted, 1.0) + 2
+
+
+def t_power(effect: float, users: float, alpha: float = 0.05) -> float:
+    """Chance that a two-sided paired t-test rejects, the true mean difference being `effect` standard deviations."""
+    return chance_to_show(effect * math.sqrt(users), users - 1, alpha)
+
+
+def chance_to_show(shift: float, free: float, alpha: float = 0.05) -> float:
+    """Chance that a two-sided t-test rejects, the truth being `shift` standard errors away from zero.
+
+    >>> round(chance_to_show(0.0, 99), 6)  # nothing to show: only the error of the first kind
+    0.05
+    """
+    from scipy.special import nctdtr, stdtrit
+
+    edge = float(stdtrit(free, 1 - alpha / 2))
+    below, above = (0.0 if math.isnan(tail) else tail for tail in nctdtr(free, shift, [edge, -edge]).tolist())
+    return 1 - below + above  # a tail too thin to be computed comes as NaN
+
+
+def detectable_shift(free: float, *, power: float = POWER, alpha: float = 0.05) -> float:
+    """How many standard errors a true difference must be away from zero to be shown with this power.
+
+    >>> round(detectable_shift(1e6), 2)  # 1.96 + 0.84
+    2.8
+    """
+    return _rising(lambda shift: chance_to_show(shift, free, alpha), power, 3.0)
+
+
+def _rising(chance: Callable[[float], float], wanted: float, start: float) -> float:
+    """Where a rising function reaches a value, by bisection."""
+    low, high = 0.0, start
+    while chance(high) < wanted:
+        low, high = high, 2 * high
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if chance(middle) < wanted else (low, middle)
+    return high
+
+
+def _check(**given: float | None) -> None:
+    for name, value in given.items():
+        if value is None:
+            continue
+        if not math.isfinite(value) or value == 0 or (value < 0 and name != "difference"):
+            raise DefinitionError(f"{name} must be a number above 0", found=f"{value:g}")
+        if name in ("power", "alpha") and value >= 1:
+            raise DefinitionError(f"{name} must be below 1", found=f"{value:g}")
+    users = given["users"]
+    if users is not None and users < 2:
+        raise DefinitionError("a paired comparison needs at least two users", found=f"{users:g}")

@@ -1,0 +1,150 @@
+"""Comparisons as tables: cells, heads and notes, whatever the format."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.console import Console, JustifyMethod
+from rich.markup import escape
+from rich.table import Table
+
+from trueval.comparison.corrections import NAMES
+from trueval.comparison.words import number
+
+if TYPE_CHECKING:
+    from trueval.comparison.paired import Comparison
+
+SIGNS = {"better": "▲", "worse": "▼", "different": "≠"}
+COLOURS = {"better": "green", "worse": "red"}
+_TESTS = {
+    "t": "paired t-test",
+    "wilcoxon": "Wilcoxon's signed-rank test (zeros by Pratt)",
+    "permutation": "sign-flip permutation test",
+    "bootstrap": "bootstrap of the difference",
+    "jackknife": "t-test on a jackknife by groups of users",
+}
+_WORDS = ("system", "metric")  # columns of words; the verdict is one too, at the end
+
+
+def p_text(p: float) -> str:
+    """A p-value as people read it.
+
+    >>> p_text(0.0312), p_text(1e-9)
+    ('0.031', '< 0.0001')
+    """
+    return "undefined" if math.isnan(p) else "< 0.0001" if p < 0.0001 else f"{p:.2g}"
+
+
+def correction_head(comparisons: Sequence[Comparison]) -> str:
+    """The name of the column of corrected p-values.
+
+    >>> correction_head([])
+    'p (Holm)'
+    """
+    name = comparisons[0].correction if comparisons else "holm"
+    return "p (BH)" if name == "bh" else f"p ({NAMES[name]})"
+
+
+def cells_of(c: Comparison, head: str) -> dict[str, str]:
+    """One comparison by the names of columns."""
+    interval = "undefined" if math.isnan(c.low) else f"{number(c.low, sign=True)} … {number(c.high, sign=True)}"
+    counted = c.wins + c.ties + c.losses
+    return {
+        "system": c.system,
+        "metric": c.metric,
+        "difference": number(c.difference, sign=True),
+        f"{c.level:.0%} interval".replace("%", " %"): interval,
+        "p": p_text(c.p),
+        head: p_text(c.p_corrected),
+        "dz": "" if math.isnan(c.effect) else f"{c.effect:.2f}".replace("-", "−"),
+        "win/tie/loss": f"{c.wins:,}/{c.ties:,}/{c.losses:,}" if counted else "",
+        "would show": "" if math.isnan(c.detectable) else number(c.detectable),
+        "verdict": c.verdict,
+    }
+
+
+def grid(comparisons: Sequence[Comparison]) -> tuple[list[str], list[list[str]]]:
+    """Heads and rows; what is the same in every row and says nothing is left out."""
+    head = correction_head(comparisons)
+    rows = [cells_of(c, head) for c in comparisons]
+    left_out = {name for name in rows[0] if not any(row[name] for row in rows)} if rows else set()
+    if comparisons and comparisons[0].correction == "none":
+        left_out.add(head)
+    names = [name for name in rows[0] if name not in left_out] if rows else []
+    return names, [[row[name] for name in names] for row in rows]
+
+
+def layouts(comparisons: Sequence[Comparison], *, detailed: bool = True) -> Iterator[Table]:
+    """The table for a terminal, then the same with fewer and fewer columns."""
+    names, rows = grid(comparisons)
+    head = correction_head(comparisons)
+    interval = next(name for name in names if name.endswith("interval"))
+    steps = ["would show", "win/tie/loss", "dz"] if detailed else []
+    dropped = set() if detailed else {"would show", "win/tie/loss", "dz"}
+    for more in (None, *steps, "p", head, interval):
+        dropped |= {more} if more else set()
+        kept = [name for name in names if name not in dropped]
+        yield _table(comparisons, kept, [[cell for name, cell in zip(names, row) if name in kept] for row in rows])
+
+
+def _table(comparisons: Sequence[Comparison], names: list[str], rows: list[list[str]]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
+    table.title = f"\ncompared with {escape(comparisons[0].baseline)}"
+    table.title_justify, table.title_style = "left", "bold"
+    for name in names:
+        fold = name == "system"  # a long name takes two lines rather than lose its end
+        justify: JustifyMethod = "left" if name in (*_WORDS, "verdict") else "right"
+        table.add_column(name, no_wrap=not fold, justify=justify, overflow="fold" if fold else "ellipsis")
+    for place, (c, row) in enumerate(zip(comparisons, rows)):
+        if place and c.system != comparisons[place - 1].system:
+            table.add_section()
+        colour = COLOURS.get(c.verdict)
+        *cells, verdict = map(escape, row)
+        table.add_row(*cells, f"[{colour}]{verdict}[/]" if colour else verdict)
+    return table
+
+
+def first_fitting(tables: Iterator[Table], console: Console) -> Table:
+    """The first table that the width allows, else the last."""
+    endless = console.options.update(width=100_000)
+    for table in tables:
+        if console.measure(table, options=endless).maximum <= console.width:
+            break
+    return table
+
+
+def method(comparisons: Sequence[Comparison]) -> str:
+    """How the comparisons were made, in one line."""
+    if not comparisons:
+        return ""
+    first = comparisons[0]
+    tests = list(dict.fromkeys(c.test for c in comparisons))
+    told = [" and ".join(_test_told(test, comparisons) for test in tests)]
+    sides = {c.alternative for c in comparisons}
+    told.append("two-sided" if sides == {"two-sided"} else f"one-sided: {' or '.join(sorted(sides - {'two-sided'}))}?")
+    if first.correction == "none":
+        told.append("not corrected for the number of comparisons")
+    else:
+        told.append(f"{NAMES[first.correction]}'s correction over {first.family} comparisons")
+    return ", ".join([*told, f"{100 * (1 - first.level):.3g} %"])
+
+
+def _test_told(test: str, comparisons: Sequence[Comparison]) -> str:
+    own = [c for c in comparisons if c.test == test]
+    repeats = max(c.repeats for c in own)
+    users = sorted({c.n for c in own})
+    over = f"{users[0]:,} users" if len(users) == 1 else f"{users[0]:,} to {users[-1]:,} users"
+    text = f"{_TESTS[test]} over {over}" + (f" within {repeats} repeats" if repeats > 1 else "")
+    return text + (f" ({', '.join(dict.fromkeys(c.metric for c in own))})" if len(own) < len(comparisons) else "")
+
+
+def legend(comparisons: Sequence[Comparison]) -> list[str]:
+    """What the columns mean."""
+    lines = [method(comparisons)]
+    lines.append("dz = difference / standard deviation of users' differences; a win is a user served better")
+    share = (1 - comparisons[0].level) / (1 if comparisons[0].correction == "none" else comparisons[0].family or 1)
+    lines.append(f"would show = true difference found with 80 % probability, by a two-sided t-test at {share:.2g}")
+    return lines

@@ -1,0 +1,76 @@
+"""A comparison as a sentence: better, not shown or worse; by how much; how sure."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from trueval.comparison.corrections import NAMES
+from trueval.comparison.power import POWER
+
+if TYPE_CHECKING:
+    from trueval.comparison.paired import Comparison
+
+
+def p_words(p: float) -> str:
+    """A p-value in a sentence.
+
+    >>> p_words(0.03124), p_words(1e-9), p_words(1.0)
+    ('p = 0.031', 'p < 0.001', 'p = 1')
+    """
+    return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
+
+
+def number(value: float, *, sign: bool = False) -> str:
+    """Four digits after the point, more for tiny numbers, fewer for large ones.
+
+    >>> number(0.0201), number(0.000021), number(-0.02, sign=True), number(1234.5)
+    ('0.0201', '2.1e-05', '−0.0200', '1,234.5')
+    """
+    if math.isnan(value):
+        return "undefined"
+    size = abs(value)
+    text = f"{size:,.1f}" if size >= 1000 else f"{size:.4f}" if size >= 0.0005 or size == 0 else f"{size:.2g}"
+    return ("−" if value < 0 else "+" if sign and value > 0 else "") + text
+
+
+def in_words(c: Comparison) -> str:
+    """The sentence."""
+    if math.isnan(c.p):
+        return f"Whether {_claim(c, 'differs from')} cannot be told: {_too_few(c)}."
+    if c.wins == c.losses == 0 and c.ties and not c.difference:
+        return f"{_claim(c, 'and')}: the same for every user ({c.n:,} users)."
+    sure = f"{p_words(c.p_corrected)} ({_basis(c)})"
+    interval = f"[{number(c.low)}, {number(c.high)}]"
+    if c.verdict in ("better", "worse"):
+        size, ends = abs(c.difference), [c.low, c.high] if c.difference >= 0 else [-c.high, -c.low]
+        by = f"{number(size)} [{number(ends[0])}, {number(ends[1])}]"
+        return f"{_claim(c, f'is {c.verdict} than')} by {by}, {sure}."
+    found = f"{number(c.difference, sign=True)} {interval}, {sure}"
+    if c.verdict == "different":
+        return f"{_claim(c, 'differs from')} by {found}."
+    claimed = {"better": "is better than", "worse": "is worse than"}.get(c.alternative, "differs from")
+    told = f"That {_claim(c, claimed)} is not shown: {found}."
+    if c.p_corrected < 1 - c.level:
+        return f"{told} Mean and ranks point in opposite directions."
+    return f"{told} {_reach(c)}." if abs(c.difference) < c.detectable else told
+
+
+def _claim(c: Comparison, relation: str) -> str:
+    return f"{c.system} {relation} {c.baseline} on {c.metric}"
+
+
+def _reach(c: Comparison) -> str:
+    users = f"{c.n:,} users" + (f" and {c.repeats} repeats" if c.repeats > 1 else "")
+    return f"{users} would show a true difference of {number(c.detectable)} in {100 * POWER:g} % of cases"
+
+
+def _too_few(c: Comparison) -> str:
+    return f"{'only one user' if c.n else 'no user'} has a value of both" if c.n < 2 else "nothing can be resampled"
+
+
+def _basis(c: Comparison) -> str:
+    over = f"{c.n:,} users" + (f", {c.repeats} repeats" if c.repeats > 1 else "")
+    if c.family < 2:
+        return over
+    return f"{'uncorrected' if c.correction == 'none' else f'{NAMES[c.correction]} over {c.family}'}; {over}"

@@ -1,0 +1,120 @@
+"""Comparisons and agreement of results, in memory or on disk: the public functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+from trueval.comparison.agreement import Agreement, agree
+from trueval.comparison.comparable import join
+from trueval.comparison.comparisons import Comparisons, compare_results
+from trueval.comparison.paired import Options
+from trueval.errors import DataError, DefinitionError
+from trueval.evaluation.outcome import Evaluation
+from trueval.metrics.grammar import split_list
+from trueval.report.saved import load_results
+
+
+@runtime_checkable
+class Resulting(Protocol):
+    """What is needed of a result: its evaluation, or those of its folds and seeds."""
+
+    evaluation: Evaluation
+    repeats: Mapping[str, Evaluation]
+
+
+def compare(
+    results: Any,
+    *,
+    baseline: str | None = None,
+    metrics: str | Sequence[str] | None = None,
+    test: str = "t",
+    correct: str = "holm",
+    alternative: str = "two-sided",
+    level: float = 0.95,
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> Comparisons:
+    """Is it better? Every other system against a baseline, paired over common users.
+
+    `results` is a `Result`, a result folder or file (see `Result.save`), or several. Results of one seed complete
+    each other: they hold different systems. A system that is in results of several seeds or folds is repeated:
+    values are means over seeds, and intervals count the spread over users and over seeds. Results that differ in
+    anything else (data, split, design, population, ties, definitions…) are refused, with what differs.
+
+    `test`: "t", "wilcoxon" (zeros by Pratt), "permutation" (sign flips) or "bootstrap", on all `metrics` or some;
+    `correct`: "holm", "bonferroni", "bh" (Benjamini–Hochberg) or "none", over all comparisons made; `alternative`:
+    "two-sided", "better" or "worse".
+
+    >>> import polars as pl, trueval as tv
+    >>> test = pl.DataFrame({"user": range(40), "item": [u % 7 for u in range(40)]})
+    >>> runs = {n: test.with_columns(item=pl.col("user") % k % 7, rank=pl.lit(1)) for n, k in (("a", 7), ("b", 9))}
+    >>> found = compare(tv.evaluate_run(runs, test, metrics="hit@1"), baseline="b", test="permutation")
+    >>> found[0].verdict, found[0].wins, found[0].ties, found[0].losses
+    ('better', 31, 9, 0)
+    """
+    options = Options(test, correct, alternative, level, resamples, seed)
+    chosen = split_list(metrics) if isinstance(metrics, str) else metrics
+    parts = {
+        f"{name}, {part}" if part else name: evaluation
+        for name, one in _named(results).items()
+        for part, evaluation in _parts(one).items()
+    }
+    return compare_results(join(parts), baseline, metrics=chosen, options=options)
+
+
+def agreement(
+    results: Any,
+    *,
+    metrics: str | Sequence[str] | None = None,
+    true: Mapping[str, float] | None = None,
+    level: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> Agreement:
+    """Do rankings of systems agree? Kendall's τ-b and a top-weighted τ, with intervals over users.
+
+    Between the metrics of one result; between several results (of other designs, say, or an unbiased test): a
+    list, or a mapping from names; and with the truth, where the `true` value of each system is known.
+
+    >>> import polars as pl, trueval as tv
+    >>> test = pl.DataFrame({"user": range(30), "item": [0] * 30})
+    >>> run = test.with_columns(item=pl.when(pl.col("user") < 20).then(0).otherwise(1), rank=pl.lit(1))
+    >>> runs = {n: run.filter(pl.col("user") >= k) for n, k in (("a", 0), ("b", 5), ("c", 10))}
+    >>> result = tv.evaluate_run(runs, test, metrics="hit@1")
+    >>> agreement(result, true={"a": 0.3, "b": 0.1, "c": 0.2})["hit@1", "true"].__round__(2)
+    0.33
+    """
+    chosen = split_list(metrics) if isinstance(metrics, str) else metrics
+    given = results if isinstance(results, Mapping) else _named(results)
+    found = {str(name): list(_parts(one).values()) for name, one in given.items()}
+    if not found:
+        raise DataError("there is nothing to compare", found="no result")
+    designs = {str(parts[0].manifest.get("design")): parts for parts in found.values()}
+    if not isinstance(results, Mapping) and len(found) == len(designs):
+        found = designs
+    return agree(found, metrics=chosen, true=true, level=level, resamples=resamples, seed=seed)
+
+
+def _named(results: Any) -> dict[str, Any]:
+    """Results by names for messages: paths, as short as they differ, or numbers."""
+    given = [results] if isinstance(results, (Resulting, str, Path)) else list(results)
+    paths = [Path(one) for one in given if isinstance(one, (str, Path))]
+    short = len({path.name for path in paths}) == len(paths)
+    named: dict[str, Any] = {}
+    for at, one in enumerate(given, 1):
+        name = f"result {at}"
+        if isinstance(one, (str, Path)):
+            name = Path(one).name if short else str(one)
+        named[name if name not in named else f"{name} ({at})"] = one
+    return named
+
+
+def _parts(result: Any) -> dict[str, Evaluation]:
+    """The evaluation of a result, or those of its folds and seeds by name."""
+    if isinstance(result, (str, Path)):
+        return load_results(result)
+    if isinstance(result, Resulting):
+        return dict(result.repeats) or {"": result.evaluation}
+    raise DefinitionError("not a result", found=type(result).__name__, do="give a Result, a result folder or file")

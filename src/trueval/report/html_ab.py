@@ -1,0 +1,61 @@
+"""An A/B test as sections of an HTML page, and as a page of its own."""
+
+from __future__ import annotations
+
+from html import escape
+
+from trueval.online.ab.result import AbTest
+from trueval.online.ab.shown import columns_shown, foot, rows
+from trueval.online.ab.words import p_text, percent
+from trueval.report.html import Section, _items, _section
+from trueval.report.html_style import STYLE
+
+
+def ab_sections(found: AbTest) -> list[Section]:
+    """The sample ratio, all differences, and one section per column of segments.
+
+    >>> import polars as pl, trueval as tv
+    >>> table = pl.DataFrame({"arm": ["a", "b"] * 200, "bought": [0, 1, 1, 1, 0, 0, 0, 1] * 50})
+    >>> [section.title for section in ab_sections(tv.ab_test(table, arm="arm", metrics="bought"))]
+    ['Sample ratio', 'Differences']
+    """
+    ratio = found.sample_ratio
+    total = sum(ratio.users.values())
+    tiles = [
+        (f"{n:,}", f"users in {arm}: {percent(n / total, 2)}, expected {percent(ratio.expected[arm], 2)}")
+        for arm, n in ratio.users.items()
+    ]
+    state = "wrong" if ratio.failed else "ok"
+    check = [[f"{ratio.chi2:.2f}", p_text(ratio.p), f"{ratio.threshold:g}", state]]
+    sections = [
+        Section("Sample ratio", tiles=tiles, columns=["χ²", "p", "wrong below", "check"], rows=check),
+        _table_section("Differences", found, ""),
+    ]
+    asked = [column for column in found.manifest["segments"] if any(c.segment == column for c in found.segments)]
+    return sections + [_table_section(f"By {column}", found, column) for column in asked]
+
+
+def _table_section(title: str, found: AbTest, segment: str) -> Section:
+    names = columns_shown(found, segment)
+    return Section(title, columns=names, rows=[[row[name] for name in names] for row in rows(found, segment)])
+
+
+def ab_page(found: AbTest, *, title: str = "A/B test") -> str:
+    """A page that needs nothing else: the verdict in words, the sections, and what the numbers rest on."""
+    told = {name: value for name, value in found.manifest.items() if value not in (None, [])}
+    manifest = "".join(f"<dt>{escape(name)}</dt><dd>{escape(_told(value))}</dd>" for name, value in told.items())
+    head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
+    head += f"<title>{escape(title)} · trueval</title><style>{STYLE}</style>"
+    body = [
+        f'<header><p class="brand">trueval</p><h1>{escape(title)}</h1></header><main>',
+        _items("words", found.verdict.split("\n")),
+        *(_section(section) for section in ab_sections(found)),
+        '<p class="hint">' + "<br>".join(map(escape, foot(found))) + "</p>",
+        *(f'<p class="warn">{escape(warning)}</p>' for warning in found.warnings),
+        f"</main><footer><h2>Manifest</h2><dl>{manifest}</dl></footer>",
+    ]
+    return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head>\n<body>\n' + "\n".join(body) + "\n</body></html>\n"
+
+
+def _told(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)

@@ -1,0 +1,234 @@
+"""Results on disk: every user's values with the manifest, so that they can be compared later.
+
+A result is a table of users' values (parquet) that carries its manifest and summary inside; or a folder with
+that table as `results.parquet`, and `manifest.json` and `summary.json` beside it to read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from trueval.data.ids import Ids, plain
+from trueval.errors import DataError, OutputError, TruevalError
+from trueval.evaluation.compat import find_preset
+from trueval.evaluation.estimate import Estimate, Sums, sums
+from trueval.evaluation.jackknife import LeftOut
+from trueval.evaluation.outcome import Evaluation, SystemValues
+from trueval.metrics.compute import Measured
+from trueval.metrics.grammar import Spec, parse
+from trueval.metrics.results import same
+from trueval.report.files import write_table, write_whole
+from trueval.report.folder import Content, check_folder, write_together
+from trueval.report.formats import as_json, as_record
+
+TABLE, SUMMARY, MANIFEST = "results.parquet", "summary.json", "manifest.json"
+_KEY = "trueval"  # in the metadata of the table
+_FINISH: dict[str, Callable[[np.ndarray], np.ndarray]] = {"same": same, "sqrt": np.sqrt}
+
+
+def check_result_folder(folder: Path) -> None:
+    """Refuse a folder that holds other things than a result."""
+    check_folder(folder, (TABLE, SUMMARY, MANIFEST), marker=MANIFEST)
+
+
+def save_folder(evaluation: Evaluation, folder: Path) -> None:
+    """Write a result folder, all of it or nothing."""
+    files: dict[str, Content] = {
+        TABLE: lambda path: write_result_table(evaluation, path),
+        SUMMARY: as_json(evaluation) + "\n",
+    }
+    manifest = json.loads(json.dumps(evaluation.manifest, default=str))
+    write_together(folder, files, marker=MANIFEST, told=manifest)
+
+
+def save_per_user(evaluation: Evaluation, path: Path) -> None:
+    """Write users' values in the format of the suffix; a parquet file carries manifest and summary too."""
+    if path.suffix.lower() != ".parquet":
+        write_table(path, evaluation.per_user())
+    else:
+        write_whole(path, lambda target: write_result_table(evaluation, target))
+
+
+def load_results(path: Path | str) -> dict[str, Evaluation]:
+    """Read a result, or a folder of results of several folds or seeds, by the names of their folders."""
+    path = Path(path)
+    inside = sorted(table.parent for table in path.glob(f"*/{TABLE}")) if not (path / TABLE).exists() else []
+    return {folder.name: load_result(folder) for folder in inside} or {"": load_result(path)}
+
+
+def load_result(path: Path) -> Evaluation:
+    """Read a result folder, or a table of users' values with its manifest."""
+    table = path / TABLE if path.is_dir() else path
+    if not table.exists():
+        found = "the folder has no results.parquet" if path.is_dir() else "nothing there"
+        raise DataError(
+            "there is no result to read",
+            where=str(path),
+            found=found,
+            do="give a folder of `trueval evaluate -o DIR/`, or a file of `--per-user FILE.parquet`",
+        )
+    frame, told = _read_table(table)
+    return _evaluation(frame, told, where=str(path))
+
+
+def write_result_table(evaluation: Evaluation, path: Path) -> None:
+    """Write users' values with manifest and summary inside."""
+    record = as_record(evaluation)
+    record = {key: record[key] for key in ("systems", "random", "manifest", "warnings")}
+    pooled = _pooled(evaluation)
+    told = {**record, "pooled": {label: _name_of(finish) for label, finish in pooled.items()}}
+    for name, system in evaluation.systems.items():
+        told["systems"][name]["left_out"] = {
+            label: {"value": found.value, "one": found.one.tolist(), "two": found.two.tolist()}
+            for label, found in system.left_out.items()
+        }
+    frame = evaluation.per_user()
+    for label in pooled:
+        frame = frame.with_columns(_parts(evaluation, label))
+    frame.write_parquet(path, metadata={_KEY: json.dumps(told, ensure_ascii=False, default=str)})
+
+
+def _pooled(evaluation: Evaluation) -> dict[str, Callable[[np.ndarray], np.ndarray]]:
+    """Metrics that are ratios of sums over users: their values alone do not give the estimate."""
+    first = next(iter(evaluation.systems.values()))
+    found = {}
+    for label, s in first.sums.items():
+        counted = np.bincount(np.unique(first.unit_user, return_inverse=True)[1], ~np.isnan(first.values[label]))
+        if s.finish is not same or not np.array_equal(s.denominator.sum(axis=1), counted):
+            found[label] = s.finish
+    return found
+
+
+def _parts(evaluation: Evaluation, label: str) -> list[pl.Series]:
+    """Numerator and denominator of a pooled metric, on the first row of each user (and percentile)."""
+    above: list[np.ndarray] = []
+    below: list[np.ndarray] = []
+    for system in evaluation.systems.values():
+        s = system.sums[label]
+        cluster = np.unique(system.unit_user, return_inverse=True)[1]
+        stratum = np.zeros(len(cluster), np.int64) if system.stratum is None else system.stratum
+        cells, first = np.unique(cluster * s.numerator.shape[1] + stratum, return_index=True)
+        for column, side in ((above, s.numerator), (below, s.denominator)):
+            values = np.zeros(len(cluster))
+            values[first] = side.ravel()[cells]
+            column.append(values)
+    names = _part_names(label)
+    return [pl.Series(name, np.concatenate(column)) for name, column in zip(names, (above, below))]
+
+
+def _part_names(label: str) -> tuple[str, str]:
+    return f"{label}|numerator", f"{label}|denominator"
+
+
+def _name_of(finish: Callable[[np.ndarray], np.ndarray]) -> str:
+    for name, known in _FINISH.items():
+        if finish is known:
+            return name
+    raise OutputError("a pooled metric cannot be saved", found=repr(finish))
+
+
+def _read_table(path: Path) -> tuple[pl.DataFrame, dict[str, Any]]:
+    """The table, and what it tells about itself."""
+    if path.suffix.lower() != ".parquet":
+        raise DataError(
+            "a result is a folder or a parquet file",
+            where=str(path),
+            found=path.suffix or "no suffix",
+            do="write it with `trueval evaluate --per-user FILE.parquet` or `-o DIR/`",
+        )
+    try:
+        inside = pl.read_parquet_metadata(path).get(_KEY)
+        frame = pl.read_parquet(path)
+        told = None if inside is None else json.loads(inside)
+        beside = path.parent / MANIFEST
+        if told is None and beside.exists():
+            told = {"manifest": json.loads(beside.read_text(encoding="utf-8"))}
+    except (pl.exceptions.PolarsError, OSError, ValueError) as problem:
+        raise DataError("the result cannot be read", where=str(path), found=str(problem).split("\n")[0]) from None
+    if told is None or "definitions" not in told.get("manifest", {}):
+        raise DataError(
+            "the table does not say how its values were made",
+            where=str(path),
+            found="no manifest inside or beside it",
+            do="write it with `trueval evaluate --per-user FILE.parquet` or `-o DIR/`",
+        )
+    missing = [name for name in ("system", "user") if name not in frame.columns]
+    if missing or not len(frame):
+        found = f"no column {' or '.join(missing)}" if missing else "no rows"
+        raise DataError("the table holds no users' values", where=str(path), found=found)
+    return frame, told
+
+
+def _evaluation(frame: pl.DataFrame, told: dict[str, Any], *, where: str) -> Evaluation:
+    manifest = {key: value for key, value in told["manifest"].items() if key != "files"}
+    specs = {label: _spec(label, manifest, where) for label in manifest["definitions"]}
+    users = Ids.of(plain(frame["user"], where=where))
+    systems = {
+        str(name): _system(own, users, told, specs, str(name))
+        for (name,), own in frame.group_by("system", maintain_order=True)
+    }
+    kept = {label: spec for label, spec in specs.items() if all(label in s.estimates for s in systems.values())}
+    return Evaluation(systems, kept, told.get("random", {}), manifest, told.get("warnings", []))
+
+
+def _spec(label: str, manifest: dict[str, Any], where: str) -> Spec:
+    try:
+        spec = parse(label.partition("|n=")[0])
+    except TruevalError as problem:
+        raise DataError(
+            f"the result has a metric that is not known here: {label}",
+            where=where,
+            found=problem.what,
+            do="import what defines it, or use the version of trueval that wrote the result",
+        ) from None
+    preset = find_preset(manifest.get("compat"))
+    return spec if preset is None else preset.apply(spec)
+
+
+def _system(frame: pl.DataFrame, users: Ids, told: dict[str, Any], specs: dict[str, Spec], name: str) -> SystemValues:
+    """One system's values and sums from its rows."""
+    unit_user = users.codes(plain(frame["user"], where=name))
+    order = np.argsort(unit_user, kind="stable")
+    frame, unit_user = frame[order], unit_user[order]
+    clusters, cluster = np.unique(unit_user, return_inverse=True)
+    stratum = frame["percentile"].to_numpy() - 1 if "percentile" in frame.columns else None
+    values: dict[str, np.ndarray] = {}
+    by_label: dict[str, Sums] = {}
+    for label in specs:
+        if label not in frame.columns:
+            continue
+        values[label] = frame[label].cast(pl.Float64).fill_null(np.nan).to_numpy()
+        by_label[label] = sums(Measured(values[label]), cluster, len(clusters), stratum)
+        finish = told.get("pooled", {}).get(label)
+        if finish is not None:
+            above, below = (
+                sums(Measured(frame[part].to_numpy()), cluster, len(clusters), stratum).numerator
+                for part in _part_names(label)
+            )
+            s = by_label[label]
+            by_label[label] = Sums(above, below, _FINISH[finish], s.n, s.undefined)
+    written = told.get("systems", {}).get(name, {}).get("metrics", {})
+    estimates = {label: _estimate(written.get(label), by_label.get(label)) for label in specs}
+    known = {label: e for label, e in estimates.items() if e is not None}
+    left_out = {
+        label: LeftOut(found["value"], np.array(found["one"]), np.array(found["two"]))
+        for label, found in told.get("systems", {}).get(name, {}).get("left_out", {}).items()
+    }
+    return SystemValues(
+        estimates=known, values=values, sums=by_label, unit_user=unit_user, users=users, stratum=stratum,
+        left_out=left_out,
+    )  # fmt: skip
+
+
+def _estimate(written: dict[str, Any] | None, s: Sums | None) -> Estimate | None:
+    """As it was written, or found again."""
+    if written is not None:
+        number = {key: np.nan if written[key] is None else written[key] for key in ("value", "low", "high")}
+        return Estimate(number["value"], number["low"], number["high"], written["n"], written["undefined"])
+    return None if s is None else Estimate(float(s.value()[0]), np.nan, np.nan, s.n, s.undefined)
