@@ -30,6 +30,17 @@ def note(text: str) -> None:
 
 
 @contextmanager
+def hushed() -> Iterator[None]:
+    """Show no progress inside the block: it is one step of work whose progress is shown."""
+    global _quiet
+    before, _quiet = _quiet, True
+    try:
+        yield
+    finally:
+        _quiet = before
+
+
+@contextmanager
 def progress(title: str, total: int, *, after: float = 1.0) -> Iterator[Step]:
     """Show how far some work is; work that ends within `after` seconds shows nothing.
 

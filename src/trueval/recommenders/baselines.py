@@ -6,12 +6,19 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from trueval.errors import DataError, DefinitionError
 from trueval.kernels.plain import item_key, user_key
 from trueval.kernels.seeds import derive
 from trueval.recommenders.protocol import TrainSet
+from trueval.recommenders.registry import parameter, system
+from trueval.recommenders.training import known_users, values_of
 
 
+@system(
+    "random",
+    objective="none: score_ui uniform on [0, 1), independent of everything",
+    reference="the floor under every other system",
+    needs=None,
+)
 @dataclass(slots=True)
 class Random:
     """Seeded uniform scores, the floor under every other system.
@@ -19,67 +26,82 @@ class Random:
     Each user has a stream of their own, so scores do not depend on blocks or on the other users.
     """
 
-    seed: int | None = None
+    seed: int | None = parameter(None, "seed of the scores; without one, the evaluation's", low=0)
     _seed: np.uint64 = field(default=np.uint64(0), repr=False)
     _items: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64), repr=False)
+    _users: int = field(default=0, repr=False)
 
     def fit(self, train: TrainSet) -> Random:
         self._seed = derive(train.seed if self.seed is None else self.seed, "random system")
         self._items = np.arange(len(train.items))
+        self._users = len(train.users)
         return self
 
     def score(self, users: np.ndarray) -> np.ndarray:
-        streams = user_key(int(self._seed), users)
+        streams = user_key(int(self._seed), known_users(users, self._users, system="random"))
         # 24 bits are what a float32 holds without rounding
         return (item_key(streams[:, None], self._items[None, :]) >> np.uint64(40)).astype(np.float32)
 
 
+@system(
+    "popularity",
+    objective="score_i = number of train rows of item i",
+    reference="the usual non-personalised baseline",
+    personalised=False,
+)
 @dataclass(slots=True)
 class Popularity:
     """Number of train rows of an item; `threshold` counts only values that reach it."""
 
-    threshold: float | None = None
-    _counts: np.ndarray = field(default_factory=lambda: np.empty(0, np.float32), repr=False)
+    threshold: float | None = parameter(None, "count only values that reach it")
+    _scores: np.ndarray = field(default_factory=lambda: np.empty(0, np.float32), repr=False)
+    _users: int = field(default=0, repr=False)
 
     def fit(self, train: TrainSet) -> Popularity:
         item = train.log.item
         if self.threshold is not None:
-            if train.log.value is None:
-                raise DataError(
-                    "popularity by relevant ratings needs a value column",
-                    where="train",
-                    do="leave the threshold out",
-                )
-            item = item[train.log.value >= self.threshold]
-        self._counts = np.bincount(item, minlength=len(train.items)).astype(np.float32)
+            value = values_of(train, system="popularity by relevant ratings", do="leave the threshold out")
+            item = item[value >= self.threshold]
+        self._scores = np.bincount(item, minlength=len(train.items)).astype(np.float32)
+        self._users = len(train.users)
         return self
 
     def score(self, users: np.ndarray) -> np.ndarray:
-        return np.broadcast_to(self._counts, (len(users), len(self._counts)))
+        return for_everybody(self._scores, known_users(users, self._users, system="popularity"))
 
 
+@system(
+    "average",
+    objective="(Σr + μ·mean) / (n + μ)",
+    reference="Mena-Maldonado et al., Agreement and disagreement between true and false-positive metrics, SIGIR 2020",
+    needs="values",
+    personalised=False,
+)
 @dataclass(slots=True)
 class Average:
-    """Mean train rating of an item with a Dirichlet prior: (Σr + μ·mean) / (n + μ)."""
+    """Mean train rating of an item with a Dirichlet prior."""
 
-    mu: float = 1.0
-    _means: np.ndarray = field(default_factory=lambda: np.empty(0, np.float32), repr=False)
+    mu: float = parameter(1.0, "ratings that the prior counts as", low=0)
+    _scores: np.ndarray = field(default_factory=lambda: np.empty(0, np.float32), repr=False)
+    _users: int = field(default=0, repr=False)
 
     def fit(self, train: TrainSet) -> Average:
-        if train.log.value is None:
-            raise DataError(
-                "the average system needs a value column",
-                where="train",
-                do="use popularity for implicit data",
-            )
-        if self.mu < 0:
-            raise DefinitionError("mu must not be negative", found=f"mu={self.mu}")
-        total = np.bincount(train.log.item, weights=train.log.value, minlength=len(train.items))
+        value = values_of(train, system="average", do="use popularity for implicit data")
+        total = np.bincount(train.log.item, weights=value, minlength=len(train.items))
         number = np.bincount(train.log.item, minlength=len(train.items))
-        mean = train.log.value.mean()
         smooth = np.maximum(number + self.mu, np.finfo(float).tiny)
-        self._means = ((total + self.mu * mean) / smooth).astype(np.float32)
+        self._scores = ((total + self.mu * value.mean()) / smooth).astype(np.float32)
+        self._users = len(train.users)
         return self
 
     def score(self, users: np.ndarray) -> np.ndarray:
-        return np.broadcast_to(self._means, (len(users), len(self._means)))
+        return for_everybody(self._scores, known_users(users, self._users, system="average"))
+
+
+def for_everybody(scores: np.ndarray, users: np.ndarray) -> np.ndarray:
+    """One row of scores as the rows of all these users, without copies.
+
+    >>> for_everybody(np.array([1.0, 2.0]), np.array([4, 2])).tolist()
+    [[1.0, 2.0], [1.0, 2.0]]
+    """
+    return np.broadcast_to(scores, (len(users), len(scores)))

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from trueval.errors import DataError
+from trueval.errors import DataError, DefinitionError
+from trueval.recommenders.adapters.places import check_length, find_places
+from trueval.recommenders.adapters.seats import Seats, check_factors
+from trueval.recommenders.matrix_files import read_matrices
 from trueval.recommenders.protocol import ScoreFunction, TrainSet
 
 
@@ -36,7 +40,8 @@ class Function:
         return self
 
     def score(self, users: np.ndarray) -> np.ndarray:
-        assert self._train is not None
+        if self._train is None:
+            raise DataError("the score function has not been fitted", do="call fit(train) first")
         asked: Any = self._train.users.decode(users).to_list() if self.ids else users
         scores = np.asarray(self.function(asked))
         _check_shape(scores.shape, (len(users), len(self._train.items)), what="what the score function returned")
@@ -45,24 +50,63 @@ class Function:
 
 @dataclass(slots=True)
 class Scores:
-    """A matrix of scores, users × items (NumPy or SciPy sparse; what is absent from a sparse one is 0)."""
+    """A matrix of scores, users × items (NumPy or SciPy sparse; what is absent from a sparse one is 0).
+
+    Rows follow the sorted user ids and columns the sorted item ids of train and test together, or `user_ids` and
+    `item_ids`. With these, `unknown` says what happens to others: "error", or "last": items rank behind all others,
+    and users get one tie of everything.
+
+    >>> Scores(np.eye(2), item_ids=["b", "a"]).unknown
+    'error'
+    """
 
     matrix: Any
+    user_ids: Any = None
+    item_ids: Any = None
+    unknown: str = "error"
+    _seats: Seats | None = field(default=None, init=False, repr=False)
+
+    @staticmethod
+    def read(path: str | Path, *, user_ids: Any = None, item_ids: Any = None, unknown: str = "error") -> Scores:
+        """Scores from a file: .npy (read row by row when asked for), .npz, or a sparse matrix saved by SciPy."""
+        found = read_matrices(path, wanted=("scores",))
+        users, items = found.get("user_ids", user_ids), found.get("item_ids", item_ids)
+        return Scores(found["scores"], users, items, unknown)
 
     def fit(self, train: TrainSet) -> Scores:
-        _check_shape(self.matrix.shape, (len(train.users), len(train.items)), what="the score matrix")
         if hasattr(self.matrix, "tocsr"):  # some sparse forms cannot be asked for rows
             self.matrix = self.matrix.tocsr()
+            if not np.isfinite(self.matrix.data).all():
+                raise DataError("the score matrix holds what is not a finite number", found="NaN or infinity")
+        self._seats = _seats(self, self.matrix.shape, train, what="the score matrix")
         return self
 
     def score(self, users: np.ndarray) -> np.ndarray:
-        rows = self.matrix[users]
+        seats = _fitted(self._seats, "the score matrix")
+        if self.user_ids is None and self.item_ids is None:
+            return self._rows(users)
+        return seats.scores(users, lambda places: _no_infinity(self._rows(places)))
+
+    def _rows(self, places: np.ndarray) -> np.ndarray:
+        rows = self.matrix[places]
         return rows.toarray() if hasattr(rows, "toarray") else np.asarray(rows)
+
+    @property
+    def caution(self) -> str:
+        """What ranks last."""
+        return "" if self._seats is None else "; ".join(self._seats.told)
+
+    def refusal(self, user: int) -> DataError:
+        """Why a user's scores are not all numbers."""
+        return _fitted(self._seats, "the score matrix").refusal(user)
 
 
 @dataclass(slots=True)
 class Factors:
     """A factor model: the score of user u and item i is the inner product of their rows.
+
+    Rows follow the sorted ids of train and test together, or `user_ids` and `item_ids`. With these, `unknown` says
+    what happens to others: "error", or "last": items rank behind all others, and users get one tie of everything.
 
     >>> model = Factors(np.eye(2, dtype=np.float32), np.eye(3, 2, dtype=np.float32))
     >>> model.score(np.array([1])).tolist()
@@ -71,26 +115,80 @@ class Factors:
 
     users: np.ndarray
     items: np.ndarray
+    user_ids: Any = None
+    item_ids: Any = None
+    unknown: str = "error"
+    _seats: Seats | None = field(default=None, init=False, repr=False)
+    _seated: tuple[np.ndarray, np.ndarray] | None = field(default=None, init=False, repr=False)
+
+    @staticmethod
+    def read(
+        users: str | Path,
+        items: str | Path | None = None,
+        *,
+        user_ids: Any = None,
+        item_ids: Any = None,
+        unknown: str = "error",
+    ) -> Factors:
+        """Factors from two .npy files, or from one .npz with `users` and `items` (or implicit's `user_factors` and
+        `item_factors`) and perhaps `user_ids` and `item_ids`."""
+        if items is None:
+            found = read_matrices(users, wanted=("users", "items"))
+        else:
+            found = {"users": read_matrices(users, wanted=("users",))["users"]}
+            found["items"] = read_matrices(items, wanted=("items",))["items"]
+        ids = found.get("user_ids", user_ids), found.get("item_ids", item_ids)
+        return Factors(found["users"], found["items"], *ids, unknown)
 
     def fit(self, train: TrainSet) -> Factors:
-        if self.users.ndim != 2 or self.items.ndim != 2 or self.users.shape[1] != self.items.shape[1]:
-            raise DataError(
-                "factor matrices must have the same number of columns",
-                found=f"shapes {self.users.shape} and {self.items.shape}",
-            )
-        _check_shape((len(self.users), len(self.items)), (len(train.users), len(train.items)), what="the factor model")
-        for name, matrix in (("user", self.users), ("item", self.items)):
-            if not np.isfinite(matrix).all():
-                row = int(np.flatnonzero(~np.isfinite(matrix).all(axis=1))[0])
-                raise DataError(
-                    f"{name} factors are not finite",
-                    found=f"first in row {row}",
-                    do="check how the model was trained",
-                )
+        check_factors(self.users, self.items, name="the factor model")
+        shape = (len(self.users), len(self.items))
+        self._seats = _seats(self, shape, train, what="the factor model")
+        as_they_are = self.user_ids is None and self.item_ids is None
+        self._seated = None if as_they_are else self._seats.factors(self.users, self.items)
         return self
 
     def factors(self) -> tuple[np.ndarray, np.ndarray]:
-        return self.users, self.items
+        return (self.users, self.items) if self._seated is None else self._seated
 
     def score(self, users: np.ndarray) -> np.ndarray:
-        return self.users[users] @ self.items.T
+        ours, theirs = self.factors()
+        return ours[users] @ theirs.T
+
+    @property
+    def caution(self) -> str:
+        """What ranks last."""
+        return "" if self._seats is None else "; ".join(self._seats.told)
+
+    def refusal(self, user: int) -> DataError:
+        """Why a user's scores are not all numbers."""
+        return _fitted(self._seats, "the factor model").refusal(user)
+
+
+def _no_infinity(scores: np.ndarray) -> np.ndarray:
+    """-inf is refused like NaN: only adapters say by it that an item ranks last."""
+    return np.where(np.isneginf(scores), np.nan, scores)
+
+
+def _fitted(seats: Seats | None, what: str) -> Seats:
+    if seats is None:
+        raise DataError(f"{what} has not been fitted", do="call fit(train) first")
+    return seats
+
+
+def _seats(given: Scores | Factors, shape: tuple[int, ...], train: TrainSet, *, what: str) -> Seats:
+    """Where our users and items are: in their own order, or where the ids say."""
+    if given.unknown not in ("error", "last"):
+        raise DefinitionError(f"unknown cannot be {given.unknown!r}", found="known: error, last")
+    named = given.user_ids is not None, given.item_ids is not None
+    wanted = tuple(shape[i] if named[i] and i < len(shape) else len((train.users, train.items)[i]) for i in (0, 1))
+    _check_shape(shape, (wanted[0], wanted[1]), what=what)
+    places = []
+    for role, ours, theirs, number in zip(
+        ("user", "item"), (train.users, train.items), (given.user_ids, given.item_ids), shape
+    ):
+        check_length(theirs, number, role=role, where=what)
+        places.append(np.arange(number) if theirs is None else find_places(ours, theirs, role=role, where=what))
+    seats = Seats(places[0], places[1], train, given.unknown, what)
+    seats.check()
+    return seats

@@ -20,6 +20,7 @@ class TrainSet:
     items: Ids
     log: ByUser  # one row per train pair; `value` where the log has values
     seed: int = 0
+    threshold: float | None = None  # value from which the evaluation calls an item relevant; None: any positive one
 
     @property
     def popularity(self) -> np.ndarray:

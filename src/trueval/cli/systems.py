@@ -1,0 +1,44 @@
+"""trueval systems: which systems come along, what they optimise, and what they can be told."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+
+def systems_command(
+    name: Annotated[str | None, typer.Argument(help="A system; without one, all are listed.")] = None,
+) -> None:
+    """List the systems, or explain one: objective, parameters with defaults and range, reference.
+
+    Examples:
+
+      trueval systems
+
+      trueval systems plsa
+    """
+    from trueval.recommenders.registry import find
+
+    sys.stdout.write(f"{find(name.split('[')[0])!r}\n" if name else listing())
+
+
+def listing() -> str:
+    """All systems by what they know, one line each."""
+    from trueval.recommenders.registry import find, systems
+
+    records = [find(name) for name in systems()]
+    kinds = {
+        "Personal: each user has a list of their own": [r for r in records if r.personalised],
+        "The same for everybody": [r for r in records if not r.personalised and not r.oracle],
+        "Oracles: they read the test part, and bound what others can reach": [r for r in records if r.oracle],
+    }
+    lines = []
+    for title, members in kinds.items():
+        lines += [title, "", *(f"  {r.name:<24} {r.summary}" for r in members), ""]
+    lines += [
+        "Parameters are written in brackets: userknn[k=50,feedback=explicit]",
+        "One system in full: trueval systems plsa",
+    ]
+    return "\n".join(lines) + "\n"

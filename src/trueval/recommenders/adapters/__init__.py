@@ -1,0 +1,75 @@
+"""Models of other libraries as systems: implicit, Surprise, RecTools, Cornac, LensKit, RecBole.
+
+A model is recognised by the module of its class; its library is imported by nobody but its owner and its adapter.
+To add a library, write a module here with `needs`, `fitted`, `learn` and `open_model` (see `adapted.Library`) and name
+it in `LIBRARIES`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trueval.errors import DefinitionError
+from trueval.recommenders.adapters.adapted import Adapted, Given
+
+# Import name of a library → the extra of trueval that installs it. Adapters are called like the extra.
+LIBRARIES = {
+    "implicit": "implicit",
+    "surprise": "surprise",
+    "rectools": "rectools",
+    "cornac": "cornac",
+    "lenskit": "lenskit",
+    "recbole": "recbole",
+}
+
+
+def library_of(model: Any) -> str | None:
+    """Import name of the library that a model (or its nearest parent class) comes from; None for all others.
+
+    >>> library_of("popularity") is None
+    True
+    """
+    kind = model if isinstance(model, type) else type(model)
+    roots = (parent.__module__.split(".")[0] for parent in kind.__mro__)
+    return next((root for root in roots if root in LIBRARIES), None)
+
+
+def adapt(
+    model: Any,
+    *,
+    users: Any = None,
+    items: Any = None,
+    dataset: Any = None,
+    unknown: str | None = None,
+    refit: bool = False,
+    name: str | None = None,
+) -> Adapted:
+    """A model of implicit, Surprise, RecTools, Cornac, LensKit or RecBole as a system.
+
+    A model that is not fitted is copied, and the copy is fitted on the train part; `refit=True` does so with a fitted
+    one too. A fitted model is scored as it is: that it has not seen the test part is for its owner to know. Which ids
+    it was fitted with is read from it where it keeps them (Surprise, Cornac, LensKit pipelines). `dataset` is the
+    library's own object (RecTools and RecBole: needed; LensKit: for a scorer without pipeline); `users` and `items`
+    are the ids of a model's rows in their order (implicit; without them rows must follow the sorted ids of train and
+    test together).
+
+    `unknown` says what happens to users and items that the model has not learned: "error", or "last": items rank
+    behind all others, tied, and users get one tie of everything. The default is "error" for fitted models, and "last"
+    for models fitted here, where the unknown are those without train rows.
+
+    >>> adapt(object())
+    Traceback (most recent call last):
+    trueval.errors.DefinitionError: this is not a model of a library that trueval knows
+      found: object
+      do:    known: cornac, implicit, lenskit, recbole, rectools, surprise; others need fit(train) and score(users)
+    """
+    library = library_of(model)
+    if library is None:
+        raise DefinitionError(
+            "this is not a model of a library that trueval knows",
+            found=type(model).__name__,
+            do=f"known: {', '.join(sorted(LIBRARIES))}; others need fit(train) and score(users)",
+        )
+    if unknown not in (None, "error", "last"):
+        raise DefinitionError(f"unknown cannot be {unknown!r}", found="known: error, last")
+    return Adapted(model, LIBRARIES[library], Given(users, items, dataset), unknown, refit, name)

@@ -1,0 +1,67 @@
+"""Matrices of scores and factors in NumPy and SciPy files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trueval.errors import DataError
+
+# Other names under which libraries save the same matrices; implicit's models write the first two.
+_ALSO = {"users": "user_factors", "items": "item_factors", "scores": "matrix"}
+_IDS = ("user_ids", "item_ids")
+
+
+def read_matrices(path: str | Path, *, wanted: tuple[str, ...]) -> dict[str, Any]:
+    """The wanted matrices of a file by name, and the ids beside them where there are any.
+
+    A .npy file holds one matrix, whatever it is called; it stays on disk until rows are asked for.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise DataError("there is no such file", where=str(path), do="check the path")
+    if path.suffix not in (".npy", ".npz"):
+        raise DataError("matrices are read from .npy and .npz files", where=str(path), found=path.suffix or "no suffix")
+    try:
+        if path.suffix == ".npz":
+            return _archive(path, wanted)
+        matrix = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, OSError, EOFError, KeyError) as error:
+        if isinstance(error, DataError):
+            raise
+        told = str(error).split("\n")[0]
+        raise DataError(
+            "the file could not be read", where=str(path), found=told, do="save arrays of numbers"
+        ) from error
+    if len(wanted) > 1:
+        raise DataError(
+            "the file holds one matrix",
+            where=str(path),
+            do=f"give a file for each of {' and '.join(wanted)}, or a .npz",
+        )
+    return {wanted[0]: matrix}
+
+
+def _archive(path: Path, wanted: tuple[str, ...]) -> dict[str, Any]:
+    with np.load(path, allow_pickle=False) as archive:
+        if {"format", "data", "shape"} <= set(archive.files) and wanted == ("scores",):
+            from scipy import sparse
+
+            return {"scores": sparse.load_npz(path)}
+        found = {name: archive[name] for name in _IDS if name in archive.files}
+        for name in wanted:
+            stored = next((key for key in (name, _ALSO[name]) if key in archive.files), None)
+            matrices = [key for key in archive.files if key not in _IDS]
+            if stored is None and len(wanted) == 1 == len(matrices):
+                stored = matrices[0]
+            if stored is None:
+                raise DataError(
+                    f"the file has no {name}",
+                    where=str(path),
+                    found=", ".join(archive.files) or "nothing",
+                    do=f"call the matrix {name} or {_ALSO[name]}",
+                )
+            found[name] = archive[stored]
+    return found

@@ -1,0 +1,236 @@
+"""Choice of parameters: on a validation part alone, repeatable, and never done twice."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+import pytest
+
+import trueval as tv
+from trueval.data.interactions import Interactions
+from trueval.errors import DataError, DefinitionError, OutputError
+from trueval.evaluation import tuning
+from trueval.evaluation.tuning import carve, tune
+
+
+def make_log(seed: int = 0, users: int = 60, items: int = 30) -> Interactions:
+    """Two tastes, so that the number of neighbours matters."""
+    rng = np.random.default_rng(seed)
+    chance = np.where((np.arange(users)[:, None] % 2) == (np.arange(items) % 2), 0.45, 0.08)
+    user, item = np.nonzero(rng.random((users, items)) < chance)
+    frame = pl.DataFrame({"user": user, "item": item, "value": rng.integers(1, 6, len(user)).astype(float)})
+    return Interactions.of(frame.with_columns(time=pl.Series(rng.permutation(len(user)))))
+
+
+GRID = {"k": [1, 5, 20], "shrink": [0.0, 3.0]}
+
+
+@dataclass
+class Shift:
+    """Scores are the item codes, moved; it counts how often it is fitted, and keeps what it saw."""
+
+    by: float = 0.0
+    seen = []  # noqa: RUF012
+
+    def fit(self, train):
+        self.items = len(train.items)
+        Shift.seen.append((self.by, train.log.item.size, train.users.values.to_list(), train.items.values.to_list()))
+        return self
+
+    def score(self, users):
+        return np.tile((np.arange(self.items) + self.by) % self.items, (len(users), 1)).astype(float)
+
+
+@pytest.fixture(autouse=True)
+def forget():
+    Shift.seen.clear()
+
+
+def test_values_are_those_of_an_evaluation_on_the_validation_part():
+    parts = tv.split(make_log(), "holdout", ratio=0.2, validation=0.2)
+    found = tune("itemknn", GRID, data=parts, threshold=3)
+    assert len(found.table) == 6
+    assert found.table.columns == ["k", "shrink", "ndcg@10", "seconds"]
+    shown = {(k, s): value for k, s, value in found.table.select("k", "shrink", "ndcg@10").rows()}
+    held = replace(parts, test=parts.validation, validation=None)
+    for (k, shrink), value in shown.items():
+        alone = tv.evaluate(
+            held, {"x": tv.make_system("itemknn", k=k, shrink=shrink)}, threshold=3, metrics="ndcg@10", interval="none"
+        )
+        assert alone["x", "ndcg@10"].value == value
+    assert found.table["ndcg@10"].to_list() == sorted(shown.values(), reverse=True)
+    assert shown[found.best["k"], found.best["shrink"]] == max(shown.values())
+    assert found.make() == tv.make_system("itemknn", **found.best)
+    assert "itemknn by ndcg@10" in str(found)
+
+
+@pytest.mark.parametrize("validation", [None, 0.2])
+def test_the_test_part_is_never_read(validation):
+    parts = tv.split(make_log(), "holdout", ratio=0.3, validation=validation)
+    other = make_log(9).frame.with_columns(pl.col("user") + 1000, pl.col("item") + 1000, value=pl.lit(5.0))
+    swapped = replace(parts, test=Interactions.of(other))
+    gone = replace(parts, test=None)
+    assert parts.test.fingerprint() != swapped.test.fingerprint()
+    tables = [tune("itemknn", GRID, data=each, threshold=3).table.drop("seconds") for each in (parts, swapped, gone)]
+    assert tables[0].equals(tables[1])
+    assert tables[0].equals(tables[2])
+    tune(Shift, {"by": [0.0]}, data=swapped, threshold=3)
+    ((_, rows, users, items),) = Shift.seen
+    assert rows <= len(parts.train)
+    assert max(users + items) < 1000
+
+
+def test_lower_is_better_where_it_is():
+    parts = tv.split(make_log(), "holdout", validation=0.2)
+    up, down = (tune("itemknn", {"k": [1, 3, 9]}, data=parts, threshold=3, metric=m) for m in
+                ("precision@5", "anti(precision)@5"))  # fmt: skip
+    assert up.table["precision@5"].is_sorted(descending=True)
+    assert down.table["anti(precision)@5"].is_sorted()
+    with pytest.raises(DefinitionError, match="neither high nor low values of unjudged@10 are better"):
+        tune("itemknn", {"k": [1]}, data=parts, metric="unjudged@10")
+
+
+@pytest.mark.parametrize(
+    ("how", "options"),
+    [
+        ("holdout", {"by": "user"}),
+        ("temporal", {"ratio": 0.2}),
+        ("user_temporal", {}),
+        ("leave_one_out", {"which": "last"}),
+    ],
+)
+def test_the_validation_part_is_carved_like_the_test_part(how, options):
+    parts = tv.split(make_log(), how, **options)
+    carved = carve(parts)
+    assert carved.how["how"] == how
+    assert carved.rows == len(parts.train)
+    if how == "temporal":
+        assert carved.train.frame["time"].max() < carved.test.frame["time"].min()
+    assert carve(parts, seed=4).test.fingerprint() == carve(parts, seed=4).test.fingerprint()
+
+
+def test_the_validation_part_is_a_share_of_the_train_part():
+    """Also when both are drawn with the same seed."""
+    log = make_log(users=400)
+    for ratio in (0.1, 0.5):
+        parts = tv.split(log, "holdout", ratio=ratio, seed=3)
+        carved = carve(parts, ratio=0.25, seed=3)
+        assert len(carved.test) / len(parts.train) == pytest.approx(0.25, abs=0.05)
+
+
+def test_other_splits_and_logs_are_carved_by_chance():
+    log = make_log()
+    folds = tv.split(log, "kfold", n=3)
+    assert carve(folds[0]).how["how"] == "holdout"
+    assert carve(log, ratio=0.5).rows == len(log)
+    assert carve(log, seed=1).test.fingerprint() != carve(log, seed=2).test.fingerprint()
+    with pytest.raises(DefinitionError, match=r"one split[^$]*3 of them[^$]*folds\[0\]"):
+        tune("itemknn", GRID, data=folds)
+
+
+def test_finished_trials_are_not_done_again(tmp_path):
+    parts = tv.split(make_log(), "holdout")
+    first = tune(Shift, {"by": [0.0, 1.0]}, data=parts, folder=tmp_path / "trials")
+    again = tune(Shift, {"by": [0.0, 1.0, 2.0]}, data=parts, folder=tmp_path / "trials")
+    assert [by for by, *_ in Shift.seen] == [0.0, 1.0, 2.0]
+    whole = tune(Shift, {"by": [0.0, 1.0, 2.0]}, data=parts)
+    assert again.table.drop("seconds").equals(whole.table.drop("seconds"))
+    assert set(first.table["ndcg@10"]) <= set(again.table["ndcg@10"])
+    assert not [path for path in (tmp_path / "trials").iterdir() if not path.name.startswith("trial-")]
+    kept = [json.loads(path.read_text()) for path in (tmp_path / "trials").iterdir()]
+    assert sorted(one["parameters"]["by"] for one in kept) == [0, 1, 2]
+    assert all(one["metric"] == "ndcg@10" for one in kept)
+
+
+@pytest.mark.parametrize("change", ["data", "metric", "threshold", "seed", "design"])
+def test_other_rules_or_data_are_other_trials(tmp_path, change):
+    parts = tv.split(make_log(), "holdout", validation=0.2)
+    rules = {"data": parts, "metric": "ndcg@5", "threshold": 3, "seed": 0, "design": "AR-TI-AN"}
+    tune(Shift, {"by": [0.0]}, folder=tmp_path, **rules)
+    other = tv.split(make_log(1), "holdout", validation=0.2)
+    changed = {"data": other, "metric": "ndcg@6", "threshold": 4, "seed": 1, "design": "AR-AI-AN"}
+    tune(Shift, {"by": [0.0]}, folder=tmp_path, **{**rules, change: changed[change]})
+    assert len(Shift.seen) == 2
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_an_interruption_loses_the_running_trial_alone(tmp_path, monkeypatch):
+    parts = tv.split(make_log(), "holdout")
+    plain = Shift.fit
+
+    def stopped(self, train):
+        if self.by == 2.0:
+            raise KeyboardInterrupt
+        return plain(self, train)
+
+    monkeypatch.setattr(Shift, "fit", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        tune(Shift, {"by": [0.0, 1.0, 2.0, 3.0]}, data=parts, folder=tmp_path)
+    assert len(list(tmp_path.iterdir())) == 2
+    monkeypatch.setattr(Shift, "fit", plain)
+    assert len(tune(Shift, {"by": [0.0, 1.0, 2.0, 3.0]}, data=parts, folder=tmp_path).table) == 4
+    assert [by for by, *_ in Shift.seen] == [0.0, 1.0, 2.0, 3.0]
+
+
+def test_the_seed_and_the_threads_decide_nothing_else():
+    log = make_log()
+    tables = [
+        tune("plsa", {"factors": [2, 3]}, data=log, seed=seed, threads=threads).table.drop("seconds")
+        for seed, threads in ((1, 1), (1, 3), (2, 1))
+    ]
+    assert tables[0].equals(tables[1])
+    assert not tables[0].equals(tables[2])
+
+
+def test_grids_are_checked_before_anything_runs(monkeypatch):
+    parts = tv.split(make_log(), "holdout")
+    monkeypatch.setattr(tuning, "evaluate_systems", lambda *_, **__: pytest.fail("a trial was run"))
+    for system, grid, told in [
+        ("itemknn", {"k": [5, 0]}, "k of itemknn must be at least 1"),
+        ("itemknn", {"kk": [5]}, "itemknn has no parameter 'kk'"),
+        ("itemknnn", {"k": [5]}, "did you mean itemknn"),
+        ("itemknn", {"k": 5}, "the grid needs a list of values of k"),
+        ("itemknn", {"feedback": "implicit"}, "the grid needs a list"),
+        ("itemknn", {"k": []}, "the grid is empty"),
+        ("itemknn", [], "the grid is empty"),
+        ("itemknn", [{"k": 1}, {"k": 1}], "the same trial twice"),
+        ("optimal_true", {"threshold": [3.0]}, "nothing to choose"),
+        (Shift(), {"by": [1.0]}, "a name, a class or a function"),
+        (7, {"by": [1.0]}, "a name, a class or a function"),
+    ]:
+        with pytest.raises(DefinitionError, match=told):
+            tune(system, grid, data=parts)
+
+
+def test_the_test_part_cannot_be_asked_for():
+    parts = tv.split(make_log(), "holdout")
+    with pytest.raises(DefinitionError, match=r"not chosen on the test part[^$]*validation part is carved"):
+        tune("itemknn", GRID, data=parts, on="test")
+    with pytest.raises(DefinitionError, match="cannot be chosen on 'train'"):
+        tune("itemknn", GRID, data=parts, on="train")
+
+
+def test_folders_that_cannot_be_used(tmp_path):
+    parts = tv.split(make_log(), "holdout")
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(OutputError, match="trials cannot be kept there"):
+        tune(Shift, {"by": [1.0]}, data=parts, folder=tmp_path / "file")
+    assert not Shift.seen
+    tune(Shift, {"by": [1.0]}, data=parts, folder=tmp_path / "trials")
+    (path,) = (tmp_path / "trials").iterdir()
+    path.write_text("{")
+    with pytest.raises(DataError, match=r"a finished trial cannot be read[^$]*trial-[^$]*delete"):
+        tune(Shift, {"by": [1.0]}, data=parts, folder=tmp_path / "trials")
+
+
+def test_lists_of_trials_and_functions():
+    log = make_log()
+    found = tune("userknn[feedback=explicit]", [{"k": 3}, {"k": 9, "shrink": 2.0}], data=log)
+    assert found.system == "userknn[feedback=explicit]"
+    assert set(found.table.columns) == {"k", "shrink", "ndcg@10", "seconds"}
+    assert found.make().feedback == "explicit"
+    made = tune(lambda depth: tv.make_system("plsa", factors=depth, iterations=3), {"depth": [1, 4]}, data=log)
+    assert made.make().n_factors == made.best["depth"]
