@@ -1,0 +1,163 @@
+"""What an A/B test compares: `ctr=clicks/impressions`, `conversion=converted`, `dwell:median=seconds`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from trueval.errors import DefinitionError, suggest
+
+# What each kind computes; the number in brackets, where there is one, has this default.
+MEANINGS = {
+    "conversion": "share of users",
+    "mean": "mean over users",
+    "trimmed": "mean over users without the lowest and the highest {:.3g} % of them",
+    "median": "median over users",
+    "quantile": "{:.3g} quantile over users",
+    "mannwhitney": "chance that a user of the arm is above one of the control, minus the chance of below; "
+    "values shown are medians",
+    "ratio": "sum over users divided by sum over users",
+    "bootstrap": "sum over users divided by sum over users",
+}
+METHODS = {
+    "conversion": "score test, Newcombe's interval of the difference, Wilson's of the shares",
+    "mean": "Welch's t-test",
+    "trimmed": "Yuen's test",
+    "median": "bootstrap over users",
+    "quantile": "bootstrap over users",
+    "mannwhitney": "Mann–Whitney test; interval of Brunner and Munzel",
+    "ratio": "delta method by user",
+    "bootstrap": "bootstrap over users",
+}
+KINDS = tuple(MEANINGS)
+DEFAULTS = {"trimmed": 0.1, "quantile": 0.5}
+LINEAR = ("conversion", "mean", "trimmed", "ratio")  # estimates that are asymptotically a mean over users
+
+_NAME = re.compile(r"[^\s:=,/()]+(?: [^\s:=,/()]+)*")
+_NUMBER = re.compile(r"[0-9.eE+-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A metric: its name, what is computed (empty: decided by the column), and from which columns."""
+
+    name: str
+    kind: str
+    column: str
+    below: str = ""
+    parameter: float | None = None
+
+    def __str__(self) -> str:
+        number = "" if self.parameter is None else f"({self.parameter:g})"
+        kind = f":{self.kind}{number}" if self.kind else ""
+        return f"{self.name}{kind}={self.column}" + (f"/{self.below}" if self.below else "")
+
+    def definition(self, *, adjusted: bool = False, sequential: bool = False) -> str:
+        """What the numbers are, and how they were tested."""
+        scale = 100 if self.kind == "trimmed" else 1
+        meaning = MEANINGS[self.kind].format(scale * (self.parameter or 0))
+        source = f"{self.column} / {self.below}" if self.below else self.column
+        adjusted = adjusted and self.kind in LINEAR
+        method = METHODS["mean" if adjusted and self.kind == "conversion" else self.kind]
+        method = "standard errors by user" if sequential else method
+        method += ", adjusted by CUPED" if adjusted else ""
+        return ("" if source == self.name else f"{source}, ") + f"{meaning}; {method}"
+
+
+def parse_metrics(metrics: str | Iterable[str] | Mapping[str, str]) -> list[Declared]:
+    """Read metrics from one text, several, or a mapping of names to columns.
+
+    >>> [str(metric) for metric in parse_metrics("ctr=clicks/impressions, dwell:quantile(0.9)=seconds, bought")]
+    ['ctr:ratio=clicks/impressions', 'dwell:quantile(0.9)=seconds', 'bought=bought']
+    """
+    if isinstance(metrics, Mapping):
+        texts = [f"{name}={column}" for name, column in metrics.items()]
+    elif isinstance(metrics, str):
+        texts = re.split(r",(?![^(]*\))", metrics)
+    else:
+        texts = list(metrics)
+    found = [_Reader(text.strip()).read() for text in texts if text.strip()]
+    if not found:
+        raise DefinitionError("no metric was given", do='for example metrics="ctr=clicks/impressions"')
+    names = [metric.name for metric in found]
+    doubled = next((name for name in names if names.count(name) > 1), None)
+    if doubled is not None:
+        raise DefinitionError(
+            f"two metrics have the name {doubled!r}", where="metrics", do=f"rename one: {doubled}2:median=…"
+        )
+    return found
+
+
+class _Reader:
+    """One metric, from left to right; complaints point at the character."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self.at = text, 0
+
+    def read(self) -> Declared:
+        name = self._match(_NAME, "a name was expected")
+        kind, parameter, kind_at = "", None, 0
+        if self._take(":"):
+            kind_at = self.at
+            kind, parameter = self._kind()
+        column, below = name, ""
+        if self._take("="):
+            column = self._match(_NAME, "a column was expected")
+            if self._take("/"):
+                below = self._match(_NAME, "a column was expected after /")
+        if self.at < len(self.text):
+            raise self._complaint("this was not expected", do="write name:kind=column or name=column/column")
+        if below and kind not in ("", "ratio", "bootstrap"):
+            raise self._complaint(f"{kind} takes one column", do=f"write {name}={column}/{below}", at=kind_at)
+        if kind in ("ratio", "bootstrap") and not below:
+            do = f"write {name}:{kind}={column}/impressions"
+            raise self._complaint(f"{kind} takes two columns, clicks/impressions", do=do, at=kind_at)
+        return Declared(name, kind or ("ratio" if below else ""), column, below, parameter)
+
+    def _kind(self) -> tuple[str, float | None]:
+        begin = self.at
+        kind = self._match(re.compile(r"[A-Za-z_]+"), "a kind of metric was expected after :")
+        if kind not in KINDS:
+            raise self._complaint(f"unknown kind of metric {kind!r}", found=suggest(kind, KINDS), at=begin)
+        parameter = DEFAULTS.get(kind)
+        if self._take("("):
+            begin = self.at
+            text = self._match(_NUMBER, "a number was expected")
+            if parameter is None:
+                raise self._complaint(f"{kind} takes no number", at=begin)
+            parameter = self._between(text, begin, top=0.5 if kind == "trimmed" else 1.0)
+            if not self._take(")"):
+                raise self._complaint("a closing bracket was expected")
+        return kind, parameter
+
+    def _between(self, text: str, begin: int, *, top: float) -> float:
+        try:
+            number = float(text)
+        except ValueError:
+            number = -1.0
+        if not 0 < number < top:
+            raise self._complaint(f"a number between 0 and {top:g} was expected, not {text}", at=begin)
+        return number
+
+    def _take(self, character: str) -> bool:
+        self._space()
+        taken = self.text[self.at : self.at + 1] == character
+        self.at += taken
+        self._space()
+        return taken
+
+    def _space(self) -> None:
+        while self.at < len(self.text) and self.text[self.at].isspace():
+            self.at += 1
+
+    def _match(self, pattern: re.Pattern[str], complaint: str) -> str:
+        found = pattern.match(self.text, self.at)
+        if found is None:
+            raise self._complaint(complaint, do="write name:kind=column or name=column/column")
+        self.at = found.end()
+        return found[0]
+
+    def _complaint(self, what: str, *, found: str = "", do: str = "", at: int | None = None) -> DefinitionError:
+        pointer = f"{self.text}\n{' ' * (self.at if at is None else at)}^"
+        return DefinitionError(what, where=pointer, found=found, do=do)

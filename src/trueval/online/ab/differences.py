@@ -1,0 +1,144 @@
+"""An arm against the control: the difference, absolute and relative, its interval and its p."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from trueval.online.ab.bootstrap import percentile_p, percentiles
+from trueval.online.ab.declared import Declared
+from trueval.online.ab.estimates import Estimated, Rules, Sample, normal_point, t_point, wilson
+from trueval.online.ab.ranks import placements, rank_sum_p
+from trueval.online.ab.sequential import always_valid_p, always_valid_reach
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Arm minus control. Relative to the control: NaN where the control may be 0, or has no value of its own."""
+
+    value: float
+    low: float
+    high: float
+    p: float
+    error: float
+    relative: float = math.nan
+    relative_low: float = math.nan
+    relative_high: float = math.nan
+
+
+def difference(
+    metric: Declared, control: Estimated, arm: Estimated, *, samples: tuple[Sample, Sample], rules: Rules = Rules(),
+    adjusted: bool = False,
+) -> Difference:  # fmt: skip
+    """Compare two estimates; `samples` are those of the control and the arm, `adjusted` says that CUPED was used.
+
+    >>> from trueval.online.ab.declared import parse_metrics
+    >>> from trueval.online.ab.estimates import estimate
+    >>> x, (a, b) = parse_metrics("x:mean")[0], (Sample(np.array([1.0, 2.0, 3.0])), Sample(np.array([4.0, 5.0, 6.0])))
+    >>> d = difference(x, estimate(x, a), estimate(x, b), samples=(a, b))
+    >>> d.value, round(d.p, 4), d.relative
+    (3.0, 0.0213, 1.5)
+    """
+    if metric.kind == "mannwhitney":
+        return _of_ranks(samples, rules)
+    error = math.hypot(control.error, arm.error)
+    change = arm.value - control.value
+    if rules.sequential:
+        reach = always_valid_reach(control.n + arm.n, tuned_for=rules.sequential, level=rules.level)
+        p = _sequential_p(change, error, control.n + arm.n, rules)
+    elif control.draws is not None and arm.draws is not None:
+        return _of_draws(control, arm, error, rules.level)
+    elif metric.kind == "conversion" and not adjusted:
+        return _of_shares(control, arm, error, rules.level)
+    else:
+        freedom = _welch(control, arm)
+        reach, p = t_point(freedom, rules.level), _t_p(change, error, freedom)
+    span = change - reach * error, change + reach * error
+    return Difference(change, *span, p, error, *fieller(control, arm, reach))
+
+
+def fieller(control: Estimated, arm: Estimated, reach: float) -> tuple[float, float, float]:
+    """The relative difference arm/control - 1 and the ratios that the data do not refute.
+
+    All r with |arm - r·control| within `reach` standard errors of 0: it holds 0 exactly where the interval of the
+    absolute difference does. Undefined where the control itself is within `reach` standard errors of 0.
+
+    >>> c, a = Estimated(10.0, 1.0, 50, 49), Estimated(12.0, 1.0, 50, 49)
+    >>> [round(x, 3) for x in fieller(c, a, 1.96)]
+    [0.2, -0.068, 0.564]
+    """
+    if control.value == 0:
+        return math.nan, math.nan, math.nan
+    change = arm.value / control.value - 1
+    square = control.value**2 - (reach * control.error) ** 2
+    if not square > 0:
+        return change, math.nan, math.nan
+    product, free = control.value * arm.value, arm.value**2 - (reach * arm.error) ** 2
+    root = math.sqrt(max(0.0, product**2 - square * free))
+    return change, (product - root) / square - 1, (product + root) / square - 1
+
+
+def _of_shares(control: Estimated, arm: Estimated, error: float, level: float) -> Difference:
+    """Newcombe's interval, from Wilson's of both shares, and the pooled score test."""
+    from scipy.special import ndtr
+
+    change = arm.value - control.value
+    low0, high0 = wilson(control.value, control.n, level)
+    low1, high1 = wilson(arm.value, arm.n, level)
+    low = change - math.hypot(arm.value - low1, high0 - control.value)
+    high = change + math.hypot(high1 - arm.value, control.value - low0)
+    pooled = (control.value * control.n + arm.value * arm.n) / (control.n + arm.n)
+    spread = math.sqrt(pooled * (1 - pooled) * (1 / control.n + 1 / arm.n))
+    p = float(2 * ndtr(-abs(change) / spread)) if spread else 1.0
+    return Difference(change, low, high, p, error, *fieller(control, arm, normal_point(level)))
+
+
+def _of_draws(control: Estimated, arm: Estimated, error: float, level: float) -> Difference:
+    """Percentiles of differences, and of ratios, of independent draws."""
+    assert control.draws is not None
+    assert arm.draws is not None
+    change = arm.draws - control.draws
+    relative = (math.nan, math.nan, math.nan)
+    if np.nanmin(control.draws) > 0:
+        relative = (arm.value / control.value - 1, *percentiles(arm.draws / control.draws - 1, level))
+    value = arm.value - control.value
+    return Difference(value, *percentiles(change, level), percentile_p(change), error, *relative)
+
+
+def _of_ranks(samples: tuple[Sample, Sample], rules: Rules) -> Difference:
+    """Twice the chance to be above, minus 1; its error from where each user stands among the other arm's users."""
+    control, arm = samples[0].values, samples[1].values
+    above, below = placements(arm, control), placements(control, arm)
+    change = float(2 * above.mean() - 1)
+    parts = [(2 * side.std(ddof=1)) ** 2 / len(side) for side in (above, below)]
+    error, n = math.sqrt(sum(parts)), len(arm) + len(control)
+    if rules.sequential:
+        reach = always_valid_reach(n, tuned_for=rules.sequential, level=rules.level)
+        p = _sequential_p(change, error, n, rules)
+    else:
+        freedom = error**4 / sum(v * v / (len(s) - 1) for v, s in zip(parts, (above, below))) if error else n - 2
+        reach, p = t_point(freedom, rules.level), rank_sum_p(control, arm)
+    return Difference(change, max(-1.0, change - reach * error), min(1.0, change + reach * error), p, error)
+
+
+def _welch(control: Estimated, arm: Estimated) -> float:
+    v0, v1 = control.error**2, arm.error**2
+    below = v0 * v0 / control.freedom + v1 * v1 / arm.freedom
+    return (v0 + v1) ** 2 / below if below > 0 else control.freedom + arm.freedom
+
+
+def _t_p(change: float, error: float, freedom: float) -> float:
+    from scipy.special import stdtr
+
+    if error == 0:
+        return 1.0 if change == 0 else 0.0
+    return float(2 * stdtr(freedom, -abs(change / error)))
+
+
+def _sequential_p(change: float, error: float, n: int, rules: Rules) -> float:
+    if error == 0:
+        return 1.0 if change == 0 else 0.0
+    assert rules.sequential is not None
+    return always_valid_p(change / error, n, tuned_for=rules.sequential, level=rules.level)

@@ -1,0 +1,186 @@
+"""One metric in one arm: the value, its standard error, and the interval around it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from trueval.kernels.seeds import derive
+from trueval.online.ab.bootstrap import RESAMPLES, at_share, percentiles, quantile_draws, ratio_draws
+from trueval.online.ab.declared import Declared
+from trueval.online.ab.sequential import always_valid_reach
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """How sure intervals are, whether they hold at every look, and what random draws come from."""
+
+    level: float = 0.95
+    sequential: int | None = None  # users at which always-valid intervals are tightest
+    resamples: int = RESAMPLES
+    seed: int = 0
+
+    def seed_of(self, *purpose: str) -> int:
+        """A seed for one purpose."""
+        return int(derive(self.seed, "/".join(purpose)))
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One arm's users: a value each, or a numerator and a denominator."""
+
+    values: np.ndarray
+    below: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimated:
+    """A value with its standard error, degrees of freedom and interval.
+
+    `influence` holds what each user contributes to a value that is asymptotically a mean, `draws` what the value
+    was in resamples.
+    """
+
+    value: float
+    error: float
+    n: int
+    freedom: float
+    low: float = math.nan
+    high: float = math.nan
+    influence: np.ndarray | None = None
+    draws: np.ndarray | None = None
+
+
+def estimate(metric: Declared, sample: Sample, *, rules: Rules = Rules(), stream: str = "") -> Estimated:
+    """A metric's value in an arm. Arms have streams of their own, for their users are not the same.
+
+    >>> from trueval.online.ab.declared import parse_metrics
+    >>> e = estimate(parse_metrics("x:conversion")[0], Sample(np.repeat([0.0, 1.0], [14, 6])))
+    >>> round(e.value, 2), round(e.low, 3), round(e.high, 3)
+    (0.3, 0.145, 0.519)
+    """
+    seed = rules.seed_of(str(metric), stream)
+    found = _raw(metric, sample, rules.resamples, seed)
+    if rules.sequential:
+        # half of the users of a comparison are in one arm
+        reach = always_valid_reach(len(sample), tuned_for=rules.sequential / 2, level=rules.level)
+        return around(found, reach)
+    if metric.kind == "conversion":
+        low, high = wilson(found.value, found.n, rules.level)
+        return replace(found, low=low, high=high)
+    if found.draws is not None:
+        low, high = percentiles(found.draws, rules.level)
+        return replace(found, low=low, high=high)
+    return around(found, t_point(found.freedom, rules.level))
+
+
+def _raw(metric: Declared, sample: Sample, resamples: int, seed: int) -> Estimated:
+    if metric.kind == "conversion":
+        return conversion(sample.values)
+    if metric.kind == "mean":
+        return mean(sample.values)
+    if metric.kind == "trimmed":
+        assert metric.parameter is not None
+        return trimmed(sample.values, metric.parameter)
+    if sample.below is not None:
+        found = ratio(sample.values, sample.below)
+        if metric.kind == "ratio":
+            return found
+        draws = ratio_draws(sample.values, sample.below, resamples=resamples, seed=seed)
+        return replace(found, error=float(np.nanstd(draws)), influence=None, draws=draws)
+    return quantile(sample.values, 0.5 if metric.parameter is None else metric.parameter, resamples, seed)
+
+
+def mean(values: np.ndarray) -> Estimated:
+    """The arithmetic mean.
+
+    >>> e = mean(np.array([1.0, 2.0, 3.0]))
+    >>> e.value, round(e.error, 4)
+    (2.0, 0.5774)
+    """
+    n, middle = len(values), float(values.mean())
+    error = float(values.std(ddof=1)) / math.sqrt(n)
+    return Estimated(middle, error, n, n - 1, influence=values - middle)
+
+
+def conversion(values: np.ndarray) -> Estimated:
+    """A share. Its standard error is that after half a success and half a failure more: never 0."""
+    n, share = len(values), float(values.mean())
+    kept = (share * n + 0.5) / (n + 1)
+    return Estimated(share, math.sqrt(kept * (1 - kept) / n), n, n - 1, influence=values - share)
+
+
+def ratio(above: np.ndarray, below: np.ndarray) -> Estimated:
+    """A ratio of sums, linearised around itself: what a user adds is numerator minus ratio times denominator.
+
+    >>> e = ratio(np.array([1.0, 0.0, 2.0]), np.array([2.0, 2.0, 4.0]))
+    >>> e.value, e.influence.tolist()
+    (0.375, [0.09375, -0.28125, 0.1875])
+    """
+    n, value = len(above), float(above.sum() / below.sum())
+    influence = (above - value * below) / below.mean()
+    error = math.sqrt(float((influence**2).sum()) / (n * (n - 1)))
+    return Estimated(value, error, n, n - 1, influence=influence)
+
+
+def trimmed(values: np.ndarray, share: float) -> Estimated:
+    """The mean without a share of users at each end; the error of Yuen, from values winsorised there.
+
+    >>> trimmed(np.array([0.0, 1.0, 2.0, 3.0, 1000.0]), 0.2).value
+    2.0
+    """
+    n, cut = len(values), int(share * len(values))
+    ordered = np.sort(values)
+    kept = n - 2 * cut
+    held = np.clip(values, ordered[cut], ordered[n - cut - 1])
+    influence = (held - held.mean()) * (n / kept)
+    spread = float(((held - held.mean()) ** 2).sum())
+    error = math.sqrt(spread / (kept * (kept - 1))) if kept > 1 else math.nan
+    return Estimated(float(ordered[cut : n - cut].mean()), error, n, kept - 1, influence=influence)
+
+
+def quantile(values: np.ndarray, q: float, resamples: int, seed: int) -> Estimated:
+    """A quantile, with its bootstrap draws."""
+    ordered = np.sort(values)
+    draws = quantile_draws(ordered, q, resamples=resamples, seed=seed)
+    return Estimated(at_share(ordered, q), float(draws.std()), len(values), len(values) - 1, draws=draws)
+
+
+def around(found: Estimated, reach: float) -> Estimated:
+    """The estimate with an interval of so many standard errors to each side."""
+    return replace(found, low=found.value - reach * found.error, high=found.value + reach * found.error)
+
+
+def wilson(share: float, n: int, level: float) -> tuple[float, float]:
+    """Wilson's interval of a share.
+
+    >>> [round(x, 3) for x in wilson(0.0, 10, 0.95)]
+    [0.0, 0.278]
+    """
+    z2 = normal_point(level) ** 2
+    middle = (share + z2 / (2 * n)) / (1 + z2 / n)
+    reach = math.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n * n))) / (1 + z2 / n)
+    return max(0.0, middle - reach), min(1.0, middle + reach)
+
+
+def normal_point(level: float) -> float:
+    """Standard errors to each side that hold this share of a normal distribution.
+
+    >>> round(normal_point(0.95), 4)
+    1.96
+    """
+    from scipy.special import ndtri
+
+    return float(ndtri((1 + level) / 2))
+
+
+def t_point(freedom: float, level: float) -> float:
+    """The same for Student's t."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, (1 + level) / 2))

@@ -1,0 +1,203 @@
+"""Before a test: how many users it takes to see an effect, how long that lasts, what can be seen with what there is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from trueval.errors import DefinitionError
+
+_WEEK = 7
+
+
+@dataclass(frozen=True, slots=True)
+class AbPlan:
+    """Users per arm that show `effect` (absolute) with probability `power`, and the days until they have come."""
+
+    baseline: float
+    sd: float | None
+    effect: float
+    users_per_arm: int
+    users: int
+    arms: int
+    power: float
+    level: float
+    comparisons: int
+    variance_reduction: float
+    daily_users: float | None
+    days: int | None
+
+    @property
+    def relative(self) -> float:
+        """The effect as a share of the baseline."""
+        return self.effect / self.baseline if self.baseline else math.nan
+
+    def record(self) -> dict[str, Any]:
+        """As plain data."""
+        relative = self.relative
+        return asdict(self) | {"relative": relative if math.isfinite(relative) else None}
+
+    def __str__(self) -> str:
+        what = f"rate of {self.baseline:g}" if self.sd is None else f"mean of {self.baseline:g} (sd {self.sd:g})"
+        relative = f" ({100 * self.relative:+.3g} %)" if math.isfinite(self.relative) else ""
+        lines = [
+            f"{self.users_per_arm:,} users per arm, {self.users:,} in {self.arms} arms",
+            f"show a change of {self.effect:+.4g}{relative} from a {what}",
+            f"with probability {100 * self.power:g} %, at level {100 * self.level:g} %, two-sided",
+        ]
+        if self.comparisons > 1:
+            lines[-1] += f", Bonferroni over {self.comparisons} comparisons"
+        if self.variance_reduction:
+            lines.append(f"variance reduced by {100 * self.variance_reduction:g} % with what is known before (CUPED)")
+        if self.days is not None:
+            weeks = math.ceil(self.days / _WEEK)
+            lines.append(f"{self.days:,} days at {self.daily_users:,.0f} new users a day; run whole weeks: {weeks}")
+        return "\n".join(lines) + "\n"
+
+
+def ab_plan(
+    *,
+    baseline: float,
+    effect: float | str | None = None,
+    sd: float | None = None,
+    users: int | None = None,
+    arms: int = 2,
+    metrics: int = 1,
+    power: float = 0.8,
+    level: float = 0.95,
+    daily_users: float | None = None,
+    variance_reduction: float = 0.0,
+) -> AbPlan:
+    """Plan a test on a rate (`baseline` alone) or on a mean (`baseline` and `sd`, both over users).
+
+    Give the `effect` to be seen, absolute (0.01) or relative to the baseline ("5%"), and get the users it takes; or
+    give `users` (in all arms) and get the effect that can be seen. Arms are of equal size; `arms` and `metrics` make
+    comparisons, for which the level is corrected. `daily_users` enter all arms together. For a ratio such as
+    CTR take as `sd` that of (clicks - CTR * impressions) / mean impressions over users.
+
+    >>> ab_plan(baseline=0.10, effect=0.01).users_per_arm
+    14751
+    >>> ab_plan(baseline=0.10, effect="10%", daily_users=2000).days
+    15
+    >>> ab_plan(baseline=20, sd=30, effect=1).users_per_arm
+    14129
+    """
+    _check(baseline, sd, arms, metrics, power, level, daily_users, variance_reduction)
+    alpha = (1 - level) / ((arms - 1) * metrics)
+    keep = 1 - variance_reduction
+    if (effect is None) == (users is None):
+        raise DefinitionError("a plan needs an effect or a number of users, one of the two", do='effect=0.01 or "5%"')
+    if effect is not None:
+        change = _absolute(effect, baseline, sd)
+        per_arm = _smallest(lambda n: chance(baseline, change, n / keep, sd=sd, alpha=alpha) >= power)
+    else:
+        assert users is not None
+        per_arm = users // arms
+        if per_arm < 2:
+            raise DefinitionError("an arm needs at least two users", where="users", found=f"{users:,} in {arms} arms")
+        change = _visible(baseline, per_arm / keep, sd, alpha, power)
+    days = None if daily_users is None else math.ceil(per_arm * arms / daily_users)
+    return AbPlan(
+        baseline, sd, change, per_arm, per_arm * arms, arms, power, level, (arms - 1) * metrics, variance_reduction,
+        daily_users, days,
+    )  # fmt: skip
+
+
+def chance(baseline: float, change: float, per_arm: float, *, sd: float | None = None, alpha: float = 0.05) -> float:
+    """The power of a two-sided test with so many users in each of two arms.
+
+    A rate: normal, the variance pooled under no change. A mean: the noncentral t distribution.
+
+    >>> round(chance(0.1, 0.01, 14_751), 3)
+    0.8
+    """
+    from scipy.special import nctdtr, ndtr, ndtri, stdtrit
+
+    change = abs(change) if sd is not None else change
+    if sd is None:
+        other = baseline + change
+        pooled = (baseline + other) / 2
+        null, own = 2 * pooled * (1 - pooled), baseline * (1 - baseline) + other * (1 - other)
+        edge = float(ndtri(1 - alpha / 2)) * math.sqrt(null / per_arm)
+        spread = math.sqrt(own / per_arm)
+        return float(ndtr((abs(change) - edge) / spread) + ndtr((-abs(change) - edge) / spread))
+    freedom, shift = 2 * per_arm - 2, change / (sd * math.sqrt(2 / per_arm))
+    if freedom > 1e5 or shift > 30:  # normal to all digits shown
+        edge = float(ndtri(1 - alpha / 2))
+        return float(ndtr(shift - edge) + ndtr(-shift - edge))
+    edge = float(stdtrit(freedom, 1 - alpha / 2))
+    return float(1 - nctdtr(freedom, shift, edge) + nctdtr(freedom, shift, -edge))
+
+
+def _smallest(enough: Callable[[int], bool]) -> int:
+    """The smallest whole number, from 2 on, that is enough."""
+    high = 2
+    while not enough(high):
+        high *= 2
+        if high > 10**15:
+            raise DefinitionError("no test is large enough for this effect", do="plan for a larger effect")
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def _visible(baseline: float, per_arm: float, sd: float | None, alpha: float, power: float) -> float:
+    """The smallest rise (fall, if rises have no room) that is seen with the wanted probability."""
+    room = 1 - baseline if sd is None else math.inf
+    high = min(room, (sd or 1) * 1e-9)
+    while high < room and chance(baseline, high, per_arm, sd=sd, alpha=alpha) < power:
+        high = min(room, 2 * high)
+    if chance(baseline, high, per_arm, sd=sd, alpha=alpha) < power:
+        raise DefinitionError("no change can be seen with so few users", where="users", found=f"{per_arm:.0f} per arm")
+    low = 0.0
+    for _ in range(80):
+        middle = (low + high) / 2
+        low, high = (low, middle) if chance(baseline, middle, per_arm, sd=sd, alpha=alpha) >= power else (middle, high)
+    return high
+
+
+def _absolute(effect: float | str, baseline: float, sd: float | None) -> float:
+    """An effect such as 0.01 or "5%" as a difference from the baseline."""
+    text = str(effect).strip()
+    try:
+        change = float(text.removesuffix("%")) * (baseline / 100 if text.endswith("%") else 1)
+    except ValueError:
+        raise DefinitionError(
+            "an effect is a number or a percentage", where="effect", found=text, do="0.01 or 5%"
+        ) from None
+    if not math.isfinite(change) or change == 0:
+        raise DefinitionError("the effect must not be 0", where="effect", found=text, do="0.01 or 5%")
+    if sd is None and not 0 <= baseline + change <= 1:
+        raise DefinitionError(
+            "the changed rate is not between 0 and 1", where="effect", found=f"{baseline:g} {change:+g}",
+            do="give a smaller effect, or sd=… if the baseline is a mean",
+        )  # fmt: skip
+    return change
+
+
+def _check(
+    baseline: float, sd: float | None, arms: int, metrics: int, power: float, level: float,
+    daily_users: float | None, variance_reduction: float,
+) -> None:  # fmt: skip
+    if sd is None and not 0 < baseline < 1:
+        raise DefinitionError(
+            "a baseline rate lies between 0 and 1", where="baseline", found=f"{baseline:g}",
+            do="for a mean, give its standard deviation too (sd=…, --sd …)",
+        )  # fmt: skip
+    rules = [
+        ("baseline", baseline, math.isfinite(baseline), "a finite number"),
+        ("sd", sd, sd is None or 0 < sd < math.inf, "above 0"),
+        ("arms", arms, arms >= 2, "2 or more"),
+        ("metrics", metrics, metrics >= 1, "1 or more"),
+        ("power", power, 1 - level < power < 1, "above 1 - level and below 1"),
+        ("level", level, 0.5 <= level < 1, "between 0.5 and 1"),
+        ("daily_users", daily_users, daily_users is None or 0 < daily_users < math.inf, "above 0"),
+        ("variance_reduction", variance_reduction, 0 <= variance_reduction < 1, "between 0 and 1"),
+    ]
+    for name, value, fine, wanted in rules:
+        if not fine:
+            raise DefinitionError(f"{name} must be {wanted}", where=name, found=f"{value:g}")

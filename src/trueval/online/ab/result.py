@@ -1,0 +1,129 @@
+"""What an A/B test found, as an object, a table and plain data."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from trueval.online.ab.comparisons import ArmValue, Compared
+from trueval.online.ab.declared import Declared
+from trueval.online.ab.sample_ratio import SampleRatio
+
+_DIFFERENCES = ("difference", "relative", "relative_low", "relative_high", "p", "p_corrected", "variance_reduction")
+
+
+@dataclass(frozen=True, slots=True)
+class AbTest:
+    """Values of every arm, differences from the control, and the check of the sample ratio that they rest on."""
+
+    arms: tuple[str, ...]  # the control first
+    metrics: tuple[Declared, ...]
+    sample_ratio: SampleRatio
+    values: tuple[ArmValue, ...]
+    comparisons: tuple[Compared, ...]
+    segments: tuple[Compared, ...]
+    manifest: dict[str, Any]
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def stopped(self) -> bool:
+        """Whether a sample ratio mismatch leaves the test without a verdict."""
+        return self.sample_ratio.failed and not self.manifest["ignore_mismatch"]
+
+    @property
+    def verdict(self) -> str:
+        """The result in words."""
+        from trueval.online.ab.words import verdict
+
+        return verdict(self)
+
+    def table(self) -> pl.DataFrame:
+        """One row per metric and arm: value, interval, difference from the control; segments below, where asked."""
+        compared = {(c.segment, c.group, c.metric, c.arm): c for c in (*self.comparisons, *self.segments)}
+        rows = [_row(v, compared.get((v.segment, v.group, v.metric, v.arm))) for v in self.values]
+        frame = pl.DataFrame(rows, infer_schema_length=None)
+        frame = frame.with_columns(pl.col(pl.Float64).fill_nan(None))
+        return frame if self.manifest["segments"] else frame.drop("segment", "group")
+
+    def record(self) -> dict[str, Any]:
+        """Everything as plain data for JSON; what is undefined is None."""
+        from trueval import __version__
+
+        ratio = self.sample_ratio
+        whole = [v for v in self.values if not v.segment]
+        arms = {
+            arm: {
+                "users": ratio.users[arm],
+                "share": ratio.users[arm] / sum(ratio.users.values()),
+                "expected_share": ratio.expected[arm],
+                "metrics": {v.metric: v.record() for v in whole if v.arm == arm},
+            }
+            for arm in self.arms
+        }
+        found = {
+            "arms": arms,
+            "control": self.arms[0],
+            "sample_ratio": ratio.record(),
+            "comparisons": [c.record() for c in self.comparisons],
+            "segments": [c.record() for c in self.segments],
+            "verdict": self.verdict,
+            "manifest": {**self.manifest, "definitions": self.definitions, "version": __version__},
+            "notes": list(self.notes),
+            "warnings": list(self.warnings),
+        }
+        return _plain(found)
+
+    @property
+    def definitions(self) -> dict[str, str]:
+        """What each metric is and how it was tested."""
+        adjusted, sequential = bool(self.manifest["pre"]), bool(self.manifest["sequential"])
+        return {m.name: m.definition(adjusted=adjusted, sequential=sequential) for m in self.metrics}
+
+    def to_json(self) -> str:
+        """The record as text."""
+        return json.dumps(self.record(), ensure_ascii=False, indent=1, default=str)
+
+    def to_markdown(self) -> str:
+        """The table for a README or an issue."""
+        from trueval.online.ab.shown import as_markdown
+
+        return as_markdown(self)
+
+    def to_latex(self) -> str:
+        """The table for a paper (booktabs)."""
+        from trueval.online.ab.shown import as_latex
+
+        return as_latex(self)
+
+    def __str__(self) -> str:
+        from trueval.online.ab.shown import as_text
+
+        return as_text(self)
+
+
+def _row(value: ArmValue, compared: Compared | None) -> dict[str, Any]:
+    row: dict[str, Any] = {"segment": value.segment or None, "group": value.group or None}
+    row |= {"metric": value.metric, "arm": value.arm, "n": value.n}
+    row |= {"value": value.value, "low": value.low, "high": value.high}
+    row |= {name: getattr(compared, name, math.nan) for name in _DIFFERENCES[:1]}
+    row |= {
+        "difference_low": getattr(compared, "low", math.nan),
+        "difference_high": getattr(compared, "high", math.nan),
+    }
+    row |= {name: getattr(compared, name, math.nan) for name in _DIFFERENCES[1:]}
+    return row | {"verdict": "control" if compared is None else compared.verdict}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(inner) for inner in value]
+    return value

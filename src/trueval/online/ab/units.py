@@ -1,0 +1,160 @@
+"""One row per user, whatever the table was: arms, what is compared, what was known before, segments."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+
+from trueval.data.ids import Ids, plain
+from trueval.errors import DataError
+from trueval.online.ab.arms import make_arms
+from trueval.online.ab.declared import Declared
+from trueval.online.ab.estimates import Sample
+from trueval.online.ab.events import DERIVED, Users, one_per_user
+from trueval.online.ab.reading import bad_rows, find_column, numbers, user_column
+from trueval.online.ab.samples import Events, make_sample, usual_metrics
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """Users of a test. `arm` holds places in `arms`, of which the first is the control."""
+
+    arms: tuple[str, ...]
+    arm: np.ndarray
+    metrics: tuple[Declared, ...]
+    samples: dict[str, Sample]
+    past: np.ndarray | None  # one column per thing known before the test
+    segments: dict[str, np.ndarray]
+    user: str | None
+    rows: int
+    notes: tuple[str, ...] = ()
+
+    def sample(self, metric: str, arm: int, within: np.ndarray | None = None) -> Sample:
+        """One arm's users, perhaps of one segment."""
+        chosen = self.chosen(arm, within)
+        whole = self.samples[metric]
+        return Sample(whole.values[chosen], None if whole.below is None else whole.below[chosen])
+
+    def chosen(self, arm: int, within: np.ndarray | None = None) -> np.ndarray:
+        """Which users are in an arm, and in a segment."""
+        return self.arm == arm if within is None else (self.arm == arm) & within
+
+    def fingerprint(self) -> str:
+        """Equal for equal users, arms and values."""
+        digest = hashlib.sha256("/".join(map(str, (self.arms, *self.metrics))).encode())
+        arrays = [self.arm, *(side for s in self.samples.values() for side in (s.values, s.below)), self.past]
+        for array in arrays:
+            digest.update(b"-" if array is None else np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()[:16]
+
+    @property
+    def users(self) -> dict[str, int]:
+        """Number of users by arm."""
+        return dict(zip(self.arms, np.bincount(self.arm, minlength=len(self.arms)).tolist()))
+
+
+def make_units(
+    frame: pl.DataFrame,
+    where: str,
+    *,
+    arm: str,
+    metrics: Sequence[Declared] | None = None,
+    user: str | None = None,
+    pre: Sequence[str] = (),
+    segments: Sequence[str] = (),
+    time: str | None = None,
+    control: str | None = None,
+) -> Units:
+    """Check a table and bring it to one row per user.
+
+    >>> frame = pl.DataFrame({"user": [1, 1, 2, 3, 4], "arm": list("aabab"), "clicks": [1, 0, 2, 0, 1]})
+    >>> from trueval.online.ab.declared import parse_metrics
+    >>> units = make_units(frame, "table", arm="arm", metrics=parse_metrics("x:mean=clicks"))
+    >>> units.users, units.sample("x", 0).values.tolist()
+    ({'a': 2, 'b': 2}, [1.0, 0.0])
+    """
+    find_column(frame, arm, role="the arm", where=where)
+    user = user_column(frame, user, arm=arm, where=where)
+    table = Events(frame, where, _users(frame, user, where), user, time)
+    arms, codes = make_arms(frame[arm], table.users, control=control, where=where)
+    for name in (*segments, *pre):
+        find_column(frame, name, role="segments" if name in segments else "the past", where=where)
+    if metrics is None:
+        metrics = usual_metrics(frame, {arm, user, time, *pre, *segments}, where)
+    built = [make_sample(table, metric) for metric in metrics]
+    samples = {metric.name: sample for metric, sample in built}
+    past, said = _past(table, pre)
+    notes = (*_notes(frame, table, [metric for metric, _ in built]), *said)
+    units = Units(
+        arms, codes, tuple(metric for metric, _ in built), samples, past,
+        {name: _segment(table, name) for name in segments}, user, len(frame), notes,
+    )  # fmt: skip
+    return units if user is not None else _in_order(units)
+
+
+def _users(frame: pl.DataFrame, user: str | None, where: str) -> Users:
+    if user is None:
+        return Users(np.arange(len(frame)), len(frame))
+    column = frame[user]
+    if column.null_count():
+        missing = column.is_null().to_numpy()
+        raise bad_rows(column, missing, "user ids are missing", where=where, do="fill or drop these rows")
+    ids = Ids.of(plain(column, where=f"{where}, column {user}"))
+    return Users(ids.codes(plain(column, where=where)).astype(np.int64), len(ids), ids.values)
+
+
+def _past(table: Events, pre: Sequence[str]) -> tuple[np.ndarray | None, list[str]]:
+    """What was known before; users without it get the mean, and a mark of their own that is adjusted for too."""
+    columns, said = [], []
+    for name in pre:
+        do = "give one value from before the test per user"
+        what = "what was known before must be the same in all rows of a user"
+        own = one_per_user(table.frame[name], table.users, what=what, where=table.where, do=do)
+        missing = (own.is_null() | (own.is_nan() if own.dtype.is_float() else False)).to_numpy()
+        known = numbers(own.filter(pl.Series(~missing)), where=table.where) if not missing.all() else np.empty(0)
+        if not len(known) or known.min() == known.max():
+            raise DataError(
+                "a constant explains nothing", where=f"{table.where}, column {name}",
+                found=f"{known[0]:g} for all" if len(known) else "no value", do="name another column, or none",
+            )  # fmt: skip
+        values = np.full(len(own), known.mean())
+        values[~missing] = known
+        columns.append(values)
+        if missing.any():
+            columns.append(missing.astype(np.float64))
+            said.append(f"{int(missing.sum()):,} users have no {name}: they count as average, and as users without it")
+    return (np.stack(columns, axis=1) if columns else None), said
+
+
+def _segment(table: Events, name: str) -> np.ndarray:
+    what = "a user is in two segments"
+    do = "give one value per user, such as the first"
+    own = one_per_user(table.frame[name], table.users, what=what, where=table.where, do=do)
+    return own.cast(pl.String).fill_null("(missing)").to_numpy().astype(str)
+
+
+def _notes(frame: pl.DataFrame, table: Events, metrics: Sequence[Declared]) -> tuple[str, ...]:
+    if table.user is None:
+        return ("no column of user ids: every row counts as a user of its own (name one with user=…, --user …)",)
+    if not table.users.repeated:
+        return ()
+    said = [f"{len(frame):,} rows became {table.users.n:,} users: rows of a user are added up, a conversion is any"]
+    counted = {c for m in metrics for c in (m.column, m.below) if c in DERIVED and not table.known(c)}
+    return (*said, *(f"{name} = {DERIVED[name]}" for name in sorted(counted)))
+
+
+def _in_order(units: Units) -> Units:
+    """Users without ids in an order that depends on what they are, not on where they stood."""
+    keys = [array for s in units.samples.values() for array in (s.values, s.below) if array is not None]
+    keys += [] if units.past is None else list(units.past.T)
+    order = np.lexsort([*units.segments.values(), *keys, units.arm])
+    samples = {
+        name: Sample(s.values[order], None if s.below is None else s.below[order]) for name, s in units.samples.items()
+    }
+    segments = {name: values[order] for name, values in units.segments.items()}
+    past = None if units.past is None else units.past[order]
+    return replace(units, arm=units.arm[order], samples=samples, past=past, segments=segments)

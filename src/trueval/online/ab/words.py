@@ -1,0 +1,97 @@
+"""Numbers and findings of an A/B test as people say them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from trueval.comparison.corrections import NAMES
+from trueval.online.ab.comparisons import Compared
+from trueval.online.ab.sample_ratio import SampleRatio
+
+if TYPE_CHECKING:
+    from trueval.online.ab.result import AbTest
+
+
+def digits_for(half_width: float) -> int:
+    """Decimals that show two digits of half an interval, three if it begins with 1 or 2; six at most.
+
+    >>> digits_for(0.0051), digits_for(0.4), digits_for(0.017), digits_for(120.0)
+    (4, 2, 4, 0)
+    """
+    if not half_width > 0 or not math.isfinite(half_width):
+        return 4
+    return min(6, max(0, 1 - math.floor(math.log10(half_width / 3) + 1e-9)))
+
+
+def percent(share: float, digits: int = 1, *, sign: bool = False) -> str:
+    """A share as percent.
+
+    >>> percent(-0.0431), percent(0.05, sign=True)
+    ('-4.3 %', '+5.0 %')
+    """
+    return f"{100 * share:{'+' if sign else ''}.{digits}f} %"
+
+
+def p_text(p: float) -> str:
+    """A p-value as people read it.
+
+    >>> p_text(0.0312), p_text(1e-9), p_text(math.nan)
+    ('0.031', '< 0.0001', '')
+    """
+    return "" if math.isnan(p) else "< 0.0001" if p < 0.0001 else f"{p:.2g}"
+
+
+def p_phrase(p: float) -> str:
+    """The same in a sentence.
+
+    >>> p_phrase(0.0312), p_phrase(1e-9)
+    ('p = 0.031', 'p < 0.0001')
+    """
+    return f"p {p_text(p)}" if p < 0.0001 else f"p = {p_text(p)}"
+
+
+def ratio_words(ratio: SampleRatio) -> str:
+    """Users by arm, against what was expected, and what chance says to it."""
+    total = sum(ratio.users.values())
+    parts = [
+        f"{arm} {n:,} ({percent(n / total, 2)}, expected {percent(ratio.expected[arm], 2)})"
+        for arm, n in ratio.users.items()
+    ]
+    state = f"below {ratio.threshold:g}: MISMATCH" if ratio.failed else f"not below {ratio.threshold:g}: no mismatch"
+    return f"{' · '.join(parts)}; χ² = {ratio.chi2:.2f}, {p_phrase(ratio.p)}, {state}"
+
+
+def verdict(found: AbTest) -> str:
+    """The result in words: a mismatch first, then a sentence for each comparison."""
+    if found.stopped:
+        return (
+            f"no verdict: sample ratio mismatch ({p_phrase(found.sample_ratio.p)}, below "
+            f"{found.sample_ratio.threshold:g}). Chance alone hardly gives such numbers of users, so who was counted "
+            "may depend on the arm and every difference may come from that. Find the cause first; to read the "
+            "differences all the same, ignore the mismatch explicitly (ignore_mismatch=True, --ignore-mismatch)."
+        )
+    begin = ""
+    if found.sample_ratio.failed:
+        begin = f"A sample ratio mismatch ({p_phrase(found.sample_ratio.p)}) was ignored on request.\n"
+    return begin + "\n".join(sentence(c, found) for c in found.comparisons)
+
+
+def sentence(c: Compared, found: AbTest) -> str:
+    """One comparison in words."""
+    digits = digits_for((c.high - c.low) / 2)
+    level = f"{100 * found.manifest['level']:g} %"
+    kind = "always-valid interval" if found.manifest["sequential"] else "interval"
+    span = f"{level} {kind} {c.low:+.{digits}f} to {c.high:+.{digits}f}"
+    span += " before correction" if c.p < 1 - found.manifest["level"] <= c.p_corrected else ""
+    n, correct = len(found.comparisons), found.manifest["correct"]
+    how = "" if n == 1 or correct == "none" else f" by {NAMES[correct]} over {n} comparisons"
+    p = p_phrase(c.p_corrected) + how
+    if c.verdict == "not shown":
+        could = f"; a difference of {c.detectable:.{digits}f} would be seen in 8 of 10 such tests"
+        could = could if c.detectable > 0 else ", for the values that are compared are all the same"
+        return f"{c.metric}: no difference between {c.arm} and {c.control} is shown ({span}, {p}){could}."
+    size = f"{abs(c.difference):.{digits}f}"
+    if math.isfinite(c.relative):
+        size += f" ({percent(abs(c.relative))})"
+    return f"{c.metric}: {c.arm} is {c.verdict} than {c.control} by {size}, {span}, {p}."

@@ -1,0 +1,207 @@
+"""Off-policy estimates: the value of a target policy from the log of another."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from trueval.data.ids import Ids
+from trueval.errors import DefinitionError, suggest
+from trueval.online.ope.cases import Rows, rows_of
+from trueval.online.ope.chances import Chances, read_chances
+from trueval.online.ope.estimators import DEFAULT, DEFINITIONS, Modelled, difference, modelled, ratios
+from trueval.online.ope.intervals import Ratios, intervals
+from trueval.online.ope.log import context_columns, read_log
+from trueval.online.ope.policy import Policy, read_policy
+from trueval.online.ope.result import OWN_LOG, OffPolicy, Value
+from trueval.online.ope.support import support, trust
+from trueval.online.ope.tables import Columns, parse_roles
+from trueval.online.ope.weights import ALL, SLATE, Weighting, tuned_clip, weighting
+
+
+def ope(
+    log: Any,
+    target: Any,
+    *,
+    estimators: str | Sequence[str] | None = None,
+    propensity: Any = None,
+    clip: float | str = "tuned",
+    reward: str | None = None,
+    position: str | None = None,
+    context: str | Sequence[str] = (),
+    columns: Columns | str | None = None,
+    interval: str = "t",
+    level: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> OffPolicy:
+    """Estimate what a target policy would have earned, from the log of the policy that was live.
+
+    `log` has a row per shown item: item (or action), reward (or click), its propensity, perhaps a position, a user
+    or round whose rows belong together, and context columns. `target` is a table of item, probability and, where
+    they matter, position and context columns (without probabilities: one item per context); a log of the policy;
+    "uniform"; "column:NAME", its probability of the shown item; "choice:NAME", the item it would have shown.
+    `propensity` is a column of the log by default, or "column:NAME", "uniform", "display_share",
+    "popularity:GAMMA", "position_model", "randomised:FILE", or a Propensity. `context` are columns that the reward
+    model of dm and dr sees. Intervals take users (or rounds) as independent, else rows.
+
+    >>> log = pl.DataFrame({"item": ["a", "b", "a", "b"], "click": [1, 0, 1, 1], "propensity": [0.5] * 4})
+    >>> found = ope(log, pl.DataFrame({"item": ["a", "b"], "probability": [0.75, 0.25]}))
+    >>> found["naive"].value, found["ips"].value, found["snips"].value
+    (0.75, 0.875, 0.875)
+    """
+    said = parse_roles(columns) if isinstance(columns, str) else dict(columns or {})
+    said |= {role: name for role, name in (("reward", reward), ("position", position)) if name is not None}
+    table = read_log(log, said)
+    frame, seen = table.frame, context_columns(table, context)
+    policy = read_policy(target, table, columns=said)
+    chances = read_chances(propensity, table, columns=said)
+    names, notes = _chosen(estimators, policy, chances)
+    chance = chances.p if chances.examination is None else chances.examination
+    extra = {"target probability": policy.of(frame), "chance": pl.Series(chance)}
+    rows = rows_of(frame.with_columns(s.alias(n) for n, s in extra.items()), policy, seen, tuple(extra))
+    weights = weighting(rows, policy, chances)
+    whole = weights.parts(ALL)[0]
+    cut = _clip(clip, whole.weight, rows.reward) if "clipped" in names else None
+    model = modelled(rows, policy, seen, names=names, seed=seed) if {"dm", "dr", "sndr"} & set(names) else None
+    settings = {"interval": interval, "level": level, "resamples": resamples, "seed": seed}
+    values = _values(names, weights, cut, model, settings) + _own_log(policy, weights.scopes, settings)
+    found = support(rows, policy, whole, cut, level=level)
+    doubts = [text for _, text in found.doubts]
+    assumed = _assumptions(rows, policy, chances, values, weights)
+    manifest = _manifest(table.name, rows, policy, chances, names, seen, clip, cut, interval, level, seed)
+    return OffPolicy(tuple(values), found, trust(found), (*doubts, *notes), assumed, manifest)
+
+
+def _chosen(asked: str | Sequence[str] | None, policy: Policy, chances: Chances) -> tuple[list[str], list[str]]:
+    """The estimators to compute; of the usual ones those that the input allows."""
+    names = asked.split(",") if isinstance(asked, str) else list(DEFAULT if asked is None else asked)
+    names = list(dict.fromkeys(name.strip() for name in names if name.strip() != "naive"))
+    known = [name for name in DEFINITIONS if name != "naive"]
+    for name in names:
+        if name not in known:
+            raise DefinitionError(f"unknown estimator {name!r}", do=suggest(name, known))
+    impossible: dict[str, str] = {}
+    if policy.table is None:
+        reason = "needs the target policy's probabilities of all items: give a table"
+        impossible = dict.fromkeys(("dm", "dr", "sndr"), reason)
+    elif chances.examination is not None:
+        impossible = dict.fromkeys(("dr", "sndr"), "does not go with a position-based model")
+    refused = [name for name in names if name in impossible]
+    if refused and asked is not None:
+        raise DefinitionError(f"{refused[0]} {impossible[refused[0]]}", do="leave it out")
+    notes = [f"{' and '.join(refused)} left out: {impossible[refused[0]]}"] if refused else []
+    return [name for name in names if name not in refused], notes
+
+
+def _clip(clip: float | str, weight: np.ndarray, reward: np.ndarray) -> float:
+    if clip == "tuned":
+        return tuned_clip(weight, reward)
+    try:
+        value = float(clip)
+    except ValueError:
+        value = math.nan
+    if not value > 0:
+        raise DefinitionError("a clip is a weight above 0, or 'tuned'", found=repr(clip), do="clip=20 (--clip 20)")
+    return value
+
+
+def _values(
+    names: Sequence[str], weights: Weighting, clip: float | None, model: Modelled | None, settings: Mapping[str, Any]
+) -> list[Value]:
+    """Every estimator in every scope. Resamples are drawn once; otherwise one scope at a time saves memory."""
+    together = [weights.scopes] if settings["interval"] == "bootstrap" else [[scope] for scope in weights.scopes]
+    values = []
+    for scopes in together:
+        keys = [(name, scope) for scope in scopes for name in ("naive", *names)]
+        bound = math.inf if clip is None else clip
+        found = {(n, s): ratios(n, s, weights, clip=bound, model=model) for n, s in keys}
+        compared = {key: difference(r, found["naive", key[1]]) for key, r in found.items() if key[0] != "naive"}
+        spans = intervals([*found.values(), *compared.values()], **settings)
+        span, gap = dict(zip(found, spans)), dict(zip(compared, spans[len(found) :]))
+        for key, r in found.items():
+            unknown = key[0] == "dm" and model is not None and model.pulls is None
+            one = Value(*key, r.value, *((math.nan, math.nan) if unknown else span[key]), r.rows)
+            if key in compared:
+                low, high = (math.nan, math.nan) if unknown else gap[key]
+                one = replace(one, difference=compared[key].value, difference_low=low, difference_high=high)
+            values.append(one)
+    return values
+
+
+def _own_log(policy: Policy, scopes: Sequence[str], settings: Mapping[str, Any]) -> list[Value]:
+    """What the target policy earned itself, where its own log is known."""
+    own = policy.own_log
+    if own is None:
+        return []
+    own = own.select(name for name in ("user", "position", "reward") if name in own.columns).sort(pl.all())
+    reward = own["reward"].to_numpy()
+    cluster = Ids.of(own["user"]).codes(own["user"]).astype(np.int64) if "user" in own.columns else None
+    masks = {ALL: [np.ones(len(own))]}
+    if policy.keys:
+        label = pl.lit("position ") + pl.col("position").cast(pl.String)
+        at = own.select(label.alias("scope"))["scope"]
+        masks |= {s: [(at == s).to_numpy().astype(np.float64)] for s in scopes if s not in (ALL, SLATE)}
+        masks[SLATE] = [m for s, ms in masks.items() if s != ALL for m in ms]
+    found = {s: Ratios.of([reward * m for m in ms], ms, cluster=cluster) for s, ms in masks.items() if s in scopes}
+    spans = intervals(list(found.values()), **settings)
+    counts = {s: int(sum(m.sum() for m in ms)) for s, ms in masks.items()}
+    return [Value(OWN_LOG, s, r.value, *span, counts[s]) for (s, r), span in zip(found.items(), spans)]
+
+
+def _assumptions(
+    rows: Rows, policy: Policy, chances: Chances, values: Sequence[Value], weights: Weighting
+) -> tuple[str, ...]:
+    """What the numbers take for granted."""
+    notes = []
+    if policy.own_log is not None:
+        notes.append(
+            "the target policy is approximated by its shares of items: where it depends on context or changes over "
+            "time, that part is lost, and the intervals take the shares as exact"
+        )
+    if chances.estimated:
+        notes.append(f"propensities are estimated ({chances.source}); the intervals take them as exact")
+    if chances.examination is not None:
+        notes.append("the position-based model takes a click as the product of a place looked at and an item liked")
+    if SLATE in weights.scopes:
+        notes.append("slate = sum over positions, if a click depends on its own item and position alone")
+    if any(v.estimator == "dm" and math.isnan(v.low) and not math.isnan(v.value) for v in values):
+        notes.append("dm has no interval here")
+    elif any(v.estimator == "dm" for v in values):
+        notes.append("the interval of dm leaves out the error of a wrong reward model")
+    if rows.cluster is None:
+        notes.append("no user or round is known: rows are taken as independent")
+    elif rows.clusters < 2:
+        notes.append("all rows are of one user or round: there is no interval")
+    return tuple(notes)
+
+
+def _manifest(
+    where: str, rows: Rows, policy: Policy, chances: Chances, names: Sequence[str], context: Sequence[str],
+    clip: float | str, cut: float | None, interval: str, level: float, seed: int,
+) -> dict[str, Any]:  # fmt: skip
+    from trueval import __version__
+
+    by = ["item", *(["position"] if rows.positions != (None,) else []), *context]
+    model = f"{'regression on' if context else 'shrunken means by'} {', '.join(by)}"
+    return {
+        "log": where,
+        "rows": len(rows),
+        "clusters": rows.clusters,
+        "items": int((rows.shown.sum(axis=1) > 0).sum()),
+        "positions": [str(p) for p in rows.positions if p is not None],
+        "target": policy.source,
+        "propensity": chances.source,
+        "clip": {"asked": clip, "used": cut} if "clipped" in names else None,
+        "reward_model": model if {"dm", "dr", "sndr"} & set(names) else None,
+        "interval": interval,
+        "level": level,
+        "seed": seed,
+        "definitions": {name: DEFINITIONS[name] for name in ("naive", *names)},
+        "version": __version__,
+    }

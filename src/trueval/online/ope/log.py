@@ -1,0 +1,56 @@
+"""The log of the live policy: one row per shown item, with what it earned."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from trueval.errors import DataError, DefinitionError
+from trueval.online.ope.tables import Columns, RoleTable, numbers, read_roles, shortened
+
+_ROLES = ("user", "item", "position", "reward", "propensity")
+
+
+def read_log(source: Any, columns: Columns, *, name: str = "log") -> RoleTable:
+    """Read a log with its roles as column names.
+
+    >>> import polars as pl
+    >>> shown = pl.DataFrame({"action": ["a", "b"], "click": [1, 0], "propensity_score": [0.5, 0.5]})
+    >>> read_log(shown, {}).frame.columns
+    ['item', 'reward', 'propensity']
+    """
+    log = read_roles(source, columns, roles=_ROLES, name=name)
+    if "reward" not in log.frame.columns:
+        raise DataError(
+            "there is no reward column",
+            where=log.name,
+            found="columns " + shortened(log.names),
+            do="name what the items earned with reward='…' (--reward click)",
+        )
+    rewards = numbers(log.frame, "reward", where=log.name)
+    return replace(log, frame=log.frame.with_columns(rewards.alias("reward")))
+
+
+def context_columns(log: RoleTable, context: str | Sequence[str]) -> list[str]:
+    """The columns of the log that the reward model sees beside item and position; known in every row."""
+    asked = context.split(",") if isinstance(context, str) else context
+    names = [log.column(name.strip(), what="context") for name in asked if name.strip()]
+    for name in names:
+        if name in ("item", "reward", "propensity"):
+            raise DefinitionError(f"the {name} is not a context", found=", ".join(names), do="leave it out")
+        check_known(log, name)
+    return [name for name in dict.fromkeys(names) if name != "position"]
+
+
+def check_known(table: RoleTable, column: str) -> None:
+    """Refuse a column with unknown entries."""
+    series = table.frame[column]
+    unknown = series.is_null() | (series.is_nan() if series.dtype.is_float() else False)
+    if unknown.any():
+        raise DataError(
+            "the context is missing in some rows",
+            where=f"{table.name}, column {column}",
+            found=f"{int(unknown.sum()):,} of {len(series):,} rows",
+            do="fill these rows, e.g. with a word of their own",
+        )
