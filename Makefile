@@ -5,11 +5,11 @@ BIN    := $(VENV)/bin
 # tests share the cores; two workers on a two-core machine
 WORKERS ?= 2
 
-.PHONY: help demo test test-slow lint bench clean
+.PHONY: help demo test test-adapters test-slow lint bench clean
 .DEFAULT_GOAL := help
 
 help:            ## show this list
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
 $(VENV)/base: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -21,16 +21,26 @@ $(VENV)/test: $(VENV)/base
 	$(BIN)/pip install --quiet -e '.[test]' -c constraints.txt
 	@touch $@
 
+# RecTools and Cornac ask for other versions than the tests do, so their models are tested in a place of their own
+.venv-adapters/made: constraints-adapters.txt pyproject.toml
+	$(PYTHON) -m venv .venv-adapters
+	.venv-adapters/bin/pip install --quiet --no-compile --no-deps -r constraints-adapters.txt -e .
+	@touch $@
+
 demo: $(VENV)/base ## make a small world, evaluate four systems, write an HTML report
 	$(BIN)/trueval demo -o demo-output
 
 lint: $(VENV)/test ## check style and types
-	$(BIN)/ruff check src tests benchmarks
-	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks examples
+	$(BIN)/ruff format --check src tests benchmarks examples
 	$(BIN)/mypy
 
-test: lint       ## run all checks and tests
+test: lint test-adapters ## run all checks and tests
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
+
+test-adapters: .venv-adapters/made ## test models of RecTools and Cornac, in their own environment
+	.venv-adapters/bin/python -c "import cornac, rectools"
+	.venv-adapters/bin/python -m pytest tests/adapters
 
 test-slow: $(VENV)/test ## run the statistical and paper-scale tests in full
 	$(BIN)/python -m pytest -n $(WORKERS) -m slow
@@ -39,4 +49,4 @@ bench: $(VENV)/base ## measure speed and memory against other libraries (install
 	$(PYTHON) benchmarks/run.py w1 w2 small
 
 clean:           ## remove what make made
-	rm -rf $(VENV) .venv-bench* demo-output build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) .venv-adapters .venv-bench* demo-output build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache

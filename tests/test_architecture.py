@@ -13,7 +13,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "trueval"
 # Each folder imports only from those before it.
 FLOW = [
     "errors", "progress", "kernels", "data", "splits", "design", "recommenders", "facts", "propensity", "metrics",
-    "evaluation", "comparison", "calibration", "report", "api", "cli",
+    "evaluation", "comparison", "calibration", "online", "report", "api", "cli",
 ]  # fmt: skip
 
 

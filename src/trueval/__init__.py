@@ -16,6 +16,9 @@ _HOME = {
     "leakage": "trueval.splits.leakage",
     "Design": "trueval.design.design",
     "systems": "trueval.recommenders.registry",
+    "make_system": "trueval.recommenders.registry",
+    "tune": "trueval.evaluation.tuning",
+    "adapt": "trueval.recommenders.adapters",
     "Factors": "trueval.recommenders.given",
     "Scores": "trueval.recommenders.given",
     "Function": "trueval.recommenders.given",
@@ -23,13 +26,20 @@ _HOME = {
     "evaluate": "trueval.api",
     "evaluate_run": "trueval.api",
     "Result": "trueval.api",
+    "compare": "trueval.report.compared",
+    "agreement": "trueval.report.compared",
+    "power": "trueval.comparison.power",
     "measure": "trueval.metrics.measure",
     "curve": "trueval.metrics.curve",
+    "check_axioms": "trueval.metrics.axioms",
     "rating_error": "trueval.metrics.errors.rating_errors",
     "pointwise": "trueval.calibration.pointwise",
     "calibrate": "trueval.calibration.calibrate",
     "fit_calibrator": "trueval.calibration.fit",
     "Calibrator": "trueval.calibration.calibrator",
+    "ab_test": "trueval.online.ab.analysis",
+    "ab_plan": "trueval.online.ab.plan",
+    "ope": "trueval.online.ope.estimate",
     "load_facts": "trueval.facts.files",
     "save_facts": "trueval.facts.files",
     "TruevalError": "trueval.errors",
@@ -43,17 +53,25 @@ if TYPE_CHECKING:
     from trueval.calibration.calibrator import Calibrator
     from trueval.calibration.fit import fit_calibrator
     from trueval.calibration.pointwise import pointwise
+    from trueval.comparison.power import power
     from trueval.data.interactions import Interactions
     from trueval.data.read import read
     from trueval.design.design import Design
     from trueval.errors import TruevalError
+    from trueval.evaluation.tuning import tune
     from trueval.facts.files import load_facts, save_facts
+    from trueval.metrics.axioms import check_axioms
     from trueval.metrics.curve import curve
     from trueval.metrics.errors.rating_errors import rating_error
     from trueval.metrics.measure import measure
+    from trueval.online.ab.analysis import ab_test
+    from trueval.online.ab.plan import ab_plan
+    from trueval.online.ope.estimate import ope
+    from trueval.recommenders.adapters import adapt
     from trueval.recommenders.given import Factors, Function, Scores
-    from trueval.recommenders.registry import systems
+    from trueval.recommenders.registry import make_system, systems
     from trueval.recommenders.run import Run
+    from trueval.report.compared import agreement, compare
     from trueval.splits import split
     from trueval.splits.leakage import leakage
     from trueval.splits.parts import Parts

@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from trueval.comparison.paired import Comparison, compare_with
 from trueval.evaluation.experiment import evaluate_systems
 from trueval.evaluation.fairness import Disparity, demographic_parity, equal_opportunity
 from trueval.evaluation.group_values import MIN_GROUP
 from trueval.evaluation.groups import By
 from trueval.evaluation.outcome import Evaluation
+from trueval.evaluation.repeated import each_interval, evaluate_repeats
+from trueval.evaluation.repeats import combine, repeats_frame
 from trueval.evaluation.rules import Rules
 from trueval.evaluation.runs import evaluate_runs
 from trueval.kernels import use_threads
 from trueval.metrics.grammar import Spec, parse
-from trueval.report.formats import as_json, as_latex, as_markdown, as_record, summary_frame
+from trueval.report.formats import as_latex, as_markdown, as_record, summary_frame
 from trueval.report.groups import gap_frame, group_frame
+from trueval.report.repeats import repeats_text
 from trueval.report.terminal import print_evaluation, table_text
 from trueval.splits.parts import Parts
+
+if TYPE_CHECKING:
+    from trueval.comparison.agreement import Agreement
+    from trueval.comparison.comparisons import Comparisons
 
 Metrics = str | Sequence[str | Spec]
 
@@ -40,6 +48,7 @@ class Result:
     """
 
     evaluation: Evaluation
+    repeats: Mapping[str, Evaluation] = field(default_factory=dict, repr=False)  # by name, of several folds or seeds
 
     def __getitem__(self, key: tuple[str, str]) -> Any:
         """The estimate of one system and metric."""
@@ -51,7 +60,7 @@ class Result:
         return next(e for label, e in estimates.items() if self.evaluation.specs[label] == wanted)
 
     def __str__(self) -> str:
-        return table_text(self.evaluation)
+        return table_text(self.evaluation) + repeats_text(self.repeats, self.evaluation)
 
     def __repr__(self) -> str:
         return f"<Result: {len(self.evaluation.systems)} systems, {len(self.evaluation.specs)} metrics>"
@@ -59,6 +68,7 @@ class Result:
     def show(self, *, baseline: str | None = None) -> None:
         """Print the table, with comparisons where a baseline is named."""
         print_evaluation(self.evaluation, file=sys.stdout, comparisons=self.compare(baseline) if baseline else ())
+        sys.stdout.write(repeats_text(self.repeats, self.evaluation))
 
     def table(self) -> pl.DataFrame:
         """One row per system and metric: value, interval, n, undefined."""
@@ -66,8 +76,16 @@ class Result:
 
     @property
     def per_user(self) -> pl.DataFrame:
-        """One row per system and user, one column per metric."""
+        """One row per system and user, one column per metric; of several folds or seeds, for each of them."""
+        if self.repeats:
+            named = [e.per_user().select(pl.lit(name).alias("repeat"), pl.all()) for name, e in self.repeats.items()]
+            return pl.concat(named)
         return self.evaluation.per_user()
+
+    @property
+    def per_repeat(self) -> pl.DataFrame:
+        """One row per system and metric: mean and standard deviation over folds or seeds, interval, each value."""
+        return repeats_frame(self.repeats or {"value": self.evaluation}, self.evaluation)
 
     @property
     def random(self) -> dict[str, float]:
@@ -117,29 +135,47 @@ class Result:
         """Equal opportunity by system: true-positive rates by user or item group."""
         return {name: equal_opportunity(s.by(column), k=k) for name, s in self.evaluation.systems.items()}
 
-    def compare(self, baseline: str) -> list[Comparison]:
-        """Every other system against a baseline, paired over users, with Holm's correction."""
-        return compare_with(self.evaluation, baseline)
+    def compare(self, baseline: str | None = None, **options: Any) -> Comparisons:
+        """Every other system against a baseline (the first system, unless named); options as for `compare`."""
+        from trueval.report.compared import compare
+
+        return compare(self, baseline=baseline, **options)
+
+    def agreement(self, **options: Any) -> Agreement:
+        """Whether the metrics rank the systems alike: Kendall's τ between every two; options as for `agreement`."""
+        from trueval.report.compared import agreement
+
+        return agreement(self, **options)
 
     def to_dict(self, *, baseline: str | None = None) -> dict[str, Any]:
         """The record that `trueval evaluate --format json` prints."""
-        return as_record(self.evaluation, self.compare(baseline) if baseline else ())
+        record = as_record(self.evaluation, self.compare(baseline) if baseline else ())
+        return record | ({"repeats": self.per_repeat.to_dicts()} if self.repeats else {})
 
     def to_json(self, *, baseline: str | None = None) -> str:
         """The record as text."""
-        return as_json(self.evaluation, self.compare(baseline) if baseline else ())
+        return json.dumps(self.to_dict(baseline=baseline), ensure_ascii=False, indent=1, default=str)
 
-    def to_markdown(self) -> str:
-        """A Markdown table."""
-        return as_markdown(self.evaluation)
+    def to_markdown(self, *, baseline: str | None = None) -> str:
+        """A Markdown table, marked where a difference from the baseline is shown."""
+        return as_markdown(self.evaluation, self.compare(baseline) if baseline else ())
 
-    def to_latex(self) -> str:
-        """A LaTeX (booktabs) table."""
-        return as_latex(self.evaluation)
+    def to_latex(self, *, baseline: str | None = None) -> str:
+        """A LaTeX (booktabs) table, marked in the same way."""
+        return as_latex(self.evaluation, self.compare(baseline) if baseline else ())
+
+    def save(self, folder: str | Path) -> None:
+        """Write a folder that `compare` reads: results.parquet (every user's values), summary.json, manifest.json."""
+        from trueval.report.saved import save_folder
+
+        if not self.repeats:
+            save_folder(self.evaluation, Path(folder))
+        for name, evaluation in self.repeats.items():  # a folder in the folder for each fold or seed
+            save_folder(evaluation, Path(folder) / name.replace(", ", "-").replace(" ", "-"))
 
 
 def evaluate(
-    parts: Parts,
+    parts: Parts | Sequence[Parts],
     systems: Any,
     *,
     design: Any = "AR-TI-AN",
@@ -147,22 +183,27 @@ def evaluate(
     threshold: float | None = None,
     population: str = "relevant",
     ties: str = "random",
-    interval: str = "bootstrap",
+    interval: str | None = None,
     resamples: int = 1000,
     items: Any = None,
     compat: str | None = None,
-    seed: int = 0,
+    seed: int | Sequence[int] = 0,
     threads: int | None = None,
     by: By = None,
     users: Any = None,
     min_group: int = MIN_GROUP,
     propensity: Any = None,
+    level: float = 0.95,
 ) -> Result:
     """Fit systems on the train part of a split, rank under a design, and measure.
 
     `systems`: names (see `systems()`), functions `users -> scores`, score matrices, objects with `fit` and
     `score`; a list, or a mapping from names. Test items whose value reaches `threshold` are relevant;
     without one, those with a positive value.
+
+    Several parts (of `split` by kfold or rolling), or several seeds, are evaluated each, and the result is the mean
+    over them. Intervals are then "t" over folds or seeds unless `interval` says otherwise: "nested" lets users and
+    repeats both vary, "bootstrap" and "bca" draw users alone. Of one part, "bootstrap" is what is made unless asked.
 
     `by` names groups to tell the values apart by (see `Result.by`): columns of the log's tables of users or
     items, or of `users` and `items` given here; or "activity", "taste" (users), "popularity" (items). Groups of
@@ -175,11 +216,19 @@ def evaluate(
     >>> 0 <= result["popularity", "auc"].value <= 1
     True
     """
+    repeated = not isinstance(parts, Parts) or isinstance(seed, Sequence)
+    method = interval or ("t" if repeated else "bootstrap")
+    seeds = list(seed) if isinstance(seed, Sequence) else [seed]
     rules = Rules(
-        metrics, threshold, population, ties, interval, resamples, compat, seed, by, users, min_group, propensity
-    )
+        metrics, threshold, population, ties, each_interval(method) if repeated else method, resamples, compat,
+        seeds[0] if seeds else 0, by, users, min_group, propensity, level,
+    )  # fmt: skip
     with use_threads(threads):
-        return Result(evaluate_systems(parts, systems, rules, design=design, items=items))
+        if isinstance(parts, Parts) and not repeated:
+            return Result(evaluate_systems(parts, systems, rules, design=design, items=items))
+        several = [parts] if isinstance(parts, Parts) else list(parts)
+        repeats = evaluate_repeats(several, systems, rules, seeds=seeds, design=design, items=items)
+    return Result(combine(repeats, interval=method, level=level), repeats)
 
 
 def evaluate_run(
@@ -204,6 +253,7 @@ def evaluate_run(
     users: Any = None,
     min_group: int = MIN_GROUP,
     propensity: Any = None,
+    level: float = 0.95,
 ) -> Result:
     """Measure recommendations that were already made.
 
@@ -222,8 +272,9 @@ def evaluate_run(
 
     roles = parse_columns(columns) if isinstance(columns, str) else columns
     rules = Rules(
-        metrics, threshold, population, ties, interval, resamples, compat, seed, by, users, min_group, propensity
-    )
+        metrics, threshold, population, ties, interval, resamples, compat, seed, by, users, min_group, propensity,
+        level,
+    )  # fmt: skip
     with use_threads(threads):
         found = evaluate_runs(
             recs, test, rules, train=train, items=items, condensed=condensed, columns=roles,

@@ -129,7 +129,7 @@ def test_suggested_commands_work(folder: Path, trueval: Callable, monkeypatch: p
     monkeypatch.chdir(folder.parent)
     joined = next_commands(Path("demo")).replace("\\\n", " ")
     commands = [shlex.split(line) for line in joined.splitlines() if line.startswith("trueval ")]
-    assert {command[1] for command in commands} == {"evaluate", "metrics", "data", "split"}
+    assert {command[1] for command in commands} == {"evaluate", "compare", "metrics", "data", "split"}
     for _, *arguments in commands:
         globbed = (sorted(map(str, Path().glob(a))) if "*" in a else [a] for a in arguments)
         ran = trueval(*chain.from_iterable(globbed))

@@ -7,11 +7,15 @@ from typing import Annotated
 import typer
 
 from trueval.cli import data
+from trueval.cli.ab import ab_command, plan_command
 from trueval.cli.calibrate import calibrate_command
+from trueval.cli.compare import compare_command
 from trueval.cli.demo import demo_command
 from trueval.cli.evaluate import evaluate_command
 from trueval.cli.metrics import metrics_command
+from trueval.cli.ope import ope_command
 from trueval.cli.split import split_command
+from trueval.cli.systems import systems_command
 
 
 def make_app() -> typer.Typer:
@@ -28,9 +32,14 @@ def make_app() -> typer.Typer:
     app.callback()(_options)
     app.command("demo")(demo_command)
     app.command("evaluate")(evaluate_command)
+    app.command("compare")(compare_command)
     app.command("split")(split_command)
     app.command("metrics")(metrics_command)
+    app.command("systems")(systems_command)
     app.command("calibrate")(calibrate_command)
+    app.command("ab")(ab_command)
+    app.command("ab-plan")(plan_command)
+    app.command("ope")(ope_command)
     app.add_typer(data.app, name="data")
     return app
 

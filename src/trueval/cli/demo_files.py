@@ -13,6 +13,7 @@ from trueval.cli.demo_run import BASELINE, SHOWN, SYSTEMS, THRESHOLD, Demo, trut
 from trueval.report.findings import findings, percent, values
 from trueval.report.folder import Content
 from trueval.report.html import Bar, Section, html_page
+from trueval.report.saved import write_result_table
 from trueval.splits.leakage import leakage
 
 _TABLES = ("log", "users", "items", "train", "test", "per_user")
@@ -36,6 +37,7 @@ def demo_files(demo: Demo, output: Path) -> dict[str, Content]:
     files: dict[str, Content] = {
         f"{name}.parquet": _parquet(frame) for name, frame in tables.items() if frame is not None
     }
+    files["per_user.parquet"] = lambda path: write_result_table(demo.result.evaluation, path)
     files["results.json"] = demo.result.to_json(baseline=BASELINE) + "\n"
     files["report.html"] = demo_page(demo, output)
     return files
@@ -133,6 +135,10 @@ trueval evaluate {folder}/recs/*.parquet \\
     --test {folder}/test.parquet --train {folder}/train.parquet \\
     --items {folder}/items.parquet --threshold {THRESHOLD} --baseline {BASELINE} \\
     --metrics "ap@10,rr,hit@10,popularity_rank@10,epc@10"
+
+# compare the systems by another test
+trueval compare {folder}/per_user.parquet --baseline {BASELINE} \\
+    --test permutation
 
 # what a metric means, exactly
 trueval metrics ndcg

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -40,7 +41,9 @@ def evaluate_command(
         ),
     ] = None,
     condensed: Annotated[bool, typer.Option("--condensed", help="Drop unjudged items from the lists first.")] = False,
-    interval: Annotated[str, typer.Option(help="Intervals: bootstrap, t or none.")] = "bootstrap",
+    interval: Annotated[str, typer.Option(help="Intervals: bootstrap, bca, t or none.")] = "bootstrap",
+    resamples: Annotated[int, typer.Option(help="Resamples of users, for bootstrap intervals.")] = 1000,
+    level: Annotated[float, typer.Option(help="How often intervals are to hold the truth.")] = 0.95,
     by: Annotated[
         str | None,
         typer.Option(help="Groups: columns of --users or --items, or activity, taste, popularity (with --train)."),
@@ -49,7 +52,10 @@ def evaluate_command(
     baseline: Annotated[str | None, typer.Option(help="Compare every other run with this one.")] = None,
     columns: Annotated[str | None, typer.Option(help="Roles of columns: user=uid,item=sku,score=pred.")] = None,
     format: Annotated[str, typer.Option(help="table, json, csv, md or latex.")] = "table",
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the result here instead.")] = None,
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", help="Write the result here instead; DIR/ (a folder) for `trueval compare`."),
+    ] = None,
     per_user: Annotated[Path | None, typer.Option(help="Write every user's values here (.parquet, .csv).")] = None,
     report: Annotated[Path | None, typer.Option(help="Write an HTML report here.")] = None,
     propensity: Annotated[
@@ -58,6 +64,7 @@ def evaluate_command(
     sorted_by_user: Annotated[
         bool, typer.Option("--sorted-by-user", help="Runs are sorted by user: read them in pieces.")
     ] = False,
+    engine: Annotated[str, typer.Option(help="What does the work: local (this machine, all cores).")] = "local",
     seed: Annotated[int, typer.Option(help="Seed of all that is random.")] = 0,
     threads: Annotated[int | None, typer.Option(help="Threads to use; the result is the same.")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but the result and errors.")] = False,
@@ -75,31 +82,45 @@ def evaluate_command(
       trueval evaluate recs.csv --test test.csv --users users.csv --items items.csv --by gender,provider
     """
     from trueval.api import evaluate_run
-    from trueval.progress import set_quiet
-    from trueval.report.files import check_writable
+    from trueval.progress import note, set_quiet
+    from trueval.report.files import check_writable, write_whole
 
     set_quiet(quiet)
     if format not in FORMATS:
         raise DefinitionError(f"unknown format {format!r}", found=suggest(format, FORMATS))
-    for path in (output, per_user, report):
+    if engine != "local":
+        raise DefinitionError(
+            f"there is no engine {engine!r}",
+            found="this version works on one machine",
+            do="leave --engine out; a file larger than memory is read in pieces with --sorted-by-user",
+        )
+    folder = output is not None and (output.endswith(("/", os.sep)) or Path(output).is_dir())
+    if folder:
+        from trueval.report.saved import check_result_folder
+
+        check_result_folder(Path(str(output)))
+    for path in (None if folder else output, per_user, report):
         check_writable(path)
     result = evaluate_run(
         recs[0] if len(recs) == 1 else recs, _only(test, users, columns), train=train, items=items, metrics=metrics,
-        threshold=threshold, population=population, ties=ties, condensed=condensed, interval=interval, columns=columns,
+        threshold=threshold, population=population, ties=ties, condensed=condensed, interval=interval,
+        resamples=resamples, level=level, columns=columns,
         sorted_by_user=sorted_by_user, compat=compat, seed=seed, threads=threads, by=by, users=users,
         min_group=min_group, propensity=propensity,
     )  # fmt: skip
     if baseline is not None:
-        result.evaluation.system(baseline)  # a wrong name is said before anything is written
+        result.compare(baseline)  # a wrong name is said before anything is written
     _write_side_files(result, baseline, per_user, report)
+    if folder:
+        result.save(str(output))
+        note(f"wrote {output}: compare it with others by `trueval compare`")
+        return
     text = render(result, format, baseline)
     if output is None and text is None:
         result.show(baseline=baseline)
     elif output is None:
         sys.stdout.write(text or "")
     else:
-        from trueval.report.files import write_whole
-
         write_whole(output, text if text is not None else str(result))
 
 
@@ -109,14 +130,17 @@ def render(result: Result, format: str, baseline: str | None) -> str | None:
         return result.to_json(baseline=baseline) + "\n"
     if format == "csv":
         return result.table().write_csv()
-    return {"md": result.to_markdown, "latex": result.to_latex}[format]() if format != "table" else None
+    if format == "table":
+        return None
+    return {"md": result.to_markdown, "latex": result.to_latex}[format](baseline=baseline)
 
 
 def _write_side_files(result: Result, baseline: str | None, per_user: Path | None, report: Path | None) -> None:
-    from trueval.report.files import write_table, write_whole
+    from trueval.report.files import write_whole
+    from trueval.report.saved import save_per_user
 
     if per_user is not None:
-        write_table(per_user, result.per_user)
+        save_per_user(result.evaluation, per_user)
     if report is not None:
         from trueval.report.html import html_page
         from trueval.report.html_groups import group_sections
