@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from catalogue import measure_catalogue
 from environments import interpreter
 from results import machine, write_results
 from small import measure_small
@@ -26,7 +27,7 @@ SLOW = 20.0
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="benchmarks/run.py", description=__doc__)
-    parser.add_argument("suites", nargs="+", choices=[*SUITES, "small"])
+    parser.add_argument("suites", nargs="+", choices=[*SUITES, "catalogue", "small"])
     parser.add_argument("--only", help="beginnings of contender names, by commas; results are not kept")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--limit", type=float, default=600, help="seconds one run may take")
@@ -36,6 +37,10 @@ def main() -> int:
     for name in options.suites:
         if name == "small":
             _keep("small", {"title": "Small things", "rows": measure_small()})
+        if name == "catalogue":
+            SUITES["aspects"][0].prepare()
+            rows = measure_catalogue(SUITES["aspects"][0].folder, SUITES["aspects"][0].tiny)
+            _keep("catalogue", {"title": "Every metric of a list at four cutoffs, 100,000 users", "rows": rows})
         for suite in SUITES.get(name, ()):
             suite.prepare()
             chosen = [c for c in suite.contenders if c.name.lower().startswith(only)]

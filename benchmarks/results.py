@@ -8,7 +8,7 @@ import platform
 from pathlib import Path
 from typing import Any
 
-ORDER = ("w1-ints", "w1-strings", "w1-shuffled", "w1-large-ints", "w2", "small")
+ORDER = ("w1-ints", "w1-strings", "w1-shuffled", "w1-large-ints", "w2", "aspects", "catalogue", "bootstrap", "small")
 HEADER = """# Benchmark results
 
 Written by `python benchmarks/run.py w1 w2 small` (and `w1-large`). Time is the wall time of the work, best
@@ -40,7 +40,7 @@ def write_results(folder: Path, path: Path) -> None:
         if file.exists():
             found = json.loads(file.read_text())
             parts.append(f"## {found['title']}\n\n{found['date']}; {found['machine']}\n")
-            parts.append(_small_table(found["rows"]) if name == "small" else _table(found))
+            parts.append(_small_table(found["rows"]) if "rows" in found else _table(found))
     path.write_text("\n".join(parts))
 
 

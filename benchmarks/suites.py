@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from aspects_data import make_aspects
+from bootstrap_contenders import make_values
 from w1_data import make_w1
 from w2_data import make_w2
 
@@ -52,6 +54,13 @@ W2_CONTENDERS = (
     Contender("naive, 300 users (check)", "w2_contenders:naive", ("numpy",)),
 )
 
+BOOTSTRAP_CONTENDERS = (
+    Contender("trueval", "bootstrap_contenders:trueval", TRUEVAL.packages),
+    Contender("trueval, BCa", "bootstrap_contenders:trueval_bca", TRUEVAL.packages),
+    Contender("scipy.stats.bootstrap, vectorized", "bootstrap_contenders:scipy", ("scipy", "numpy")),
+    Contender("NumPy indexing", "bootstrap_contenders:indexing", ("numpy",)),
+)
+
 
 def _w1(variant: str, title: str, contenders: tuple[Contender, ...], users: int = 100_000) -> Suite:
     name = "w1" if users == 100_000 else "w1-large"
@@ -64,12 +73,43 @@ def _w1(variant: str, title: str, contenders: tuple[Contender, ...], users: int 
     return Suite(f"{name}-{variant}", title, *folders, contenders, (POLARS.name,), 1e-6, 0.0, prepare)
 
 
+def _prepare_bootstrap() -> None:
+    make_values(DATA / "bootstrap-tiny", users=100)
+    make_values(DATA / "bootstrap")
+
+
 def _prepare_w2() -> None:
     make_w2(DATA / "w2-tiny", users=200, items=500)
     make_w2(DATA / "w2")
 
 
+ASPECT_CONTENDERS = (
+    Contender("plain compiled α-nDCG@100", "aspects_contenders:plain_alpha", ("numba", "numpy")),
+    Contender("trueval, α-nDCG@100", "aspects_contenders:alpha_ndcg", TRUEVAL.packages),
+    Contender("trueval", "aspects_contenders:abndcg", TRUEVAL.packages),
+    Contender("naive αβ-nDCG@100, 40 users (check)", "aspects_contenders:naive", ("numpy",)),
+)
+
+
+def _prepare_aspects() -> None:
+    make_aspects(DATA / "aspects-tiny", users=100)
+    make_aspects(DATA / "aspects", users=100_000)
+
+
 SUITES: dict[str, tuple[Suite, ...]] = {
+    "aspects": (
+        Suite(
+            "aspects",
+            "Aspect metrics: αβ-nDCG@100 (trueval), 100,000 users × 100 items × 20 aspects, from facts",
+            DATA / "aspects",
+            DATA / "aspects-tiny",
+            ASPECT_CONTENDERS,
+            (ASPECT_CONTENDERS[0].name, ASPECT_CONTENDERS[3].name),
+            1e-9,
+            0.0,
+            _prepare_aspects,
+        ),
+    ),
     "w1": (
         _w1("ints", "W1, whole-number ids, rows by user and score", (TRUEVAL, STREAMED, POLARS, *PEERS)),
         _w1("strings", "W1, text ids", (TRUEVAL, POLARS, RECTOOLS, PYTREC)),
@@ -87,6 +127,19 @@ SUITES: dict[str, tuple[Suite, ...]] = {
             1e-4,  # above what one swap of two nearly equal float32 scores does to AUC
             0.001,
             _prepare_w2,
+        ),
+    ),
+    "bootstrap": (
+        Suite(
+            "bootstrap",
+            "Bootstrap intervals: 10,000 resamples of 100,000 users, 10 metrics",
+            DATA / "bootstrap",
+            DATA / "bootstrap-tiny",
+            BOOTSTRAP_CONTENDERS,
+            (BOOTSTRAP_CONTENDERS[3].name,),
+            0.1,  # of an interval's width
+            0.0,
+            _prepare_bootstrap,
         ),
     ),
 }
