@@ -81,8 +81,8 @@ def trueval_ranking() -> Work:
     import trueval as tv
     from trueval.design.design import Design
     from trueval.design.task import make_tasks
+    from trueval.evaluation.measurements import measure_facts
     from trueval.facts.from_scores import rank_system
-    from trueval.metrics.compute import compute
     from trueval.metrics.grammar import parse_all
     from trueval.metrics.inputs import Inputs
 
@@ -94,7 +94,9 @@ def trueval_ranking() -> Work:
     def run(folder: Path) -> dict[str, Any]:
         ready, data = task(folder)
         facts = rank_system(tv.Factors(data.user_factors, data.item_factors), ready, depth=TOP)
-        return {str(spec): compute(spec, facts, Inputs()).per_unit for spec in parse_all(list(METRICS))}
+        specs = {str(spec): spec for spec in parse_all(list(METRICS))}
+        found = measure_facts(facts, specs, population="relevant", inputs=Inputs(), with_random=False)
+        return {label: values.per_unit for label, values in found.values.items()}
 
     return Work(run, lambda columns: columns, prepare=task)
 

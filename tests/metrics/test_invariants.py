@@ -415,6 +415,23 @@ def test_parts_add_up_to_the_whole(rule: str, complete: bool):
                     np.testing.assert_array_equal(other.per_unit[order], whole.per_unit, err_msg=str(spec))
 
 
+@pytest.mark.parametrize("rule", ["random", "expected"])
+@pytest.mark.parametrize("units", [1, 3, 7])
+def test_the_size_of_pieces_changes_nothing(rule: str, units: int, monkeypatch):
+    world = random_world(23, ties=True)
+    facts, inputs = scored(world.facts(rule)), world.inputs()
+    specs = {str(spec): spec for spec in ADDABLE}
+    whole = measure_facts(facts, specs, population="all", inputs=inputs)
+    monkeypatch.setattr("trueval.evaluation.measurements.PIECE", units)
+    cut = measure_facts(facts, specs, population="all", inputs=inputs)
+    for found, wanted in ((cut.values, whole.values), (cut.random, whole.random)):
+        assert found.keys() == wanted.keys()
+        for label, value in wanted.items():
+            np.testing.assert_array_equal(found[label].value(), value.value(), err_msg=label)
+            if value.per_unit is not None:
+                np.testing.assert_array_equal(found[label].per_unit, value.per_unit, err_msg=label)
+
+
 @pytest.mark.parametrize("population", ["relevant", "judged", "all"])
 @pytest.mark.parametrize("rule", ["random", "expected"])
 def test_measurements_of_parts_add_up(population: str, rule: str):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -12,10 +12,14 @@ from trueval.evaluation.group_measures import GroupMeasures, measure_groups, mer
 from trueval.evaluation.groups import Groups
 from trueval.evaluation.population import in_population
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.facts.readings import random_ranking, select
+from trueval.facts.readings import pieces, random_ranking, select
+from trueval.kernels import in_order
 from trueval.metrics.compute import Measured, compute, merge
 from trueval.metrics.grammar import Spec
 from trueval.metrics.inputs import Inputs
+
+# Units whose metrics are worked out at a time.
+PIECE = 8192
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +61,31 @@ def measure_facts(
             return Measured(None, tally=replace(found.tally, added=()))
         return found
 
-    values = {label: measure(spec, facts) for label, spec in specs.items()}
+    values = _all_values(facts, specs, measure)
     shuffled = random_ranking(facts) if with_random else None
     random = {}
     if shuffled is not None and len(shuffled):
         comparable = {label: s for label, s in specs.items() if s.metric.against_random}
-        random = {label: compute(spec, shuffled, inputs) for label, spec in comparable.items()}
+        random = _all_values(shuffled, comparable, lambda spec, facts: compute(spec, facts, inputs))
     cutoffs = {spec.k for spec in specs.values() if spec.k}
     ties = {k: round(facts.tie_rate(k) * len(facts)) for k in sorted(cutoffs)}
     by_group = measure_groups(facts, values, specs, groups, measure)
     return Measurements(facts.unit_user, facts.stratum, values, random, ties, facts.depth, by_group)
+
+
+def _all_values(
+    facts: RankingFacts, specs: Mapping[str, Spec], measure: Callable[[Spec, RankingFacts], Measured]
+) -> dict[str, Measured]:
+    """Values of all metrics. Those of users are worked out piece by piece, so that memory is used again and again."""
+    of_users = {label: spec for label, spec in specs.items() if not spec.metric.system}
+    if len(facts) <= PIECE:
+        of_users = {}
+    found = in_order(lambda piece: {n: measure(spec, piece) for n, spec in of_users.items()}, pieces(facts, PIECE))
+    parts = list(found) if of_users else []
+    return {
+        label: merge([part[label] for part in parts]) if label in of_users else measure(spec, facts)
+        for label, spec in specs.items()
+    }
 
 
 def _under(preset: Preset | None, spec: Spec, facts: RankingFacts, measured: Measured) -> Measured:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from trueval.data.judged import Judged
 from trueval.design.task import Task
 from trueval.errors import DataError
 from trueval.facts.ranking_facts import RankingFacts
@@ -62,18 +63,29 @@ class _Output:
     """Arrays that the blocks fill, each its own part. Judged items stand best first, as the kernel leaves them."""
 
     def __init__(self, units: int, judged: int, depth: int) -> None:
-        self.top = np.full((units, depth), -1, np.int32)
+        self.top = np.zeros((units, depth), np.int32)
         self.targets = np.zeros(units, np.int64)
-        self.order = np.zeros(judged, np.int32)
+        self.item = np.zeros(judged, np.int32)
+        self.value = np.zeros(judged)
+        self.relevant = np.zeros(judged, bool)
         self.rank = np.zeros(judged, np.int32)
         self.above = np.zeros(judged, np.int32)
         self.tied = np.zeros(judged, np.int32)
-        self.score = np.full(judged, np.nan, np.float32)
+        self.score = np.zeros(judged, np.float32)
         self.splits = np.zeros(depth, np.int64)
 
-    def judged(self, rows: slice) -> tuple[np.ndarray, ...]:
-        """What is said of some judged items."""
-        return self.order[rows], self.rank[rows], self.above[rows], self.tied[rows], self.score[rows]
+    def judged(self, rows: slice, order: np.ndarray) -> tuple[np.ndarray, ...]:
+        """What the kernel says of some judged items; which of them comes first it says in `order`."""
+        return order, self.rank[rows], self.above[rows], self.tied[rows], self.score[rows]
+
+    def place(self, judged: Judged, start: np.ndarray, order: np.ndarray) -> np.ndarray:
+        """Put the judged items of some units where the kernel put their ranks; returns which rows these are."""
+        rows = slice(start[0], start[-1])
+        which = order + np.repeat(start[:-1], np.diff(start))
+        assert judged.rows.value is not None
+        self.item[rows], self.value[rows] = judged.rows.item[which], judged.rows.value[which]
+        self.relevant[rows] = judged.relevant[which]
+        return which
 
 
 class _Scorer:
@@ -165,13 +177,15 @@ def _rank_all(
     for piece, scores in scorer(task.unit_user[part], name):
         units = slice(part.start + piece.start, part.start + piece.stop)
         own = task.judged.rows.start[units.start : units.stop + 1]
+        order = np.empty(own[-1] - own[0], np.int32)
         bad = kernels.rank_rows(
             scores, task.candidates, barred_start[piece.start : piece.stop + 1], barred, own - own[0],
             judged[own[0] - start[0] : own[-1] - start[0]], task.unit_user[units], *how,
-            out.top[units], out.targets[units], out.judged(slice(own[0], own[-1])), splits,
+            out.top[units], out.targets[units], out.judged(slice(own[0], own[-1]), order), splits,
         )  # fmt: skip
         if bad >= 0:
             return units.start + bad
+        out.place(task.judged, own, order)
     return -1
 
 
@@ -185,25 +199,25 @@ def _rank_sample(
     rows = slice(start[0], start[-1])
     targets = task.sample.item[t_start[0] : t_start[-1]]
     owner = np.repeat(np.arange(len(users)), np.diff(start))
-    judged = task.judged.rows.item[rows]
-    places = _places(owner, judged, t_start - t_start[0], targets, len(task.items))
+    places = _places(owner, task.judged.rows.item[rows], t_start - t_start[0], targets, len(task.items))
     out.targets[part] = np.diff(t_start)
     asked, which = np.unique(users, return_inverse=True)
     for piece, scores in scorer(asked, name):
         # units of one user stand together, so those of a piece of users do
         first, last = np.searchsorted(which, (piece.start, piece.stop))
         own, t_own = start[first : last + 1], t_start[first : last + 1]
+        order = np.empty(own[-1] - own[0], np.int32)
         bad = kernels.rank_targets(
             scores, which[first:last] - piece.start, t_own - t_own[0],
             targets[t_own[0] - t_start[0] : t_own[-1] - t_start[0]], own - own[0],
             places[own[0] - start[0] : own[-1] - start[0]], users[first:last], *how,
-            out.top[part.start + first : part.start + last], out.judged(slice(own[0], own[-1])), splits,
+            out.top[part.start + first : part.start + last], out.judged(slice(own[0], own[-1]), order), splits,
         )  # fmt: skip
         if bad >= 0:
             return part.start + int(first) + bad
-        mine = slice(own[0] - start[0], own[-1] - start[0])  # judged items that are no targets have scores, too
-        item = judged[out.order[own[0] : own[-1]] + start[owner[mine]] - start[0]]
-        out.score[own[0] : own[-1]] = scores[which[owner[mine]] - piece.start, item]
+        item = task.judged.rows.item[out.place(task.judged, own, order)]
+        unit = np.repeat(which[first:last] - piece.start, np.diff(own))
+        out.score[own[0] : own[-1]] = scores[unit, item]  # judged items that are no targets have scores, too
     return -1
 
 
@@ -225,17 +239,14 @@ def _places(owner: np.ndarray, items: np.ndarray, t_start: np.ndarray, targets: 
 
 
 def _facts(task: Task, out: _Output, ties: str) -> RankingFacts:
-    start = task.judged.rows.start
-    order = out.order + np.repeat(start[:-1], np.diff(start))
     length = np.minimum(out.targets, out.top.shape[1])
     full = bool((length == out.top.shape[1]).all())  # as a rule; then lists are the rows of the table as they are
-    assert task.judged.rows.value is not None
     return RankingFacts(
         unit_user=task.unit_user,
-        start=start,
-        item=task.judged.rows.item[order],
-        value=task.judged.rows.value[order],
-        relevant=task.judged.relevant[order],
+        start=task.judged.rows.start,
+        item=out.item,
+        value=out.value,
+        relevant=out.relevant,
         rank=out.rank,
         above=out.above,
         tied=out.tied,

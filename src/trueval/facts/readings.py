@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from trueval.errors import DefinitionError, suggest
 from trueval.facts.ranking_facts import RankingFacts
+from trueval.kernels import blocks
+
+_ROWS = ("item", "value", "relevant", "rank", "above", "tied")  # columns of judged rows
 
 TIES = ("random", "expected", "worst", "best", "given")
 
@@ -76,8 +79,31 @@ def select(facts: RankingFacts, keep: np.ndarray) -> RankingFacts:
         pool=None if facts.pool is None else facts.pool[keep],
         score=None if facts.score is None else facts.score[rows],
         list_rank=None if facts.list_rank is None else facts.list_rank[rows],
-        **{name: getattr(facts, name)[rows] for name in ("item", "value", "relevant", "rank", "above", "tied")},
+        **{name: getattr(facts, name)[rows] for name in _ROWS},
     )
+
+
+def pieces(facts: RankingFacts, units: int) -> Iterator[RankingFacts]:
+    """The facts of some units at a time, in their order; nothing is copied."""
+    for part in blocks(len(facts), units):
+        rows = slice(facts.start[part.start], facts.start[part.stop])
+        shown = slice(facts.list_start[part.start], facts.list_start[part.stop])
+        ends = slice(part.start, part.stop + 1)
+        of_units = {name: _sliced(facts, name, part) for name in ("unit_user", "targets", "stratum", "pool")}
+        of_rows = {name: _sliced(facts, name, rows) for name in (*_ROWS, "score", "list_rank")}
+        yield facts.changed(
+            start=facts.start[ends] - rows.start,
+            list_start=facts.list_start[ends] - shown.start,
+            list_item=facts.list_item[shown],
+            counted=len(facts) if facts.counted is None else facts.counted,
+            **of_units,
+            **of_rows,
+        )
+
+
+def _sliced(facts: RankingFacts, name: str, part: slice) -> np.ndarray | None:
+    column = getattr(facts, name)
+    return None if column is None else column[part]
 
 
 def concat(parts: Sequence[RankingFacts]) -> RankingFacts:

@@ -185,6 +185,7 @@ def rank_targets(
         if len(items):
             _rank_row(row, items, nothing, judged[j], stream, given, depth, top[r], own, splits)
         else:
+            top[r] = -1
             own[0][:] = np.arange(len(own[0]))
     return -1
 

@@ -230,6 +230,7 @@ def rank_targets(scores, rows, target_start, target, judged_start, judged, users
         a, b = judged_start[r], judged_start[r + 1]
         stream = user_key(seed, users[r])
         if items.size == 0:
+            top[r] = -1
             part(out, a, b)[0][:] = np.arange(b - a)
         elif (
             rank_row(row, items, nothing, judged[a:b], stream, given, depth, top[r], part(out, a, b), splits, work) < 0
