@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import trueval as tv
+from trueval.data.run_tables import read_run
 
 METRICS = ["ndcg@5", "ap", "rr", "recall@3"]
 
@@ -157,3 +158,22 @@ def test_a_run_with_nothing_in_common_is_refused(tmp_path, streamed, column, wha
             tmp_path / "run.parquet", pl.DataFrame({"user": [1, 2], "item": [2, 1]}), metrics=["rr"],
             sorted_by_user=streamed,
         )  # fmt: skip
+
+
+@pytest.mark.parametrize("order", ["user", "item"])
+def test_large_files_are_streamed_where_they_are_sorted_and_the_result_is_the_same(tmp_path, monkeypatch, order):
+    rng = np.random.default_rng(4)
+    run = pl.DataFrame({"user": rng.integers(0, 40, 900), "item": rng.integers(0, 60, 900)}).unique()
+    run = run.with_columns(score=pl.Series(rng.random(len(run)))).sort(order, "score")
+    test = pl.DataFrame({"user": rng.integers(0, 45, 300), "item": rng.integers(0, 60, 300)}).unique()
+    run.write_parquet(tmp_path / "run.parquet", row_group_size=50)
+    asked = {"metrics": ["ndcg@5", "rr", "coverage@5"], "resamples": 50}
+    whole = tv.evaluate_run(tmp_path / "run.parquet", test, **asked)
+    monkeypatch.setattr("trueval.evaluation.runs.MANY_ROWS", 100)
+    monkeypatch.setattr("trueval.evaluation.runs.STREAMED_ROWS", 50)
+    read_whole = []
+    monkeypatch.setattr("trueval.evaluation.runs.read_run", lambda *a, **o: read_whole.append(1) or read_run(*a, **o))
+    large = tv.evaluate_run(tmp_path / "run.parquet", test, **asked)
+    assert bool(read_whole) == (order == "item")
+    assert large.table().equals(whole.table())
+    assert large.per_user.equals(whole.per_user)

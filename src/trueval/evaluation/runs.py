@@ -25,6 +25,8 @@ from trueval.metrics.inputs import Inputs
 
 # Rows of a streamed run that are in memory at once.
 STREAMED_ROWS = 8_000_000
+# A file with more rows is streamed, too, where it turns out to be sorted by user.
+MANY_ROWS = 4 * STREAMED_ROWS
 
 
 def evaluate_runs(
@@ -102,15 +104,14 @@ def _facts_of(
 ) -> Iterator[tuple[RankingFacts, Truth]]:
     """Facts of a run, whole or in parts by user."""
     built = ties if ties in ("random", "given") else "random"
-    if not sorted_by_user:
+    lazy = scan_run(source, columns=_run_columns(columns)) if sorted_by_user else _large(source, columns)
+    ids = None if lazy is None else _survey(lazy, source, ascending=not sorted_by_user)
+    if lazy is None or ids is None:
         run = read_run(source, columns=_run_columns(columns))
         truth = held.truth(run["user"], run["item"])
         facts = run_facts(run, truth, ties=built, name=name)
         yield (facts if ties == built else with_ties(facts, ties)), truth
         return
-    lazy = scan_run(source, columns=_run_columns(columns))
-    with reading(str(source), what="recommendations"):
-        ids = {role: lazy.select(pl.col(role).unique()).collect(engine="streaming")[role] for role in ("user", "item")}
     truth = held.truth(ids["user"], ids["item"])
     check_common_ids(ids["user"], ids["item"], truth, name)
     seen = np.zeros(len(truth.users), bool)
@@ -137,6 +138,29 @@ def _facts_of(
         )
         facts = run_facts(nothing, _for_users(truth, rest), ties=built, name=name, whole=False)
         yield facts.changed(users=truth.users, unit_user=rest.astype(np.int32)), truth
+
+
+def _large(source: Any, columns: Any) -> pl.LazyFrame | None:
+    """A parquet file of very many rows, unread; None for all else."""
+    if not isinstance(source, (str, Path)) or Path(source).suffix != ".parquet" or not Path(source).is_file():
+        return None
+    lazy = scan_run(source, columns=_run_columns(columns))
+    with reading(str(source), what="recommendations"):
+        return lazy if lazy.select(pl.len()).collect().item() > MANY_ROWS else None
+
+
+def _survey(lazy: pl.LazyFrame, source: Any, *, ascending: bool) -> dict[str, pl.Series] | None:
+    """The users and items of a run, read in pieces; None where users should be ascending and are not."""
+    found: dict[str, list[pl.Series]] = {"user": [], "item": []}
+    with reading(str(source), what="recommendations"):
+        for batch in lazy.select("user", "item").collect_batches(chunk_size=STREAMED_ROWS, maintain_order=True):
+            user = batch["user"]
+            heads = user.filter((user != user.shift()).fill_null(True))  # one of each user, where rows stand together
+            if ascending and not (heads.is_sorted() and (not found["user"] or found["user"][-1][-1] <= heads[0])):
+                return None
+            found["user"].append(heads)
+            found["item"].append(Ids.of(plain(batch["item"], where=str(source))).values)
+    return {role: Ids.of(*(plain(p, where=str(source)) for p in parts)).values for role, parts in found.items()}
 
 
 def _items_of(source: Any, columns: Any) -> pl.Series:
