@@ -426,3 +426,18 @@ def test_what_was_compiled_before_a_kernel_changed_is_forgotten(tmp_path):
         os.utime(tmp_path / name, (newest + age, newest + age))
     store._forget_stale(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["new.nbi"]
+
+
+@given(seed=st.integers(0, 2**32), carried=st.booleans())
+@settings(max_examples=30)
+def test_segments_are_sorted_and_equals_keep_their_order(seed, carried):
+    rng = np.random.default_rng(seed)
+    start = np.concatenate([[0], np.cumsum(rng.integers(0, 30, 6))])
+    values = rng.integers(0, 9, start[-1]).astype(np.int32)
+    for module in (plain, compiled("lists")):
+        found, places = values.copy(), np.arange(start[-1]) if carried else np.empty(0, np.int64)
+        for first, last in ((0, 2), (2, 6)):
+            module.sort_up(start, found, places, first, last)
+        wanted = [i for a, b in pairwise(start) for i in sorted(range(a, b), key=lambda i: (values[i], i))]
+        assert found.tolist() == values[wanted].tolist()
+        assert not carried or places.tolist() == wanted

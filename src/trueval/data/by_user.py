@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from trueval.data.ids import Ids
-from trueval.kernels import choose
+from trueval.kernels import blocks, choose, in_order, threads
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +27,21 @@ class ByUser:
     @staticmethod
     def of(user: np.ndarray, item: np.ndarray, value: np.ndarray | None = None, *, n_users: int) -> ByUser:
         """Group coded rows by user. Rows whose user or item is -1 are left out; equal rows keep their order."""
-        kernel = choose("lists", len(user)).group_order
+        kernels = choose("lists", len(user))
         user, item = user.astype(np.int32, copy=False), item.astype(np.int32, copy=False)
-        # two counting sorts, by item and then (stable) by user, are linear
-        by_item = kernel(item, np.zeros(int(item.max(initial=-1)) + 2, np.int64))
+        if item.min(initial=0) < 0:
+            known = item >= 0
+            user, item, value = user[known], item[known], None if value is None else value[known]
         start = np.zeros(n_users + 1, np.int64)
-        order = by_item[kernel(user[by_item], start)]
-        return ByUser(start, item[order], None if value is None else value[order])
+        order = None if kernels.grouped_starts(user, start) else kernels.group_order(user, start)
+        item = item.copy() if order is None else item[order]
+        places = np.empty(0, np.int64) if value is None else np.arange(len(item)) if order is None else order
+        for _ in in_order(
+            lambda part: kernels.sort_up(start, item, places, part.start, part.stop),
+            blocks(n_users, max(1024, n_users // (4 * threads()) + 1)),
+        ):
+            pass
+        return ByUser(start, item, None if value is None else value[places])
 
     @staticmethod
     def code(frame: pl.DataFrame, users: Ids, items: Ids) -> ByUser:

@@ -116,7 +116,7 @@ def _facts_of(
     check_common_ids(ids["user"], ids["item"], truth, name)
     seen = np.zeros(len(truth.users), bool)
     for batch in _user_batches(lazy):
-        codes = truth.users.codes(plain(batch["user"].unique(), where=name))
+        codes = np.unique(truth.users.codes(plain(_heads(batch["user"]), where=name)))
         codes = codes[codes >= 0]
         if seen[codes].any():
             user = truth.users.decode(codes[seen[codes]][:1])[0]
@@ -128,8 +128,8 @@ def _facts_of(
             )
         seen[codes] = True
         if len(codes):
-            facts = run_facts(batch, _for_users(truth, np.sort(codes)), ties=built, name=name, whole=False)
-            facts = facts.changed(users=truth.users, unit_user=np.sort(codes).astype(np.int32))
+            facts = run_facts(batch, _for_users(truth, codes), ties=built, name=name, whole=False)
+            facts = facts.changed(users=truth.users, unit_user=codes.astype(np.int32))
             yield (facts if ties == built else with_ties(facts, ties)), truth
     if not seen.all():  # users of the population who got nothing
         rest = np.flatnonzero(~seen)
@@ -154,8 +154,7 @@ def _survey(lazy: pl.LazyFrame, source: Any, *, ascending: bool) -> dict[str, pl
     found: dict[str, list[pl.Series]] = {"user": [], "item": []}
     with reading(str(source), what="recommendations"):
         for batch in lazy.select("user", "item").collect_batches(chunk_size=STREAMED_ROWS, maintain_order=True):
-            user = batch["user"]
-            heads = user.filter((user != user.shift()).fill_null(True))  # one of each user, where rows stand together
+            heads = _heads(batch["user"])
             if ascending and not (heads.is_sorted() and (not found["user"] or found["user"][-1][-1] <= heads[0])):
                 return None
             found["user"].append(heads)
@@ -184,12 +183,22 @@ def _user_batches(lazy: pl.LazyFrame) -> Iterator[pl.DataFrame]:
     carried: pl.DataFrame | None = None
     for chunk in lazy.collect_batches(chunk_size=STREAMED_ROWS, maintain_order=True):
         frame = chunk if carried is None else pl.concat([carried, chunk])
-        last = frame["user"][-1]
-        inside = frame["user"] != last
-        carried = frame.filter(~inside)
-        yield frame.filter(inside)
+        user = frame["user"]
+        whole = len(frame) - int((user == user[-1]).sum())  # the last user may go on in the next chunk
+        carried = frame.slice(whole)
+        if whole:
+            yield frame.slice(0, whole)
     if carried is not None:
         yield carried
+
+
+def _heads(user: pl.Series) -> pl.Series:
+    """One of each user, where the rows of a user stand together.
+
+    >>> _heads(pl.Series([4, 4, 7, 7, 7])).to_list()
+    [4, 7]
+    """
+    return user.filter((user != user.shift()).fill_null(True))
 
 
 def _run_columns(columns: Any) -> Any:

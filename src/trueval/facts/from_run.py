@@ -156,7 +156,7 @@ def order_run(run: pl.DataFrame, truth: Truth, *, ties: str, name: str) -> Lists
 
 def check_common_ids(users: pl.Series, items: pl.Series, truth: Truth, name: str) -> None:
     """Refuse a run without a user of the test set, or without an item: every value would be a silent zero."""
-    judged = np.unique(truth.judged.rows.item)
+    judged = np.flatnonzero(np.bincount(truth.judged.rows.item, minlength=len(truth.items)))
     for what, column, vocabulary, there in (
         ("user", users, truth.users, np.arange(len(truth.users))),
         ("item", items, truth.items, judged),

@@ -168,6 +168,36 @@ def count_splits(start, score, splits):
 
 
 @njit(nogil=True, cache=True)
+def sort_up(start, values, places, first, last):
+    """Sort segments first to last in ascending order, in place (shell sort); places go with them, where there are any.
+
+    Places must ascend within a segment; equal values keep their order.
+    """
+    carried = places.size > 0
+    for u in range(first, last):
+        begin, size = start[u], start[u + 1] - start[u]
+        gap = 1
+        while gap < size // 3:
+            gap = 3 * gap + 1
+        while gap >= 1:
+            for i in range(begin + gap, begin + size):
+                value = values[i]
+                place = places[i] if carried else 0
+                j = i
+                while j >= begin + gap and (
+                    values[j - gap] > value or (carried and values[j - gap] == value and places[j - gap] > place)
+                ):
+                    values[j] = values[j - gap]
+                    if carried:
+                        places[j] = places[j - gap]
+                    j -= gap
+                values[j] = value
+                if carried:
+                    places[j] = place
+            gap //= 3
+
+
+@njit(nogil=True, cache=True)
 def sort_down(start, values):
     """Sort each segment in descending order, in place (shell sort)."""
     for u in range(start.size - 1):

@@ -125,6 +125,15 @@ def count_splits(start: np.ndarray, score: np.ndarray, splits: np.ndarray) -> No
     np.add.at(splits, place[:-1][equal], 1)
 
 
+def sort_up(start: np.ndarray, values: np.ndarray, places: np.ndarray, first: int, last: int) -> None:
+    """See `lists.sort_up`."""
+    rows = slice(start[first], start[last])
+    order = np.lexsort((values[rows], np.repeat(np.arange(first, last), np.diff(start[first : last + 1]))))
+    values[rows] = values[rows][order]
+    if len(places):
+        places[rows] = places[rows][order]
+
+
 def sort_down(start: np.ndarray, values: np.ndarray) -> None:
     """See `lists.sort_down`."""
     unit = np.repeat(np.arange(len(start) - 1), np.diff(start))
