@@ -198,7 +198,12 @@ def _heads(user: pl.Series) -> pl.Series:
     >>> _heads(pl.Series([4, 4, 7, 7, 7])).to_list()
     [4, 7]
     """
-    return user.filter((user != user.shift()).fill_null(True))
+    if not user.dtype.is_integer() or user.null_count() or not len(user):
+        return user.filter((user != user.shift()).fill_null(True))
+    values = user.to_numpy()
+    first = np.ones(len(values), bool)
+    np.not_equal(values[1:], values[:-1], out=first[1:])
+    return pl.Series(values[first])
 
 
 def _run_columns(columns: Any) -> Any:
