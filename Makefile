@@ -46,7 +46,7 @@ test-slow: $(VENV)/test ## run the statistical and paper-scale tests in full
 	$(BIN)/python -m pytest -n $(WORKERS) -m slow
 
 bench: $(VENV)/base ## measure speed and memory against other libraries (installs them in .venv-bench)
-	$(PYTHON) benchmarks/run.py w1 w2 small
+	$(PYTHON) benchmarks/run.py w1 w2 small bootstrap aspects catalogue
 
 clean:           ## remove what make made
 	rm -rf $(VENV) .venv-adapters .venv-bench* demo-output build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache
