@@ -11,7 +11,6 @@ import numpy as np
 from numba import njit
 
 BUCKETS = 4096
-WIDTH = 64  # buckets whose counts are added up together
 MARK = -(2**31)
 
 
@@ -25,33 +24,38 @@ def filled_up(size):
 def spread(row):
     """Least and greatest of a sample of the scores; what lies outside is put into the end buckets.
 
-    The sample is of short runs all over the row: neighbours come from memory together.
+    The sample is of short runs all over the row: neighbours come from memory together. Two runs go side by side,
+    so that neither waits for the other.
     """
-    runs, length = 64, min(16, row.size)
-    low = row[0]
-    high = row[0]
-    for run in range(runs):
-        begin = run * (row.size - length) // (runs - 1)
-        for j in range(begin, begin + length):
-            low = min(low, row[j])
-            high = max(high, row[j])
-    return low, high
+    pairs, length = 32, min(16, row.size)
+    low, high = row[0], row[0]
+    other_low, other_high = row[0], row[0]
+    for pair in range(pairs):
+        one = pair * (row.size - length) // (2 * pairs - 1)
+        other = (pair + pairs) * (row.size - length) // (2 * pairs - 1)
+        for i in range(length):
+            low = min(low, row[one + i])
+            high = max(high, row[one + i])
+            other_low = min(other_low, row[other + i])
+            other_high = max(other_high, row[other + i])
+    return min(low, other_low), max(high, other_high)
 
 
 @njit(nogil=True, cache=True, fastmath={"reassoc"})
-def quantise(row, low, scale, bucket):
+def quantise(row, low, high, scale, bucket):
     """Bucket of every score; returns whether all scores are finite (0 · x is NaN for those that are not).
 
-    Rounding and clamping keep the map monotone, so order between buckets is exact.
+    Clamping and rounding keep the map monotone, so order between buckets is exact. The bounds are scores, not
+    numbers of buckets: the compiler would work with the latter as constants, and much slower.
     """
-    zero, last = row.dtype.type(0), row.dtype.type(BUCKETS - 1)
+    zero = row.dtype.type(0)
     nothing = zero
     for j in range(row.size):
-        nothing += row[j] * zero
-        place = (row[j] - low) * scale
-        place = place if place > zero else zero  # in this form NaN, too, gets a bucket
-        place = place if place < last else last
-        bucket[j] = np.uint16(np.int32(place) + 1)
+        score = row[j]
+        nothing += score * zero
+        score = score if score > low else low  # in this form NaN, too, gets a bucket
+        score = score if score < high else high
+        bucket[j] = np.uint16(np.int32((score - low) * scale) + 1)
     return nothing == 0
 
 
@@ -59,12 +63,12 @@ def quantise(row, low, scale, bucket):
 def bucketise(row, excluded, bucket):
     """Buckets of all scores; returns the number of targets, -1 where a score is not finite."""
     low, high = spread(row)
-    scale = row.dtype.type(0)  # no spread, or one beyond what a number holds: one bucket for all
+    scale = row.dtype.type(np.inf)
     if high > low and (high - low) * 2 < np.inf:
-        scale = row.dtype.type(BUCKETS / np.float64(high - low))
-    if not scale < np.inf:
-        scale = row.dtype.type(0)
-    if not quantise(row, low, scale, bucket):
+        scale = row.dtype.type((BUCKETS - 1) / np.float64(high - low))
+    if not scale < np.inf:  # no spread, or one beyond what a number holds: one bucket for all
+        high, scale = low, row.dtype.type(0)
+    if not quantise(row, low, high, scale, bucket):
         return -1
     bucket[row.size :] = 0
     targets = row.size
@@ -75,62 +79,52 @@ def bucketise(row, excluded, bucket):
 
 
 @njit(nogil=True, cache=True)
-def count(bucket, counts, marked):
+def count(bucket, counts, groups, marked):
     """Add every place to the count of its bucket; collects the places in marked buckets, and returns their number.
 
-    Few places are, so eight are asked at once (the number of places is a multiple of it).
+    Few places are, so of every eight it is noted first whether one is (the number of places is a multiple of it):
+    to ask on the way would let the processor guess, and it would often guess wrong.
     """
-    n = 0
-    for j in range(0, bucket.size, 8):
+    eight = np.uint64(8)
+    for g in range(np.uint64(bucket.size) // eight):
         seen = np.int32(0)
-        for i in range(j, j + 8):
-            before = counts[bucket[i]]
-            counts[bucket[i]] = before + 1
+        for i in range(eight):
+            b = bucket[g * eight + i]
+            before = counts[b]
+            counts[b] = before + np.int32(1)
             seen |= before
-        if seen < 0:
-            for i in range(j, j + 8):
-                marked[n] = i
-                n += counts[bucket[i]] < 0
+        groups[g] = seen
+    some = 0
+    for g in range(bucket.size // 8):
+        seen = groups[g]
+        groups[some] = g
+        some += seen < 0
+    n = 0
+    for g in groups[:some]:
+        for i in range(8 * g, 8 * g + 8):
+            marked[n] = i
+            n += counts[bucket[i]] < 0
     return n
 
 
 @njit(nogil=True, cache=True)
-def add_up(counts, sums):
-    """Counts of buckets together, WIDTH at a time, bucket 0 left out."""
-    for s in range(sums.size):
-        total = np.int32(0)
-        for b in range(1 + s * WIDTH, 1 + (s + 1) * WIDTH):
-            total += counts[b]
-        sums[s] = total
-
-
-@njit(nogil=True, cache=True)
-def higher(counts, sums, bucket):
-    """How many targets are in better buckets."""
-    s = (bucket - 1) // WIDTH
-    total = 0
-    for b in range(bucket + 1, 1 + (s + 1) * WIDTH):
-        total += counts[b]
-    for other in range(s + 1, sums.size):
-        total += sums[other]
-    return total
-
-
-@njit(nogil=True, cache=True)
-def at_least(bucket, lowest, found):
-    """Places whose bucket is this one or better; returns their number. Few are, so 32 are asked at once.
+def at_least(bucket, lowest, groups, found):
+    """Places whose bucket is this one or better; returns their number. Few are, so 16 are asked at once.
 
     Four buckets are one word. What is added to each of them lifts its highest bit if and only if it is good enough.
     """
-    n = 0
     words = bucket.view(np.uint64)
     lift = np.uint64(0x8000 - lowest) * np.uint64(0x0001000100010001)
-    for w in range(0, words.size, 8):
+    some = 0
+    for g in range(words.size // 4):
         lifted = np.uint64(0)
-        for word in range(w, w + 8):
+        for word in range(4 * g, 4 * g + 4):
             lifted |= words[word] + lift
-        if lifted & np.uint64(0x8000800080008000):
-            for i in range(4 * w, 4 * w + 32):
-                found[n] = i
-                n += bucket[i] >= lowest
+        groups[some] = g
+        some += (lifted & np.uint64(0x8000800080008000)) != 0
+    n = 0
+    for g in groups[:some]:
+        for i in range(16 * g, 16 * g + 16):
+            found[n] = i
+            n += bucket[i] >= lowest
     return n

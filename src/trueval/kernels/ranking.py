@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from trueval.kernels.buckets import BUCKETS, MARK, WIDTH, add_up, at_least, bucketise, count, filled_up, higher
+from trueval.kernels.buckets import BUCKETS, MARK, at_least, bucketise, count, filled_up
 from trueval.kernels.draws import tie_key, user_key
 from trueval.kernels.ordering import keep_best, sort_places
 
@@ -94,7 +94,7 @@ def sort_judged(row, items, judged, stream, given, bucket, order):
 @njit(nogil=True, cache=True)
 def rank_judged(row, items, judged, stream, given, bucket, work, out):
     """Counts the buckets, and gives exact ranks to the judged items."""
-    _, found, counts, sums, first, _ = work
+    _, found, groups, counts, first, _ = work
     order, rank, above, tied, out_score = out
     score, key, ranked = sort_judged(row, items, judged, stream, given, bucket, order)
     out_score[:] = score
@@ -111,17 +111,19 @@ def rank_judged(row, items, judged, stream, given, bucket, work, out):
     equal_end = np.empty(ranked, np.int64)
     for p in range(ranked - 1, -1, -1):
         equal_end[p] = equal_end[p + 1] if p + 1 < ranked and score[p + 1] == score[p] else p + 1
-    n = count(bucket, counts, found)
+    n = count(bucket, counts, groups, found)
     for p in range(ranked):
         counts[bucket[judged[order[p]]]] &= ~MARK
-    add_up(counts, sums)
     meet(row, items, bucket, found[:n], stream, given, first, score, key, equal_end, above, rank, tied)
-    better = more_above = more_before = 0
+    better = more_above = more_before = 0  # targets in better buckets; in the bucket, before the judged item
+    last = BUCKETS
     for p in range(ranked):
-        b = bucket[judged[order[p]]]
-        if p == first[b, 0]:
+        b = np.int64(bucket[judged[order[p]]])
+        if b < last:
             more_above = more_before = 0
-            better = higher(counts, sums, b)
+            for other in range(b + 1, last + 1):
+                better += counts[other]
+            last = b
         more_above += above[p]
         more_before += rank[p]
         above[p] = better + more_above
@@ -133,14 +135,14 @@ def rank_judged(row, items, judged, stream, given, bucket, work, out):
 @njit(nogil=True, cache=True)
 def fill_list(row, items, stream, given, bucket, targets, depth, work, out, splits):
     """The best items in order; `splits[k-1]` counts lists whose cut at k falls between equal scores."""
-    _, found, counts, _, first, (score, key, place) = work
+    _, found, groups, counts, first, (score, key, place) = work
     want = min(depth + 1, targets)
     lowest, size = BUCKETS + 1, 0
     while size < want:  # where each bucket of the list begins
         lowest -= 1
         first[lowest, 0] = size
         size += counts[lowest]
-    n = at_least(bucket, lowest, found)
+    n = at_least(bucket, lowest, groups, found)
     for c in range(n):
         j = found[c]
         at = first[bucket[j], 0]
@@ -174,8 +176,8 @@ def workspace(size, kind):
     return (
         np.empty(filled_up(size), np.uint16),
         np.empty(size + 32, np.int32),
+        np.empty(filled_up(size) // 8, np.int32),
         np.zeros(BUCKETS + 1, np.int32),
-        np.zeros(BUCKETS // WIDTH, np.int32),
         np.zeros((BUCKETS + 1, 2), np.int32),
         (np.empty(size, kind.dtype), np.empty(size, np.uint64), np.empty(size, np.int32)),
     )
