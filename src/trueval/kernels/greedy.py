@@ -3,8 +3,8 @@
 An item's gain never rises while others are ranked before it, so a gain worked out earlier is an upper bound, and
 only candidates whose bound reaches the best gain found so far are worked out again: the choice is that of a full
 scan, to the bit, and ties go to the smaller item code. Unrated targets with the same aspects gain the same, so
-one of them stands for its group; the groups are sorted roughly, once, and wake up bucket by bucket as soon as
-one of a bucket could be the best. (A heap does fewer comparisons, but the processor cannot predict them.)
+one of them stands for its group. Groups sleep, and are not even compared, until one of their gains could be the
+best; then all above some level wake together. (A heap does fewer comparisons, but the processor cannot predict them.)
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from numba import njit
 
 from trueval.kernels.interest import added_gain, either_gain, fade_by
 
-BUCKETS = 128
+BUCKETS = 64
+STEP = 0.95  # groups wake down to this part of the level before
 
 
 @njit(nogil=True, cache=True)
@@ -48,19 +49,16 @@ def room(rows, pool, number, first, last):
         groups = max(groups, pool.last[u] - pool.first[u])
     size = items + groups
     # of each candidate: bound and gain; item, group (-1 for a rated one), begin and end of its aspects
-    awake = (np.empty(size), np.empty(size), np.empty((size, 4), np.int32))
-    asleep = (np.empty(groups), np.empty(groups, np.int64), np.empty(groups, np.int64))
-    return (
-        awake,
-        asleep,
-        (np.empty(BUCKETS + 1, np.int64), np.empty(BUCKETS), np.empty(pool.parent.size), np.empty(number)),
-    )
+    awake = (np.empty(size + 1), np.empty(size), np.empty((size, 4), np.int32))
+    asleep = (np.empty(groups), np.empty(groups, np.int64), np.empty(groups, np.int64), np.empty(groups, np.int64))
+    buckets = (np.empty(BUCKETS + 2, np.int64), np.empty(BUCKETS + 1))
+    return awake, asleep, buckets, (np.empty(pool.parent.size), np.empty(number), np.ones(1))
 
 
 @njit(nogil=True, cache=True)
 def unified_dcg(of_item, begin, aspect, item, gain, target, pool, alpha, discount, u, left, closed, space):
     """αβ-DCG of the greedy order of a unit's rated items (those that are targets) and its unrated targets."""
-    (bound, worth, what), (gains, order, following), (start, highest, none, factor) = space
+    (bound, worth, what), (gains, found, order, following), (start, highest), (none, factor, habit) = space
     pool_set, pool_start, pool_item = pool.set, pool.start, pool.item
     own, groups = pool.first[u], pool.last[u] - pool.first[u]
     size = 0
@@ -68,27 +66,36 @@ def unified_dcg(of_item, begin, aspect, item, gain, target, pool, alpha, discoun
         if target[j]:
             s = of_item[item[j]]
             size = add(bound, worth, what, size, np.inf, gain[j], item[j], -1, begin[s], begin[s + 1])
-    bucket = -1  # the next to wake; -1 while groups are not sorted
-    ceiling = alpha * left.size  # no unrated target gains more than this
-    total = 0.0
+    asleep = alpha * left.size + 1e-12  # no group that sleeps gains more
+    top = -1.0  # highest gain of a group; below 0 while gains of groups are not worked out
+    level, bucket = np.inf, BUCKETS  # groups from this gain on are sorted; the next bucket of them to wake
+    best = total = 0.0
     for place in range(1, discount.size):
         best, chosen, second = scan(aspect, left, bound, worth, what, size)
-        if bucket < 0 and best <= ceiling + 1e-12:
-            ceiling = alpha * highest_sum(left, pool.widest, factor)
-            if best <= ceiling + 1e-12:
-                bucket = sort_groups(pool, own, groups, alpha, left, none, factor, gains, order, start, highest)
-        while 0 <= bucket < BUCKETS and highest[bucket] >= best:
-            end = start[bucket + 2] if bucket + 2 <= BUCKETS else groups
-            for n in range(start[bucket + 1], end):
-                g, s = order[n], pool_set[own + order[n]]
-                following[g] = pool_start[own + g]
-                if step(pool_item, closed, u, following, g, pool_start[own + g + 1]):
-                    i = pool_item[following[g]]
-                    most = either_gain(aspect, begin[s], begin[s + 1], alpha, left)
-                    if most > best or (most == best and chosen >= 0 and i < what[chosen, 0]):
-                        best, chosen, second = most, size, chosen
-                    size = add(bound, worth, what, size, most, alpha, i, g, begin[s], begin[s + 1])
-            bucket += 1
+        while best <= asleep and asleep > 0.0:
+            if top < 0.0:
+                asleep = alpha * highest_sum(left, pool.widest, factor) + 1e-12
+                if best <= asleep:
+                    top = work_out(pool, own, groups, alpha, left, none, factor, gains)
+                    asleep = top
+            elif bucket == BUCKETS:
+                below, level = level, habit[0] * top if level > top else STEP * level
+                level = level if level > 0.01 * top else 0.0
+                sort_roughly(gains[:groups], level, below, found, order, start, highest)
+                bucket = 0
+                asleep = max(highest[0], level)
+            else:
+                for n in range(start[bucket + 1], start[bucket + 2]):
+                    g, s = order[n], pool_set[own + order[n]]
+                    following[g] = pool_start[own + g]
+                    if step(pool_item, closed, u, following, g, pool_start[own + g + 1]):
+                        i = pool_item[following[g]]
+                        most = either_gain(aspect, begin[s], begin[s + 1], alpha, left)
+                        if most > best or (most == best and chosen >= 0 and i < what[chosen, 0]):
+                            best, chosen, second = most, size, chosen
+                        size = add(bound, worth, what, size, most, alpha, i, g, begin[s], begin[s + 1])
+                bucket += 1
+                asleep = max(highest[bucket], level)
         if chosen < 0:
             break
         total += discount[place] * best
@@ -104,6 +111,8 @@ def unified_dcg(of_item, begin, aspect, item, gain, target, pool, alpha, discoun
                 continue
         size -= 1
         swap(bound, worth, what, chosen, size)
+    if top > 0.0:
+        habit[0] = min(max(best / top, 0.01), 1.0)  # how far groups had to wake for one unit is a guess for the next
     return total
 
 
@@ -127,13 +136,18 @@ def swap(bound, worth, what, one, other):
 @njit(nogil=True, cache=True)
 def scan(aspect, left, bound, worth, what, size):
     """The best of the candidates awake: its gain (0 without one), its place, and which was the best before it."""
-    best, chosen, second = 0.0, -1, -1
-    for n in range(size):
-        if bound[n] < best:
-            continue
+    best, chosen, second = 0.0, np.int64(-1), np.int64(-1)
+    bound[size] = np.inf  # an end that needs no asking
+    n = np.uint64(0)
+    while True:
+        while bound[n] < best:
+            n += np.uint64(1)
+        if n >= size:
+            break
         bound[n] = either_gain(aspect, what[n, 2], what[n, 3], worth[n], left)
         if bound[n] > best or (bound[n] == best and chosen >= 0 and what[n, 0] < what[chosen, 0]):
-            best, chosen, second = bound[n], n, chosen
+            best, chosen, second = bound[n], np.int64(n), chosen
+        n += np.uint64(1)
     return best, chosen, second
 
 
@@ -162,37 +176,46 @@ def highest_sum(values, number, space):
 
 
 @njit(nogil=True, cache=True)
-def sort_groups(pool, own, groups, alpha, left, none, factor, gains, order, start, highest):
-    """Gains of all groups of a unit, and the groups sorted roughly, by bucket; returns the first bucket.
-
-    Bucket b begins at start[b + 1] and ends where the next one begins; highest[b] is the highest gain from it on.
-    """
+def work_out(pool, own, groups, alpha, left, none, factor, gains):
+    """Gains of all groups of a unit, with factors in the order of `either_gain`; returns the highest."""
     parent, added, node = pool.parent, pool.added, pool.node
     for a in range(left.size):
         factor[a] = 1.0 - alpha * left[a]
     none[0] = 1.0
     for n in range(1, none.size):  # parents come before their children
-        none[n] = none[parent[n]] * factor[added[n]]
-    best = 0.0
+        none[n] = none[np.uint32(parent[n])] * factor[np.uint32(added[n])]
+    top = 0.0
     for g in range(groups):
-        gains[g] = 1.0 - none[node[own + g]]
-        if gains[g] > best:
-            best = gains[g]
+        gains[g] = 1.0 - none[np.uint32(node[own + g])]
+        top = max(top, gains[g])
+    return top
+
+
+@njit(nogil=True, cache=True)
+def sort_roughly(gains, level, below, found, order, start, highest):
+    """Groups whose gain is at least the level, and below what is sorted already, by bucket, the highest gains first.
+
+    Bucket b begins at start[b + 1] and ends where the next one begins; highest[b] is the highest gain from it on.
+    """
+    number = 0
+    for g in range(gains.size):
+        found[number] = g
+        number += level <= gains[g] < below
+    high = 0.0
+    for g in found[:number]:
+        high = max(high, gains[g])
+    scale = (BUCKETS - 1) / (high - level) if high > level else 0.0
     start[:] = 0
     highest[:] = 0.0
-    if best <= 0.0:
-        return BUCKETS
-    scale = (BUCKETS - 1) / best
-    for g in range(groups):
-        b = BUCKETS - 1 - int(gains[g] * scale)
+    for g in found[:number]:
+        b = int((high - gains[g]) * scale)
         start[b + 1] += 1
         highest[b] = max(highest[b], gains[g])
-    for b in range(BUCKETS):
+    for b in range(BUCKETS, 0, -1):
+        highest[b - 1] = max(highest[b - 1], highest[b])
+    for b in range(BUCKETS + 1):
         start[b + 1] += start[b]
-    for b in range(BUCKETS - 2, -1, -1):
-        highest[b] = max(highest[b], highest[b + 1])
-    for g in range(groups):  # from the end of each bucket to its beginning
-        b = BUCKETS - 1 - int(gains[g] * scale)
+    for g in found[:number]:  # from the end of each bucket to its beginning
+        b = int((high - gains[g]) * scale)
         start[b + 1] -= 1
         order[start[b + 1]] = g
-    return 0

@@ -1,10 +1,12 @@
 """Compiled: the interest of a user in aspects, and what a set of aspects gains from it and leaves of it.
 
-A set is aspect[low] to aspect[high - 1].
+A set is aspect[low] to aspect[high - 1]. Places are made unsigned: for others the compiler asks every time whether
+they count from the end.
 """
 
 from __future__ import annotations
 
+import numpy as np
 from numba import njit
 
 
@@ -34,8 +36,8 @@ def weigh(profile, unit, of_item, begin, aspect, weight):
 def added_gain(aspect, low, high, gain, left):
     """Σ over the aspects of gain · interest left."""
     total = 0.0
-    for x in range(low, high):
-        total += gain * left[aspect[x]]
+    for x in range(np.uint32(low), np.uint32(high)):
+        total += gain * left[np.uint32(aspect[x])]
     return total
 
 
@@ -43,13 +45,13 @@ def added_gain(aspect, low, high, gain, left):
 def either_gain(aspect, low, high, gain, left):
     """1 - Π over the aspects of (1 - gain · interest left): the chance that any of them pleases."""
     none = 1.0
-    for x in range(low, high):
-        none *= 1.0 - gain * left[aspect[x]]
+    for x in range(np.uint32(low), np.uint32(high)):
+        none *= 1.0 - gain * left[np.uint32(aspect[x])]
     return 1.0 - none
 
 
 @njit(nogil=True, cache=True)
 def fade_by(aspect, low, high, fade, left):
     """What an item leaves of the interest in its aspects."""
-    for x in range(low, high):
-        left[aspect[x]] *= 1.0 - fade
+    for x in range(np.uint32(low), np.uint32(high)):
+        left[np.uint32(aspect[x])] *= 1.0 - fade

@@ -116,7 +116,7 @@ def rank_judged(row, items, judged, stream, given, bucket, work, out):
         counts[bucket[judged[order[p]]]] &= ~MARK
     meet(row, items, bucket, found[:n], stream, given, first, score, key, equal_end, above, rank, tied)
     better = more_above = more_before = 0  # targets in better buckets; in the bucket, before the judged item
-    last = BUCKETS
+    last = np.int64(BUCKETS)
     for p in range(ranked):
         b = np.int64(bucket[judged[order[p]]])
         if b < last:

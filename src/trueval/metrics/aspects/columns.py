@@ -147,10 +147,9 @@ def owned(rows: ByUser | None, facts: RankingFacts) -> Owned:
 
 
 def rated_rows(facts: RankingFacts, gain: np.ndarray) -> Rated:
-    """Judged rows by item. Where ranks are exact, an item without one is not a target."""
-    order = in_item_order(facts)
+    """Judged rows as they are. Where ranks are exact, an item without one is not a target."""
     target = (facts.rank > 0) | (not facts.exact)
-    return Rated(column(facts.start, np.int64), column(facts.item[order], np.int32), gain[order], target[order])
+    return Rated(column(facts.start, np.int64), column(facts.item, np.int32), column(gain, np.float64), target)
 
 
 def list_rows(facts: RankingFacts, counts: np.ndarray | None = None) -> Lists:
