@@ -242,6 +242,7 @@ def evaluate_run(
     population: str = "relevant",
     ties: str = "random",
     condensed: bool = False,
+    without_head: float | None = None,
     interval: str = "bootstrap",
     resamples: int = 1000,
     columns: Mapping[str, Any] | str | None = None,
@@ -263,6 +264,11 @@ def evaluate_run(
     `by` names groups to tell the values apart by: columns of `users` or `items`, or, from the train log, "activity",
     "taste" (users) and "popularity" (items). Groups of fewer than `min_group` users are left out of gaps.
 
+    `without_head=0.1` leaves out the judgements of the tenth of the items that is rated most in `train` and `test`
+    (items rated equally often go together). The lists stay as they were made: a head item in one keeps its place as
+    an unjudged item, since nobody knows what would stand there instead. Lists of whole rankings can be judged without
+    their head items, too: `evaluate(parts, {"name": Run(recs)}, design="AR-AI-AN-head10")`.
+
     >>> recs = pl.DataFrame({"user": ["u", "u"], "item": ["a", "b"], "score": [0.9, 0.1]})
     >>> test = pl.DataFrame({"user": ["u"], "item": ["b"]})
     >>> evaluate_run(recs, test, metrics="rr", interval="none")["run", "rr"].value
@@ -277,7 +283,7 @@ def evaluate_run(
     )  # fmt: skip
     with use_threads(threads):
         found = evaluate_runs(
-            recs, test, rules, train=train, items=items, condensed=condensed, columns=roles,
-            sorted_by_user=sorted_by_user,
+            recs, test, rules, train=train, items=items, condensed=condensed, without_head=without_head,
+            columns=roles, sorted_by_user=sorted_by_user,
         )  # fmt: skip
     return Result(found)

@@ -41,8 +41,8 @@ def test_tokens_are_ids_whatever_they_were(integers):
     order = np.random.default_rng(0).permutation(50)
     tokens = Tokens([str(one) for one in train.users.decode(order)], [str(one) for one in train.items.values])
     system = tv.adapt(Model(), dataset=tokens).fit(train)
-    assert system.fitted.seats.users[order].tolist() == list(range(1, 51))  # 0 is padding
-    assert system.fitted.seats.items.tolist() == list(range(1, 36))
+    assert system.seats.users[order].tolist() == list(range(1, 51))  # 0 is padding
+    assert system.seats.items.tolist() == list(range(1, 36))
 
 
 def test_what_cannot_be_evaluated_is_refused():

@@ -101,11 +101,21 @@ def test_candidates():
 
 
 def test_the_head_leaves_test_and_candidates():
-    # x, y and z are rated twice, w once: a quarter of four items is the first of the most rated
-    task = task_of("AR-AI-AN-head25")
+    parts = parts_of([*TRAIN, ("b", "z", 2.0), ("c", "x", 1.0), ("d", "x", 1.0)], TEST)
+    # x is rated four times, z three times, y twice, w once: a quarter of four items is x
+    task = make_tasks(parts, Design.parse("AR-AI-AN-head25"))[0]
     assert task.items.decode(task.candidates).to_list() == ["w", "y", "z"]
     assert "x" not in task.items.decode(task.judged.rows.item).to_list()
     assert task.users.decode(task.unit_user).to_list() == ["a", "c"]  # b was tested on x alone
+
+
+def test_items_rated_equally_often_leave_together():
+    # x, y and z are rated twice, w once: three items are closer to two than none is
+    task = task_of("AR-AI-AN-head50")
+    assert task.items.decode(task.candidates).to_list() == ["w"]
+    assert task.users.decode(task.unit_user).to_list() == ["c"]
+    with pytest.raises(DataError, match=r"head to leave out is empty[^$]*0.25 of 4 rated items, of which 3"):
+        task_of("AR-AI-AN-head25")  # none is closer to one
 
 
 def test_percentiles_are_cut_by_popularity():

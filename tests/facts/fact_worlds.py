@@ -164,7 +164,7 @@ def strata_of(world: World, design: Design) -> list[list]:
     """Candidate items, cut into percentiles where the design has them."""
     popularity = {item: sum(i == item for _, i in [*world.train, *world.test]) for item in world.items}
     by_popularity = sorted(world.items, key=lambda item: (-popularity[item], item))
-    head = by_popularity[: round(design.head * sum(n > 0 for n in popularity.values()))]
+    head = head_of(popularity, design.head)
     given = world.catalogue(design)
     base = {
         "AI": world.items,
@@ -176,6 +176,17 @@ def strata_of(world: World, design: Design) -> list[list]:
         return [base]
     base = [item for item in by_popularity if item in base]
     return [part.tolist() for part in np.array_split(np.array(base, object), design.percentiles)]
+
+
+def head_of(popularity: dict, share: float) -> list:
+    """The most-rated items, those rated equally often together, while this comes closer to the share."""
+    wanted, head = round(share * sum(n > 0 for n in popularity.values())), []
+    for number in sorted(set(popularity.values()) - {0}, reverse=True):
+        group = [item for item, n in popularity.items() if n == number]
+        if abs(len(head) + len(group) - wanted) >= abs(len(head) - wanted):
+            break
+        head += group
+    return head
 
 
 def _items(listed: pl.DataFrame | pl.Series | None) -> list:

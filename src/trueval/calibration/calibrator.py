@@ -13,7 +13,8 @@ import polars as pl
 
 from trueval.calibration.losses import clipped
 from trueval.data.failures import reading
-from trueval.errors import DataError, OutputError
+from trueval.data.writing import write_whole
+from trueval.errors import DataError
 
 METHODS = ("platt", "isotonic")
 INPUTS = ("auto", "probability", "score")
@@ -150,21 +151,7 @@ class Calibrator:
 
     def save(self, path: str | Path) -> None:
         """Write it as JSON, whole or not at all."""
-        target = Path(path)
-        scratch = target.with_name(f".{target.name}.part")
-        try:
-            try:
-                scratch.write_text(self.to_json() + "\n", encoding="utf-8")
-                scratch.replace(target)
-            finally:
-                scratch.unlink(missing_ok=True)
-        except OSError as error:
-            raise OutputError(
-                "the calibrator could not be written",
-                where=str(target),
-                found=error.strerror or str(error),
-                do="choose a folder that exists and can be written",
-            ) from error
+        write_whole(path, self.to_json() + "\n", what="the calibrator could not be written")
 
     @staticmethod
     def load(path: str | Path) -> Calibrator:

@@ -3,61 +3,48 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
-from trueval.errors import DefinitionError, suggest
+from trueval.cli.options import Format, Level, Output, Quiet, Threads, check_format, check_places, give, width_for
+from trueval.errors import DefinitionError
 
 if TYPE_CHECKING:
     from trueval.online.ab.result import AbTest
 
-FORMATS = ("table", "json", "csv", "md", "latex")
+_METRICS = (
+    "name=column, name=clicks/impressions or name:KIND=column, separated by commas. KIND: conversion, trimmed(0.1), "
+    "median, quantile(0.9), mannwhitney, mean, bootstrap (of a ratio)."
+)
+_PRE = "Columns known before the test, to reduce variance (CUPED), with commas."
+_MISMATCH = "Give a verdict despite a sample ratio mismatch."
+_SEQUENTIAL = "Always-valid intervals, tightest at this many users; fix it before the first look."
 
 
 def ab_command(
-    table: Annotated[str, typer.Argument(help="A row per user, or rows of events (then with a user column).")],
-    arm: Annotated[str, typer.Option(help="Column that says which version a user saw.")],
-    metrics: Annotated[
-        str | None,
-        typer.Option(
-            help="name=column, name=clicks/impressions or name:KIND=column, separated by commas. KIND: conversion, "
-            "trimmed(0.1), median, quantile(0.9), mannwhitney, mean, bootstrap (of a ratio)."
-        ),
-    ] = None,
-    user: Annotated[str | None, typer.Option(help="Column of user ids; rows of one user are added up.")] = None,
-    pre: Annotated[
-        str | None, typer.Option(help="Columns known before the test, to reduce variance (CUPED), with commas.")
-    ] = None,
-    control: Annotated[str | None, typer.Option(help="The arm to compare with.")] = None,
-    shares: Annotated[
-        str | None, typer.Option(help="Expected shares of users: old=9,new=1. Equal, if not said.")
-    ] = None,
-    segments: Annotated[
-        str | None, typer.Option(help="Columns of groups to compare within, separated by commas.")
-    ] = None,
-    min_group: Annotated[int, typer.Option(help="Smaller groups (users per arm) are left out.")] = 30,
-    time: Annotated[
-        str | None, typer.Option(help="Column of times, for sessions, session_length and returned.")
-    ] = None,
-    correct: Annotated[str, typer.Option(help="Correction of p: holm, bonferroni, bh or none.")] = "holm",
-    level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
-    sequential: Annotated[
-        int | None,
-        typer.Option(help="Always-valid intervals, tightest at this many users; fix it before the first look."),
-    ] = None,
-    ignore_mismatch: Annotated[
-        bool, typer.Option("--ignore-mismatch", help="Give a verdict despite a sample ratio mismatch.")
-    ] = False,
-    format: Annotated[str, typer.Option(help="table, json, csv, md or latex.")] = "table",
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the result here instead.")] = None,
-    report: Annotated[Path | None, typer.Option(help="Write an HTML page here.")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
-    threads: Annotated[int | None, typer.Option(help="Threads to use; the result is the same.")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but the result and errors.")] = False,
+    table: Annotated[str, Argument(help="A row per user, or rows of events (then with a user column).")],
+    arm: Annotated[str, Option(help="Column that says which version a user saw.")],
+    metrics: Annotated[str | None, Option(help=_METRICS)] = None,
+    user: Annotated[str | None, Option(help="Column of user ids; rows of one user are added up.")] = None,
+    pre: Annotated[str | None, Option(help=_PRE)] = None,
+    control: Annotated[str | None, Option(help="The arm to compare with.")] = None,
+    shares: Annotated[str | None, Option(help="Expected shares of users: old=9,new=1. Equal, if not said.")] = None,
+    segments: Annotated[str | None, Option(help="Columns of groups to compare within, separated by commas.")] = None,
+    min_group: Annotated[int, Option(help="Smaller groups (users per arm) are left out.")] = 30,
+    time: Annotated[str | None, Option(help="Column of times, for sessions, session_length and returned.")] = None,
+    correct: Annotated[str, Option(help="Correction of p: holm, bonferroni, bh or none.")] = "holm",
+    level: Level = 0.95,
+    sequential: Annotated[int | None, Option(help=_SEQUENTIAL)] = None,
+    ignore_mismatch: Annotated[bool, Option("--ignore-mismatch", help=_MISMATCH)] = False,
+    format: Format = "table",
+    output: Output = None,
+    report: Annotated[Path | None, Option(help="Write an HTML page here.")] = None,
+    seed: Annotated[int, Option(help="Seed of the bootstrap.")] = 0,
+    threads: Threads = None,
+    quiet: Quiet = False,
 ) -> None:
     """Analyse an A/B test: sample ratio first, then every difference with its interval, then a verdict.
 
@@ -77,46 +64,36 @@ def ab_command(
     from trueval.kernels import use_threads
     from trueval.online.ab.analysis import ab_test
     from trueval.progress import set_quiet
-    from trueval.report.files import check_writable, write_whole
 
     set_quiet(quiet)
-    _check_format(format, FORMATS)
-    for path in (output, report):
-        check_writable(path)
+    check_format(format)
+    check_places(output, report)
     with use_threads(threads):
         found = ab_test(
             table, arm=arm, metrics=metrics, user=user, pre=pre, control=control, expected_shares=_shares(shares),
-            segments=segments, time=time, correct=correct, level=level,
-            sequential=False if sequential is None else int(sequential), ignore_mismatch=ignore_mismatch,
-            min_group=min_group, seed=seed,
+            segments=segments, time=time, correct=correct, level=level, ignore_mismatch=ignore_mismatch,
+            sequential=False if sequential is None else sequential, min_group=min_group, seed=seed,
         )  # fmt: skip
-    if report is not None:
-        from trueval.report.html_ab import ab_page
-
-        write_whole(report, ab_page(found))
-    text = render(found, format, wide=output is not None)
-    if output is not None:
-        write_whole(output, text)
-    else:
-        sys.stdout.write(text)
+    _write_page(found, report)
+    give(render(found, format, output), output)
 
 
 def plan_command(
-    baseline: Annotated[float, typer.Option(help="The rate, or with --sd the mean, without the change.")],
+    baseline: Annotated[float, Option(help="The rate, or with --sd the mean, without the change.")],
     effect: Annotated[
-        str | None, typer.Option(help="The change to be seen: 0.01 (absolute) or 5% (of the baseline).")
+        str | None, Option(help="The change to be seen: 0.01 (absolute) or 5% (of the baseline).")
     ] = None,
-    sd: Annotated[float | None, typer.Option(help="Standard deviation over users, for a mean.")] = None,
+    sd: Annotated[float | None, Option(help="Standard deviation over users, for a mean.")] = None,
     users: Annotated[
-        int | None, typer.Option(help="Users in all arms: what change can be seen? Instead of --effect.")
+        int | None, Option(help="Users in all arms: what change can be seen? Instead of --effect.")
     ] = None,
-    arms: Annotated[int, typer.Option(help="Arms, the control counted.")] = 2,
-    metrics: Annotated[int, typer.Option(help="Metrics that are compared.")] = 1,
-    power: Annotated[float, typer.Option(help="Chance to see the change if it is there.")] = 0.8,
-    level: Annotated[float, typer.Option(help="Level of the test.")] = 0.95,
-    daily_users: Annotated[float | None, typer.Option(help="New users a day, in all arms together.")] = None,
-    variance_reduction: Annotated[float, typer.Option(help="Share of the variance that CUPED removes.")] = 0.0,
-    format: Annotated[str, typer.Option(help="table or json.")] = "table",
+    arms: Annotated[int, Option(help="Arms, the control counted.")] = 2,
+    metrics: Annotated[int, Option(help="Metrics that are compared.")] = 1,
+    power: Annotated[float, Option(help="Chance to see the change if it is there.")] = 0.8,
+    level: Annotated[float, Option(help="Level of the test.")] = 0.95,
+    daily_users: Annotated[float | None, Option(help="New users a day, in all arms together.")] = None,
+    variance_reduction: Annotated[float, Option(help="Share of the variance that CUPED removes.")] = 0.0,
+    format: Annotated[str, Option(help="table or json.")] = "table",
 ) -> None:
     """Plan an A/B test: users and days for an effect, or the effect that so many users show.
 
@@ -130,7 +107,7 @@ def plan_command(
     """
     from trueval.online.ab.plan import ab_plan
 
-    _check_format(format, ("table", "json"))
+    check_format(format, ("table", "json"))
     plan = ab_plan(
         baseline=baseline, effect=effect, sd=sd, users=users, arms=arms, metrics=metrics, power=power, level=level,
         daily_users=daily_users, variance_reduction=variance_reduction,
@@ -138,13 +115,12 @@ def plan_command(
     sys.stdout.write(json.dumps(plan.record(), indent=1) + "\n" if format == "json" else str(plan))
 
 
-def render(found: AbTest, format: str, *, wide: bool = False) -> str:
+def render(found: AbTest, format: str, output: Path | None = None) -> str:
     """The result as text in a format; a table as wide as the window it is shown in."""
     from trueval.online.ab.shown import WIDTH, as_text
 
     if format == "table":
-        in_window = sys.stdout.isatty() and not wide
-        return as_text(found, width=shutil.get_terminal_size().columns if in_window else WIDTH)
+        return as_text(found, width=width_for(output, piped=WIDTH))
     if format == "json":
         return found.to_json() + "\n"
     if format == "csv":
@@ -152,9 +128,12 @@ def render(found: AbTest, format: str, *, wide: bool = False) -> str:
     return found.to_markdown() if format == "md" else found.to_latex()
 
 
-def _check_format(format: str, known: tuple[str, ...]) -> None:
-    if format not in known:
-        raise DefinitionError(f"unknown format {format!r}", found=suggest(format, known))
+def _write_page(found: AbTest, report: Path | None) -> None:
+    if report is not None:
+        from trueval.data.writing import write_whole
+        from trueval.report.html_ab import ab_page
+
+        write_whole(report, ab_page(found))
 
 
 def _shares(text: str | None) -> dict[str, float] | None:

@@ -2,50 +2,42 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
-from trueval.errors import DefinitionError, suggest
+from trueval.cli.options import Quiet, Seed, Threads, check_format, check_places, width_for
 
-FORMATS = ("table", "json")
+if TYPE_CHECKING:
+    from trueval.calibration.calibrate import Calibration
+
+_PREDICTIONS = "Test part: prediction and label (0 or 1) per row, perhaps user, item, time, weight."
+_INPUT = "What predictions are: probability, score, or auto (probabilities if all are in [0, 1])."
+_METRICS = "logloss, brier, auc, gauc, ece[bins=10,by=width|mass|value], mce[…]."
+_CLIP = "Keep probabilities this far from 0 and 1 in logloss and Platt's log odds."
+_COLUMNS = "Roles of columns: user=uid,item=sku,prediction=ctr,label=clicked."
+_OUTPUT = "Write the predictions here, with a column `calibrated`."
 
 
 def calibrate_command(
-    predictions: Annotated[
-        str, typer.Argument(help="Test part: prediction and label (0 or 1) per row, perhaps user, item, time, weight.")
-    ],
-    validation: Annotated[
-        str, typer.Option(help="Validation part to fit on, or a calibrator saved with --save (.json).")
-    ],
-    method: Annotated[str, typer.Option(help="platt or isotonic.")] = "platt",
-    input: Annotated[
-        str,
-        typer.Option(help="What predictions are: probability, score, or auto (probabilities if all are in [0, 1])."),
-    ] = "auto",
-    metrics: Annotated[
-        str | None, typer.Option(help="logloss, brier, auc, gauc, ece[bins=10,by=width|mass|value], mce[…].")
-    ] = None,
-    clip: Annotated[
-        float | None, typer.Option(help="Keep probabilities this far from 0 and 1 in logloss and Platt's log odds.")
-    ] = None,
-    bins: Annotated[int, typer.Option(help="Bins of the reliability diagram.")] = 10,
-    by: Annotated[str, typer.Option(help="Bins of the diagram: width, mass or value.")] = "mass",
-    interval: Annotated[str, typer.Option(help="Intervals: bootstrap or none.")] = "bootstrap",
-    columns: Annotated[
-        str | None, typer.Option(help="Roles of columns: user=uid,item=sku,prediction=ctr,label=clicked.")
-    ] = None,
-    format: Annotated[str, typer.Option(help="table or json.")] = "table",
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write the predictions here, with a column `calibrated`.")
-    ] = None,
-    save: Annotated[Path | None, typer.Option(help="Write the fitted calibrator here (.json).")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of all that is random.")] = 0,
-    threads: Annotated[int | None, typer.Option(help="Threads to use; the result is the same.")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but the result and errors.")] = False,
+    predictions: Annotated[str, Argument(help=_PREDICTIONS)],
+    validation: Annotated[str, Option(help="Validation part to fit on, or a calibrator saved with --save (.json).")],
+    method: Annotated[str, Option(help="platt or isotonic.")] = "platt",
+    input: Annotated[str, Option(help=_INPUT)] = "auto",
+    metrics: Annotated[str | None, Option(help=_METRICS)] = None,
+    clip: Annotated[float | None, Option(help=_CLIP)] = None,
+    bins: Annotated[int, Option(help="Bins of the reliability diagram.")] = 10,
+    by: Annotated[str, Option(help="Bins of the diagram: width, mass or value.")] = "mass",
+    interval: Annotated[str, Option(help="Intervals: bootstrap or none.")] = "bootstrap",
+    columns: Annotated[str | None, Option(help=_COLUMNS)] = None,
+    format: Annotated[str, Option(help="table or json.")] = "table",
+    output: Annotated[Path | None, Option("--output", "-o", help=_OUTPUT)] = None,
+    save: Annotated[Path | None, Option(help="Write the fitted calibrator here (.json).")] = None,
+    seed: Seed = 0,
+    threads: Threads = None,
+    quiet: Quiet = False,
 ) -> None:
     """Calibrate predictions on a validation part; measure them before and after.
 
@@ -61,29 +53,37 @@ def calibrate_command(
       trueval calibrate test.csv --validation validation.csv --columns prediction=ctr,label=bought --format json
     """
     from trueval.calibration.calibrate import calibrate
-    from trueval.calibration.shown import WIDTH, calibration_text
     from trueval.kernels import use_threads
-    from trueval.progress import note, set_quiet
-    from trueval.report.files import check_writable, write_table, write_whole
+    from trueval.progress import set_quiet
 
     set_quiet(quiet)
-    if format not in FORMATS:
-        raise DefinitionError(f"unknown format {format!r}", found=suggest(format, FORMATS))
-    for path in (output, save):
-        check_writable(path)
+    check_format(format, ("table", "json"))
+    check_places(output, save)
     with use_threads(threads):
         found = calibrate(
             predictions, validation=validation, method=method, input=input, metrics=metrics, clip=clip,
             columns=columns, interval=interval, seed=seed,
         )  # fmt: skip
-        if format == "json":
-            text = found.to_json(bins=bins, by=by) + "\n"
-        else:
-            width = shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH
-            text = calibration_text(found, bins=bins, by=by, width=min(width, WIDTH))
-        if output is not None:
-            write_table(output, found.frame)
-            note(f"wrote {len(found.before.data):,} rows with a column calibrated to {output}")
-        if save is not None:
-            write_whole(save, found.calibrator.to_json() + "\n")
+        text = render(found, format, bins=bins, by=by)
+        _write_files(found, output, save)
     sys.stdout.write(text)
+
+
+def render(found: Calibration, format: str, *, bins: int, by: str) -> str:
+    """The values before and after, with the reliability diagram, as text in a format."""
+    from trueval.calibration.shown import WIDTH, calibration_text
+
+    if format == "json":
+        return found.to_json(bins=bins, by=by) + "\n"
+    return calibration_text(found, bins=bins, by=by, width=min(width_for(None, piped=WIDTH), WIDTH))
+
+
+def _write_files(found: Calibration, output: Path | None, save: Path | None) -> None:
+    from trueval.progress import note
+    from trueval.report.files import write_table
+
+    if output is not None:
+        write_table(output, found.frame)
+        note(f"wrote {len(found.before.data):,} rows with a column calibrated to {output}")
+    if save is not None:
+        found.calibrator.save(save)

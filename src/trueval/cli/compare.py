@@ -6,37 +6,33 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
-from trueval.errors import DefinitionError, suggest
+from trueval.cli.options import Format, Quiet, Seed, Threads, check_format, check_places, give
 
 if TYPE_CHECKING:
     from trueval.comparison.agreement import Agreement
     from trueval.comparison.comparisons import Comparisons
 
-FORMATS = ("table", "json", "csv", "md", "latex")
+_RESULTS = "Result folders (evaluate -o DIR/) or files (evaluate --per-user FILE.parquet)."
+_BASELINE = "Compare every other system with this one; else with the first."
+_AGREEMENT = "Instead: do metrics, or results of other designs, rank systems alike?"
 
 
 def compare_command(
-    results: Annotated[
-        list[str], typer.Argument(help="Result folders (evaluate -o DIR/) or files (evaluate --per-user FILE.parquet).")
-    ],
-    baseline: Annotated[
-        str | None, typer.Option(help="Compare every other system with this one; else with the first.")
-    ] = None,
-    metrics: Annotated[str | None, typer.Option(help="Only these metrics, separated by commas.")] = None,
-    test: Annotated[str, typer.Option(help="t, wilcoxon, permutation or bootstrap.")] = "t",
-    correct: Annotated[str, typer.Option(help="For the number of comparisons: holm, bonferroni, bh or none.")] = "holm",
-    alternative: Annotated[str, typer.Option(help="two-sided, better or worse.")] = "two-sided",
-    level: Annotated[float, typer.Option(help="Level of intervals; 1 - level is that of tests.")] = 0.95,
-    agreement: Annotated[
-        bool, typer.Option("--agreement", help="Instead: do metrics, or results of other designs, rank systems alike?")
-    ] = False,
-    format: Annotated[str, typer.Option(help="table, json, csv, md or latex.")] = "table",
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the comparison here instead.")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of all that is random.")] = 0,
-    threads: Annotated[int | None, typer.Option(help="Threads to use; the result is the same.")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but the result and errors.")] = False,
+    results: Annotated[list[str], Argument(help=_RESULTS)],
+    baseline: Annotated[str | None, Option(help=_BASELINE)] = None,
+    metrics: Annotated[str | None, Option(help="Only these metrics, separated by commas.")] = None,
+    test: Annotated[str, Option(help="t, wilcoxon, permutation or bootstrap.")] = "t",
+    correct: Annotated[str, Option(help="For the number of comparisons: holm, bonferroni, bh or none.")] = "holm",
+    alternative: Annotated[str, Option(help="two-sided, better or worse.")] = "two-sided",
+    level: Annotated[float, Option(help="Level of intervals; 1 - level is that of tests.")] = 0.95,
+    agreement: Annotated[bool, Option("--agreement", help=_AGREEMENT)] = False,
+    format: Format = "table",
+    output: Annotated[Path | None, Option("--output", "-o", help="Write the comparison here instead.")] = None,
+    seed: Seed = 0,
+    threads: Threads = None,
+    quiet: Quiet = False,
 ) -> None:
     """Compare systems with a baseline, paired over common users.
 
@@ -59,12 +55,10 @@ def compare_command(
     from trueval.progress import set_quiet
     from trueval.report.compared import agreement as agree
     from trueval.report.compared import compare
-    from trueval.report.files import check_writable, write_whole
 
     set_quiet(quiet)
-    if format not in FORMATS:
-        raise DefinitionError(f"unknown format {format!r}", found=suggest(format, FORMATS))
-    check_writable(output)
+    check_format(format)
+    check_places(output)
     found: Comparisons | Agreement
     with use_threads(threads):
         if agreement:
@@ -74,12 +68,10 @@ def compare_command(
                 results, baseline=baseline, metrics=metrics, test=test, correct=correct, alternative=alternative,
                 level=level, seed=seed,
             )  # fmt: skip
-    if output is not None:
-        write_whole(output, rendered(found, format))
-    elif format == "table":
+    if output is None and format == "table":
         found.print(sys.stdout)
     else:
-        sys.stdout.write(rendered(found, format))
+        give(rendered(found, format), output)
 
 
 def rendered(found: Comparisons | Agreement, format: str) -> str:

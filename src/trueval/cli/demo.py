@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from trueval.cli.options import Seed, Threads
+
 if TYPE_CHECKING:
     from trueval.cli.demo_run import Demo
 
@@ -20,8 +22,8 @@ def demo_command(
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write; new, empty or of a demo.")] = Path(
         "demo-output"
     ),
-    seed: Annotated[int, typer.Option(help="Seed of all that is random.")] = 0,
-    threads: Annotated[int | None, typer.Option(help="Threads to use; the result is the same.")] = None,
+    seed: Seed = 0,
+    threads: Threads = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but the path of the report.")] = False,
 ) -> None:
     """Make a small world of users and items, evaluate four systems on it, and explain what one sees.

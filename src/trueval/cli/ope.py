@@ -2,53 +2,43 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
-from trueval.errors import DefinitionError, suggest
+from trueval.cli.options import Format, Level, Output, Quiet, Seed, Threads, check_format, check_places, give, width_for
 
-FORMATS = ("table", "json", "csv", "md", "latex")
+if TYPE_CHECKING:
+    from trueval.online.ope.result import OffPolicy
+
+_TARGET = (
+    "The policy to judge: a file of item, probability (and position, context), a log of the policy, uniform, "
+    "column:NAME (its probability of the shown item) or choice:NAME (the item it would show)."
+)
+_PROPENSITY = (
+    "column:NAME, uniform, display_share, popularity:GAMMA, position_model or randomised:FILE; else the log's column."
+)
+_COLUMNS = "Roles of columns: user=visitor,item=action,reward=click,position=slot."
 
 
 def ope_command(
-    log: Annotated[
-        str, typer.Argument(help="Log of the live policy: item, reward, propensity, perhaps position, user.")
-    ],
-    target: Annotated[
-        str,
-        typer.Option(
-            help="The policy to judge: a file of item, probability (and position, context), a log of the policy, "
-            "uniform, column:NAME (its probability of the shown item) or choice:NAME (the item it would show)."
-        ),
-    ],
-    estimators: Annotated[
-        str | None, typer.Option(help="Of ips, snips, clipped, dm, dr, sndr; else the first five.")
-    ] = None,
-    propensity: Annotated[
-        str | None,
-        typer.Option(
-            help="column:NAME, uniform, display_share, popularity:GAMMA, position_model or randomised:FILE; else the "
-            "log's column."
-        ),
-    ] = None,
-    clip: Annotated[str, typer.Option(help="Largest weight of the clipped estimate, or tuned.")] = "tuned",
-    reward: Annotated[str | None, typer.Option(help="Column of what a shown item earned.")] = None,
-    position: Annotated[str | None, typer.Option(help="Column of positions.")] = None,
-    context: Annotated[str, typer.Option(help="Columns that the reward model of dm and dr sees.")] = "",
-    columns: Annotated[
-        str | None, typer.Option(help="Roles of columns: user=visitor,item=action,reward=click,position=slot.")
-    ] = None,
-    interval: Annotated[str, typer.Option(help="Intervals: t, bootstrap or none.")] = "t",
-    level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
-    format: Annotated[str, typer.Option(help="table, json, csv, md or latex.")] = "table",
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the result here instead.")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of all that is random.")] = 0,
-    threads: Annotated[int | None, typer.Option(help="Threads to use; the result is the same.")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but the result and errors.")] = False,
+    log: Annotated[str, Argument(help="Log of the live policy: item, reward, propensity, perhaps position, user.")],
+    target: Annotated[str, Option(help=_TARGET)],
+    estimators: Annotated[str | None, Option(help="Of ips, snips, clipped, dm, dr, sndr; else the first five.")] = None,
+    propensity: Annotated[str | None, Option(help=_PROPENSITY)] = None,
+    clip: Annotated[str, Option(help="Largest weight of the clipped estimate, or tuned.")] = "tuned",
+    reward: Annotated[str | None, Option(help="Column of what a shown item earned.")] = None,
+    position: Annotated[str | None, Option(help="Column of positions.")] = None,
+    context: Annotated[str, Option(help="Columns that the reward model of dm and dr sees.")] = "",
+    columns: Annotated[str | None, Option(help=_COLUMNS)] = None,
+    interval: Annotated[str, Option(help="Intervals: t, bootstrap or none.")] = "t",
+    level: Level = 0.95,
+    format: Format = "table",
+    output: Output = None,
+    seed: Seed = 0,
+    threads: Threads = None,
+    quiet: Quiet = False,
 ) -> None:
     """Estimate what another policy would have earned, from a log with propensities.
 
@@ -62,28 +52,26 @@ def ope_command(
     """
     from trueval.kernels import use_threads
     from trueval.online.ope.estimate import ope
-    from trueval.online.ope.shown import WIDTH, as_text
     from trueval.progress import set_quiet
-    from trueval.report.files import check_writable, write_whole
 
     set_quiet(quiet)
-    if format not in FORMATS:
-        raise DefinitionError(f"unknown format {format!r}", do=suggest(format, FORMATS))
-    check_writable(output)
+    check_format(format)
+    check_places(output)
     with use_threads(threads):
         found = ope(
             log, target, estimators=estimators, propensity=propensity, clip=clip, reward=reward, position=position,
             context=context, columns=columns, interval=interval, level=level, seed=seed,
         )  # fmt: skip
+    give(render(found, format, output), output)
+
+
+def render(found: OffPolicy, format: str, output: Path | None = None) -> str:
+    """The result as text in a format; a table as wide as the window it is shown in, but no wider than it needs."""
+    from trueval.online.ope.shown import WIDTH, as_text
+
     if format == "table":
-        width = shutil.get_terminal_size().columns if sys.stdout.isatty() and output is None else WIDTH
-        text = as_text(found, width=min(width, WIDTH))
-    elif format == "csv":
-        text = found.table().write_csv()
-    else:
-        text = {"json": found.to_json, "md": found.to_markdown, "latex": found.to_latex}[format]()
-        text += "" if text.endswith("\n") else "\n"
-    if output is None:
-        sys.stdout.write(text)
-    else:
-        write_whole(output, text)
+        return as_text(found, width=min(width_for(output, piped=WIDTH), WIDTH))
+    if format == "csv":
+        return found.table().write_csv()
+    text = {"json": found.to_json, "md": found.to_markdown, "latex": found.to_latex}[format]()
+    return text if text.endswith("\n") else text + "\n"

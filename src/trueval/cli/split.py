@@ -7,45 +7,43 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
+
+from trueval.cli.options import Seed, Threads
 
 if TYPE_CHECKING:
     from trueval.data.interactions import Interactions
     from trueval.splits import Parts
 
+_HOW = "holdout, kfold, leave_one_out, temporal, user_temporal, rolling or uniform_test."
+_UNSEEN = "temporal, rolling: drop or keep users and items without history."
+_VALIDATION = "Share of the log for validation (leave_one_out: interactions)."
+
 
 def split_command(
-    data: Annotated[str, typer.Argument(help="A log: a file, a data-set folder or a known name.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write; it must be new or empty.")],
-    how: Annotated[
-        str,
-        typer.Option(
-            help="holdout, kfold, leave_one_out, temporal, user_temporal, rolling or uniform_test.",
-        ),
-    ] = "holdout",
-    ratio: Annotated[float | None, typer.Option(help="Share of the log to test on.")] = None,
-    folds: Annotated[int | None, typer.Option(help="kfold: number of folds.")] = None,
-    eps: Annotated[float | None, typer.Option(help="uniform_test: share of each item kept for train.")] = None,
-    at: Annotated[list[str] | None, typer.Option(help="temporal, rolling: number or ISO date of the cut.")] = None,
-    windows: Annotated[int | None, typer.Option(help="rolling: number of windows.")] = None,
-    by: Annotated[str | None, typer.Option(help="holdout: rating or user.")] = None,
-    over: Annotated[str | None, typer.Option(help="kfold: ratings or users.")] = None,
-    which: Annotated[str | None, typer.Option(help="leave_one_out: last or random.")] = None,
-    n: Annotated[int | None, typer.Option("--n", help="leave_one_out: interactions of each user.")] = None,
-    unseen: Annotated[
-        str | None, typer.Option(help="temporal, rolling: drop or keep users and items without history.")
-    ] = None,
-    rounding: Annotated[str | None, typer.Option("--round", help="uniform_test: floor or nearest.")] = None,
-    threshold: Annotated[float | None, typer.Option(help="uniform_test: count only values from here on.")] = None,
-    validation: Annotated[
-        float | None, typer.Option(help="Share of the log for validation (leave_one_out: interactions).")
-    ] = None,
-    min_user: Annotated[int, typer.Option(help="Leave out users with fewer rows.")] = 0,
-    min_item: Annotated[int, typer.Option(help="Leave out items with fewer rows.")] = 0,
-    columns: Annotated[str | None, typer.Option(help="Roles of columns: user=uid,item=sku,time=ts.")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of all that is random.")] = 0,
-    force: Annotated[bool, typer.Option("--force", help="Replace a split made earlier.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
-    threads: Annotated[int | None, typer.Option(help="Threads to use; the result is the same.")] = None,
+    data: Annotated[str, Argument(help="A log: a file, a data-set folder or a known name.")],
+    output: Annotated[Path, Option("--output", "-o", help="Folder to write; it must be new or empty.")],
+    how: Annotated[str, Option(help=_HOW)] = "holdout",
+    ratio: Annotated[float | None, Option(help="Share of the log to test on.")] = None,
+    folds: Annotated[int | None, Option(help="kfold: number of folds.")] = None,
+    eps: Annotated[float | None, Option(help="uniform_test: share of each item kept for train.")] = None,
+    at: Annotated[list[str] | None, Option(help="temporal, rolling: number or ISO date of the cut.")] = None,
+    windows: Annotated[int | None, Option(help="rolling: number of windows.")] = None,
+    by: Annotated[str | None, Option(help="holdout: rating or user.")] = None,
+    over: Annotated[str | None, Option(help="kfold: ratings or users.")] = None,
+    which: Annotated[str | None, Option(help="leave_one_out: last or random.")] = None,
+    n: Annotated[int | None, Option("--n", help="leave_one_out: interactions of each user.")] = None,
+    unseen: Annotated[str | None, Option(help=_UNSEEN)] = None,
+    rounding: Annotated[str | None, Option("--round", help="uniform_test: floor or nearest.")] = None,
+    threshold: Annotated[float | None, Option(help="uniform_test: count only values from here on.")] = None,
+    validation: Annotated[float | None, Option(help=_VALIDATION)] = None,
+    min_user: Annotated[int, Option(help="Leave out users with fewer rows.")] = 0,
+    min_item: Annotated[int, Option(help="Leave out items with fewer rows.")] = 0,
+    columns: Annotated[str | None, Option(help="Roles of columns: user=uid,item=sku,time=ts.")] = None,
+    seed: Seed = 0,
+    force: Annotated[bool, Option("--force", help="Replace a split made earlier.")] = False,
+    quiet: Annotated[bool, Option("--quiet", help="Print nothing but errors.")] = False,
+    threads: Threads = None,
 ) -> None:
     """Hold out a part of a log, and say what leaks.
 
@@ -67,13 +65,8 @@ def split_command(
 
     set_quiet(quiet)
     given = {"ratio": ratio, "eps": eps, "windows": windows, "by": by, "over": over, "which": which}
-    given |= {
-        "n" if how == "kfold" else "folds": folds,
-        "unseen": unseen,
-        "round": rounding,
-        "threshold": threshold,
-    }
-    given |= {"validation": _whole(validation)}
+    given |= {"unseen": unseen, "round": rounding, "threshold": threshold, "validation": _whole(validation)}
+    given |= {"n" if how == "kfold" else "folds": folds}
     options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if n is not None:
         options["n"] = n

@@ -15,8 +15,8 @@ from trueval.metrics.grammar import Spec
 
 # Results that differ in these alone repeat each other; other rules must be equal.
 REPEATED = ("seed", "split.seed", "split.fold", "split.window", "split.from", "split.to")
-# What says how a number is shown, or by which program, but not what it is.
-_ASIDE = ("version", "versions", "interval", "resamples", "level", "comparison", "catalogue", "files")
+# What says how a number is shown, or by which program, but not what it is; or (without_head) what another rule came to.
+_ASIDE = ("version", "versions", "interval", "resamples", "level", "comparison", "catalogue", "files", "without_head")
 # Where only what both results have must agree.
 _SOME = ("definitions.", "systems.", "data.train")
 

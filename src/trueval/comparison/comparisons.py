@@ -25,6 +25,7 @@ from trueval.comparison.shown import COLOURS, SIGNS, first_fitting, grid, layout
 from trueval.comparison.significance import t_reach
 from trueval.comparison.tables import latex, markdown
 from trueval.comparison.words import number
+from trueval.data.records import without_nan
 from trueval.errors import DataError
 from trueval.evaluation.outcome import SystemValues
 from trueval.evaluation.repeats import Repeated
@@ -105,7 +106,7 @@ class Comparisons(Sequence[Comparison]):
                 del told["repeats"], told["sd"]
             systems.setdefault(level.system, {"metrics": {}})["metrics"][level.metric] = told
         comparisons = [c.record() for c in self.rows]
-        return _without_nan(
+        return without_nan(
             {"systems": systems, "comparisons": comparisons, "manifest": self.manifest, "warnings": self.notes}
         )
 
@@ -245,11 +246,3 @@ def _plain_table(head: list[str], rows: list[list[str]]) -> Table:
 
 def _filled(line: str, console: Console) -> str:
     return textwrap.fill(line, console.width - 2, subsequent_indent="  ")
-
-
-def _without_nan(value: Any) -> Any:
-    if isinstance(value, (float, np.floating)):
-        return float(value) if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: _without_nan(inner) for key, inner in value.items()}
-    return [_without_nan(inner) for inner in value] if isinstance(value, (list, tuple)) else value

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from trueval.design.head import head_word
 from trueval.errors import DefinitionError, suggest
 
 _HINT = "for example AR-TI-AN, AR-AI-NN1000, 1R-TI-NN100, P1R10-TI-NN100, U1R, AR-TI-AN-head10"
@@ -20,7 +21,7 @@ class Design:
     weights: how they are sampled, "uniform" or by "popularity".
     percentiles: P1R, each relevant item against its own popularity percentile; 0 is off.
     uniform: U, made for a `uniform_test` split.
-    head: share of the most-rated items left out of test and candidates.
+    head: share of the most-rated items (in train and test) left out of test and candidates.
     condensed: rank judged items only.  seen: "exclude" a user's train items, or "allow" them.
     resample: in 1R, a sample of its own for every relevant item.
 
@@ -71,7 +72,7 @@ class Design:
         others = f"NN{self.sample}{'pop' if self.weights == 'popularity' else ''}" if self.sample else "AN"
         if not (self.uniform and self.candidates == "TI" and others == "AN"):
             words += [self.candidates, others]
-        words += [f"head{100 * self.head:.12g}"] if self.head else []
+        words += [head_word(self.head)] if self.head else []
         words += [word for word, on in (("condensed", self.condensed), ("resample", self.resample)) if on]
         return "-".join(words + (["seen"] if self.seen == "allow" else []))
 

@@ -59,7 +59,7 @@ def _merged(left: ByUser, right: ByUser) -> ByUser:
 def _check_pool(design: Design, pool: np.ndarray) -> None:
     """A few very active users may lack candidates; a design that most users cannot have is refused."""
     short = pool < design.sample
-    if short.mean() > 0.1:
+    if len(pool) and short.mean() > 0.1:  # a percentile may have no target set at all
         largest = int(np.sort(pool)[len(pool) // 10])
         possible = f"the largest sample that nine in ten target sets can have is {largest} (NN{largest})"
         raise DefinitionError(

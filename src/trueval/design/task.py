@@ -9,9 +9,9 @@ import polars as pl
 
 from trueval.data.by_user import ByUser
 from trueval.data.ids import Ids, check_same_kind, plain
-from trueval.data.interactions import Interactions
 from trueval.data.judged import Judged, judge
 from trueval.design.design import Design
+from trueval.design.head import count_ratings, drop_head, find_head
 from trueval.design.sample import sample_targets
 from trueval.errors import DataError, DefinitionError, rows_found
 from trueval.splits.parts import Parts
@@ -56,7 +56,7 @@ def make_tasks(
     users, items = _vocabularies(parts, listed)
     own = _own_lists(design, catalogue, users, items)
     judged = judge(parts.test, users, items, threshold=threshold)
-    popularity = _popularity(parts, items)
+    popularity = count_ratings((parts.train, parts.test), items)
     if design.uniform and parts.how.get("how") != "uniform_test":
         raise DefinitionError(
             f"the design {design} needs a uniform_test split",
@@ -66,13 +66,9 @@ def make_tasks(
     candidates = _candidates(design, np.unique(judged.rows.item), items, listed)
     _check_inside(judged, candidates, users, items, design)
     if design.head:
-        head = _head(popularity, design.head)
-        judged = judged.where(~np.isin(judged.rows.item, head))
+        head = find_head(popularity, design.head, where=str(design))
+        judged = drop_head(judged, head, where=str(design))
         candidates = np.setdiff1d(candidates, head, assume_unique=True)
-        if not judged.relevant.any():
-            raise DataError(
-                "no relevant test item is left once the head is removed", where=str(design), do="remove less"
-            )
     train = ByUser.code(parts.train.frame, users, items).distinct()
     if design.seen == "exclude":
         _check_unseen(train, judged.rows, users, items, parts)
@@ -120,13 +116,6 @@ def _vocabularies(parts: Parts, catalogue: pl.Series | None) -> tuple[Ids, Ids]:
         check_same_kind(logs[0].frame["item"], catalogue, role="item", where=(logs[0].name, "catalogue"))
         columns.append(catalogue)
     return Ids.of(*(log.frame["user"] for log in logs)), Ids.of(*columns)
-
-
-def _popularity(parts: Parts, items: Ids) -> np.ndarray:
-    """Number of ratings of each item in train and test together."""
-    logs: list[Interactions] = [parts.train, parts.test]
-    codes = np.concatenate([items.codes(log.frame["item"]) for log in logs])
-    return np.bincount(codes, minlength=len(items))
 
 
 def _candidates(design: Design, test_items: np.ndarray, items: Ids, catalogue: pl.Series | None) -> np.ndarray:
@@ -182,12 +171,6 @@ def _targets_of(lists: ByUser, seen: ByUser, judged: Judged, unit_user: np.ndarr
             do="add them to the users' lists",
         )
     return lists.where(~seen.contains(lists.user, lists.item))
-
-
-def _head(popularity: np.ndarray, share: float) -> np.ndarray:
-    """The most-rated share of all items that were rated at all."""
-    number = round(share * np.count_nonzero(popularity))
-    return np.sort(np.lexsort((np.arange(len(popularity)), -popularity))[:number])
 
 
 def _percentiles(candidates: np.ndarray, popularity: np.ndarray, number: int) -> list[np.ndarray]:

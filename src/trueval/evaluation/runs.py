@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +13,18 @@ import polars as pl
 from trueval.data.failures import reading
 from trueval.data.ids import Ids, plain
 from trueval.data.run_tables import read_run, scan_run
+from trueval.design.head import check_head_share, head_word
 from trueval.errors import DataError, DefinitionError
 from trueval.evaluation.groups import Groups
 from trueval.evaluation.measurements import Measurements, merge_measurements
 from trueval.evaluation.outcome import Evaluation
 from trueval.evaluation.rules import Rules
 from trueval.evaluation.truth import TruthSource
-from trueval.facts.from_run import Truth, check_common_ids, run_facts
+from trueval.evaluation.without_head import NAME, head_places
+from trueval.facts.from_run import run_facts
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.readings import condense, with_ties
+from trueval.facts.truth import Truth, check_common_ids
 from trueval.metrics.inputs import Inputs
 
 # Rows of a streamed run that are in memory at once.
@@ -37,19 +41,22 @@ def evaluate_runs(
     train: Any = None,
     items: Any = None,
     condensed: bool = False,
+    without_head: float | None = None,
     columns: Mapping[str, Any] | None = None,
     sorted_by_user: bool = False,
 ) -> Evaluation:
     """Measure one run or several (a mapping from names, a list of files) against one test set."""
     specs = rules.specs()
     runs = name_runs(recs)
-    held = TruthSource(test, rules, train=train, items=items, columns=columns)
+    share = None if without_head is None else check_head_share(without_head, where=NAME)
+    held = TruthSource(test, rules, train=train, items=items, columns=columns, without_head=share)
     if len(runs) > 1 and items is None:  # one catalogue for all, or coverage would not be comparable
         held.others = [_items_of(source, columns) for source in runs.values()]
     measured: dict[str, Measurements] = {}
     vocabulary: dict[str, Ids] = {}
     inputs = Inputs()
     catalogue = 0
+    places: dict[str, np.ndarray] = {}  # of the lists: those that hold items of the head, and all
     for name, source in runs.items():
         parts: list[Measurements] = []
         groups: list[Groups] = []
@@ -57,22 +64,33 @@ def evaluate_runs(
             if not parts:  # parts of one run share their truth
                 inputs, vocabulary[name] = held.inputs(truth), truth.users
                 groups = held.groups(truth, inputs)
+            if truth.head is not None:
+                places[name] = places.get(name, 0) + head_places(facts, truth.head, specs.values())
             reading, catalogue = condense(facts) if condensed else facts, facts.catalogue
             parts.append(rules.measure(reading, specs, inputs=inputs, groups=groups, first=not measured))
         measured[name] = merge_measurements(parts)
     notes = []
     if items is None and any(spec.metric.system for spec in specs.values()):
         notes.append("no catalogue was given: items are those of the runs, the test and the train set (--items)")
+    if held.left_out is not None:
+        notes += held.left_out.notes(places, condensed=condensed)
     return rules.conclude(
         measured,
         specs,
         users=vocabulary,
         inputs=inputs,
         notes=notes,
-        design="given-condensed" if condensed else "given",
+        design=_design_of(share, condensed=condensed),
+        without_head=None if held.left_out is None else held.left_out.record(condensed=condensed),
         data={name: log.fingerprint() for name, log in (("train", held.train), ("test", held.test)) if log is not None},
         catalogue=catalogue,
     )
+
+
+def _design_of(without_head: float | None, *, condensed: bool) -> str:
+    """The design of lists that were given, in the words that other designs have for the same."""
+    head = [] if without_head is None else [head_word(without_head)]
+    return "-".join(["given", *head, *(["condensed"] if condensed else [])])
 
 
 def name_runs(recs: Any) -> dict[str, Any]:
@@ -175,7 +193,7 @@ def _for_users(truth: Truth, codes: np.ndarray) -> Truth:
     """The truth of some users only."""
     train = None if truth.train is None else truth.train.pick(codes)
     users = Ids(truth.users.decode(codes))
-    return Truth(users, truth.items, truth.judged.pick(codes), train, truth.catalogue, truth.seed, codes)
+    return replace(truth, users=users, judged=truth.judged.pick(codes), train=train, streams=codes)
 
 
 def _user_batches(lazy: pl.LazyFrame) -> Iterator[pl.DataFrame]:

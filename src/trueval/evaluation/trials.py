@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from trueval.data.writing import write_whole
 from trueval.errors import DataError, OutputError
 
 
@@ -67,20 +67,12 @@ class Trials:
         if self.folder is None:
             return
         text = json.dumps({**found, **self.told}, indent=1, default=str) + "\n"
-        handle, scratch = tempfile.mkstemp(prefix=".trial-", dir=self.folder)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
-            os.replace(scratch, self._path(key))
-        except OSError as problem:
-            raise OutputError(
-                "a finished trial could not be kept",
-                where=str(self.folder),
-                found=problem.strerror or str(problem),
-                do="make room, and start again: trials before it are kept",
-            ) from problem
-        finally:
-            Path(scratch).unlink(missing_ok=True)
+        write_whole(
+            self._path(key),
+            text,
+            what="a finished trial could not be kept",
+            do="make room, and start again: trials before it are kept",
+        )
 
     def _path(self, key: str) -> Path:
         assert self.folder is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,13 @@ from trueval.data.items import read_items
 from trueval.data.judged import judge
 from trueval.data.read import read
 from trueval.data.users import read_users
+from trueval.design.head import drop_head
 from trueval.errors import DataError
 from trueval.evaluation.features import item_aspects
 from trueval.evaluation.groups import Groups, Known, evaluated_users, find_groups, names_of
 from trueval.evaluation.rules import Rules
-from trueval.facts.from_run import Truth
+from trueval.evaluation.without_head import NAME, Head, LeftOut
+from trueval.facts.truth import Truth
 from trueval.metrics.inputs import Inputs, Popularity, Positives, RowPropensity
 from trueval.metrics.interest import Interest, Targets
 from trueval.propensity.propensity import Propensity
@@ -31,7 +34,9 @@ Columns = Mapping[str, Any] | None
 class TruthSource:
     """Test, train and catalogue. Each run adds its own items to the vocabulary, so a truth is made per run."""
 
-    def __init__(self, test: Any, rules: Rules, *, train: Any, items: Any, columns: Columns) -> None:
+    def __init__(
+        self, test: Any, rules: Rules, *, train: Any, items: Any, columns: Columns, without_head: float | None = None
+    ) -> None:
         self.rules = rules
         self.threshold, self.seed = rules.threshold, rules.seed
         self.everyone = rules.averaged_over == "all"
@@ -49,6 +54,8 @@ class TruthSource:
         self.propensity: Propensity | None = None
         if rules.propensity is not None:
             self.propensity = Propensity.read(rules.propensity, train=self.train, test=self.test)
+        self.head = None if without_head is None else Head.of(without_head, self.train, self.test)
+        self.left_out: LeftOut | None = None  # the same whatever the run
         self.others: list[pl.Series] = []  # items of the other runs of the evaluation
         self.shown: list[pl.Series] = []  # items of the runs and the test set, of the truth made last
 
@@ -69,12 +76,17 @@ class TruthSource:
 
     def _coded(self, users: Ids, items: Ids) -> Truth:
         judged = judge(self.test, users, items, threshold=self.threshold)
+        head = None
+        if self.head is not None:
+            head = items.codes(self.head.items)
+            whole, judged = judged, drop_head(judged, head, where=NAME)
+            self.left_out = LeftOut.of(self.head, whole, judged)
         train = None if self.pairs is None else ByUser.code(self.pairs, users, items)
         listed = None
         if self.catalogue is not None:
             listed = np.zeros(len(items), bool)
             listed[items.codes(self.catalogue)] = True
-        return Truth(users, items, judged, train, listed, self.seed)
+        return Truth(users, items, judged, train, listed, self.seed, head=head)
 
     def inputs(self, truth: Truth) -> Inputs:
         """What metrics may need besides the facts; popularity counts all train users, judged or not."""
@@ -91,10 +103,15 @@ class TruthSource:
             interest=Interest.of(self.train, self.test, truth.users, truth.items),
             targets=Targets.of_run(truth.items, truth.catalogue, self.shown, truth.train),
             positives=Positives.of(self.train, self.test, truth.items, self.threshold),
-            propensity=RowPropensity.make(
-                self.propensity, self.test, truth.users, truth.items, threshold=self.threshold
-            ),
+            propensity=self._chances(truth),
         )
+
+    def _chances(self, truth: Truth) -> RowPropensity | None:
+        """Propensities of the relevant pairs, of which those of the head do not count either."""
+        made = RowPropensity.make(self.propensity, self.test, truth.users, truth.items, threshold=self.threshold)
+        if made is None or truth.head is None:
+            return made
+        return replace(made, pairs=made.pairs.where(~np.isin(made.pairs.item, truth.head)))
 
     def groups(self, truth: Truth, inputs: Inputs) -> list[Groups]:
         """Groups to tell the values apart by, from the tables that came along."""

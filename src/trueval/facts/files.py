@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +11,7 @@ import polars as pl
 
 from trueval.data.failures import reading
 from trueval.data.ids import Ids
+from trueval.data.writing import whole_folder
 from trueval.errors import DataError, OutputError
 from trueval.facts.ranking_facts import RankingFacts
 
@@ -35,6 +34,7 @@ def save_facts(facts: RankingFacts, folder: str | Path) -> Path:
     `units.parquet` has one row per unit: the user's id, sizes, and as lists the judged items (`item`, a code,
     `value`, `relevant`, `rank`…) and what was shown (`list_item`). Item codes are rows of `items.parquet`.
 
+    >>> import tempfile
     >>> from trueval.metrics.measure import toy_facts
     >>> with tempfile.TemporaryDirectory() as place:
     ...     written = save_facts(toy_facts(["a", "b"], {"b"}), Path(place) / "facts")
@@ -45,23 +45,12 @@ def save_facts(facts: RankingFacts, folder: str | Path) -> Path:
     _check_free(folder)
     told = {name: getattr(facts, name) for name in _SINGLE}
     text = json.dumps({"version": _VERSION, **told, "units": len(facts), "splits": facts.splits.tolist()}, indent=1)
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as scratch:
-            place = Path(scratch) / "new"
-            place.mkdir()
-            _unit_table(facts).write_parquet(place / "units.parquet")
-            facts.users.values.alias("user").to_frame().write_parquet(place / "users.parquet")
-            facts.items.values.alias("item").to_frame().write_parquet(place / "items.parquet")
-            (place / _MANIFEST).write_text(text + "\n", encoding="utf-8")
-            _replace(folder, place)
-    except (OSError, pl.exceptions.PolarsError) as problem:
-        raise OutputError(
-            "the facts could not be written; nothing was left behind",
-            where=str(folder),
-            found=getattr(problem, "strerror", None) or str(problem),
-            do="choose a folder that can be written, with enough free space",
-        ) from problem
+    what = "the facts could not be written; nothing was left behind"
+    with whole_folder(folder, what=what, do="choose a folder that can be written, with enough free space") as place:
+        _unit_table(facts).write_parquet(place / "units.parquet")
+        facts.users.values.alias("user").to_frame().write_parquet(place / "users.parquet")
+        facts.items.values.alias("item").to_frame().write_parquet(place / "items.parquet")
+        (place / _MANIFEST).write_text(text + "\n", encoding="utf-8")
     return folder
 
 
@@ -73,19 +62,6 @@ def _check_free(folder: Path) -> None:
             found="a folder with other files" if folder.is_dir() else "a file",
             do="use another folder",
         )
-
-
-def _replace(folder: Path, place: Path) -> None:
-    """Put the new folder where the old one was; the old one goes with the scratch folder, or comes back."""
-    old = place.with_name("old")
-    if folder.exists():
-        os.replace(folder, old)
-    try:
-        os.replace(place, folder)
-    except OSError:
-        if old.exists():
-            os.replace(old, folder)
-        raise
 
 
 def _unit_table(facts: RankingFacts) -> pl.DataFrame:

@@ -3,8 +3,8 @@
 An item's gain never rises while others are ranked before it, so a gain worked out earlier is an upper bound, and
 only candidates whose bound reaches the best gain found so far are worked out again: the choice is that of a full
 scan, to the bit, and ties go to the smaller item code. Unrated targets with the same aspects gain the same, so
-one of them stands for its group. Groups sleep, and are not even compared, until one of their gains could be the
-best; then all above some level wake together. (A heap does fewer comparisons, but the processor cannot predict them.)
+one of them stands for its group. Groups sleep until they could be the best: those above some level are sorted
+roughly, and wake up bucket by bucket. (A heap does fewer comparisons, but the processor cannot predict them.)
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numba import njit
 from trueval.kernels.interest import added_gain, either_gain, fade_by
 
 BUCKETS = 64
-STEP = 0.95  # groups wake down to this part of the level before
+STEP = 0.95  # where one level of groups was not enough, the next is this part of it
 
 
 @njit(nogil=True, cache=True)

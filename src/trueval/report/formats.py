@@ -11,6 +11,7 @@ import polars as pl
 
 from trueval.comparison.shown import SIGNS, method
 from trueval.comparison.tables import latex, markdown
+from trueval.data.records import without_nan
 from trueval.evaluation.outcome import Evaluation
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def as_record(evaluation: Evaluation, comparisons: Sequence[Comparison] = ()) ->
         "manifest": evaluation.manifest,
         "warnings": evaluation.warnings,
     }
-    return _without_nan(record)
+    return without_nan(record)
 
 
 def as_json(evaluation: Evaluation, comparisons: Sequence[Comparison] = ()) -> str:
@@ -136,13 +137,3 @@ def _best(evaluation: Evaluation) -> dict[str, str]:
         if known:
             best[label] = (max if spec.better == "higher" else min)(known, key=known.__getitem__)
     return best
-
-
-def _without_nan(value: Any) -> Any:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: _without_nan(inner) for key, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_without_nan(inner) for inner in value]
-    return value

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from trueval.data.interactions import Interactions
+from trueval.data.writing import whole_folder
 from trueval.errors import DataError, OutputError
 from trueval.splits.leakage import leakage
 from trueval.splits.parts import Parts
@@ -32,6 +29,7 @@ def save_parts(
 
     An existing folder is left alone, unless it is empty or, with `force`, holds an earlier split.
 
+    >>> import tempfile
     >>> rows = pl.DataFrame({"user": [1, 1], "item": [1, 2]})
     >>> one = Parts(Interactions.of(rows[:1]), Interactions.of(rows[1:]), how={"how": "by hand"})
     >>> with tempfile.TemporaryDirectory() as place:
@@ -41,7 +39,9 @@ def save_parts(
     """
     folder = Path(folder)
     source = {} if log is None else {"log": log.name, "fingerprint": log.fingerprint()}
-    with _whole_folder(folder, force=force) as place:
+    _check_free(folder, force=force)
+    what = "the split could not be written; nothing was left behind"
+    with whole_folder(folder, what=what, do="check the folder, its permissions and the free space") as place:
         if isinstance(parts, Parts):
             _save_one(parts, place, source)
         else:
@@ -78,45 +78,6 @@ def _write_json(place: Path, told: dict[str, Any]) -> None:
     (place / _MANIFEST).write_text(json.dumps(told, indent=1, default=str) + "\n", encoding="utf-8")
 
 
-@contextmanager
-def _whole_folder(folder: Path, *, force: bool) -> Iterator[Path]:
-    """A temporary folder beside the wanted one, which takes its place only when all is written."""
-    _check_free(folder, force=force)
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        place = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-    except OSError as problem:
-        raise _unwritable(folder, problem) from problem
-    try:
-        place.chmod(0o777 & ~_umask())
-        yield place
-        _replace(folder, place)
-    except OSError as problem:
-        raise _unwritable(folder, problem) from problem
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
-
-
-def _replace(folder: Path, place: Path) -> None:
-    if not folder.exists():
-        place.rename(folder)
-        return
-    old = place.with_name(place.name + "-old")
-    folder.rename(old)
-    try:
-        place.rename(folder)
-    except OSError:
-        old.rename(folder)
-        raise
-    shutil.rmtree(old, ignore_errors=True)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
 def _check_free(folder: Path, *, force: bool) -> None:
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return
@@ -129,15 +90,6 @@ def _check_free(folder: Path, *, force: bool) -> None:
         where=str(folder),
         found=found,
         do="use force (--force) to replace it, or another folder" if ours and not force else "use another folder",
-    )
-
-
-def _unwritable(folder: Path, problem: OSError) -> OutputError:
-    return OutputError(
-        "the split could not be written; nothing was left behind",
-        where=str(folder),
-        found=problem.strerror or str(problem),
-        do="check the folder, its permissions and the free space",
     )
 
 

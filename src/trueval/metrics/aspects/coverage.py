@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from trueval.data.aspects import Aspects
@@ -12,7 +14,15 @@ from trueval.metrics.discount import share
 from trueval.metrics.interest import Targets
 from trueval.metrics.registry import Parameter, metric
 
-_RELEVANT_ONLY = Parameter(False, (False, True), meaning="count aspects of relevant items only")
+_subtopic_metric = partial(
+    metric,
+    family="aspects",
+    range=(0, 1),
+    parameters={"relevant_only": Parameter(False, (False, True), meaning="count aspects of relevant items only")},
+    needs=("aspects", "targets"),
+    undefined="no target (with relevant_only, no relevant item) shows an aspect",
+    reference="Zhai et al. 2003",
+)
 
 
 def cover(
@@ -50,15 +60,7 @@ def relevant_aspects(facts: RankingFacts, aspects: Aspects) -> np.ndarray:
     return cover(facts, aspects, 0, targets=None)[1]
 
 
-@metric(
-    family="aspects",
-    formula="|aspects of the items in top(k)| / |aspects of all targets|",
-    range=(0, 1),
-    parameters={"relevant_only": _RELEVANT_ONLY},
-    needs=("aspects", "targets"),
-    undefined="no target (with relevant_only, no relevant item) shows an aspect",
-    reference="Zhai et al. 2003",
-)
+@_subtopic_metric(formula="|aspects of the items in top(k)| / |aspects of all targets|")
 def srecall(facts: RankingFacts, k: int, *, relevant_only: bool, aspects: Aspects, targets: Targets) -> np.ndarray:
     """Subtopic recall: share of the attainable aspects that the list covers.
 
@@ -71,15 +73,7 @@ def srecall(facts: RankingFacts, k: int, *, relevant_only: bool, aspects: Aspect
     return share(covered.astype(np.float64), attainable)
 
 
-@metric(
-    family="aspects",
-    formula="1 / first rank at which every aspect of the targets has been shown; 0 if not within k",
-    range=(0, 1),
-    parameters={"relevant_only": _RELEVANT_ONLY},
-    needs=("aspects", "targets"),
-    undefined="no target (with relevant_only, no relevant item) shows an aspect",
-    reference="Zhai et al. 2003",
-)
+@_subtopic_metric(formula="1 / first rank at which every aspect of the targets has been shown; 0 if not within k")
 def srr(facts: RankingFacts, k: int, *, relevant_only: bool, aspects: Aspects, targets: Targets) -> np.ndarray:
     """Subtopic reciprocal rank: how soon the list has covered all attainable aspects.
 

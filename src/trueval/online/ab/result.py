@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from trueval.data.records import without_nan
 from trueval.online.ab.comparisons import ArmValue, Compared
 from trueval.online.ab.declared import Declared
 from trueval.online.ab.sample_ratio import SampleRatio
@@ -76,7 +77,7 @@ class AbTest:
             "notes": list(self.notes),
             "warnings": list(self.warnings),
         }
-        return _plain(found)
+        return without_nan(found)
 
     @property
     def definitions(self) -> dict[str, str]:
@@ -117,13 +118,3 @@ def _row(value: ArmValue, compared: Compared | None) -> dict[str, Any]:
     }
     row |= {name: getattr(compared, name, math.nan) for name in _DIFFERENCES[1:]}
     return row | {"verdict": "control" if compared is None else compared.verdict}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: _plain(inner) for key, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(inner) for inner in value]
-    return value

@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from trueval.data.records import without_nan
 from trueval.errors import DefinitionError, suggest
 from trueval.online.ope.support import Support
 from trueval.online.ope.weights import ALL
@@ -87,7 +88,7 @@ class OffPolicy:
             "warnings": list(self.warnings),
             "assumptions": list(self.assumptions),
         }
-        return _without_nan(record)
+        return without_nan(record)
 
     def to_json(self) -> str:
         """The record as text."""
@@ -113,13 +114,3 @@ class OffPolicy:
 
 def _compared(v: Value) -> bool:
     return v.estimator not in ("naive", OWN_LOG)
-
-
-def _without_nan(value: Any) -> Any:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: _without_nan(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_without_nan(inner) for inner in value]
-    return value

@@ -99,12 +99,12 @@ class Adapted:
         rule = self.unknown or ("last" if here else "error")
         seats = Seats(learned.users, learned.items, train, rule, self.name)
         seats.check()
-        fitted = Fitted(self, seats, library.caution(model, here), here)
+        caution = library.caution(model, here)
         if learned.factors is None:
             assert learned.score is not None
-            return BlockSystem(fitted, learned.score)
+            return BlockSystem(self, seats, caution, here, learned.score)
         check_factors(*learned.factors, name=self.name)
-        return FactorSystem(fitted, *seats.factors(*learned.factors))
+        return FactorSystem(self, seats, caution, here, *seats.factors(*learned.factors))
 
 
 def class_of(model: Any) -> type:
@@ -118,9 +118,9 @@ def load(library: str) -> Any:
     return importlib.import_module(f"trueval.recommenders.adapters.{library}")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Fitted:
-    """What both kinds of fitted systems tell about themselves."""
+    """What both kinds of fitted systems have: where they come from, and what they tell about themselves."""
 
     source: Adapted
     seats: Seats
@@ -141,30 +141,26 @@ class Fitted:
         """What a reader of the values must know: fits that do not repeat themselves, and what ranks last."""
         return "; ".join([self.unrepeatable] * bool(self.unrepeatable) + self.seats.told)
 
-
-@dataclass(slots=True)
-class FactorSystem:
-    """A fitted factor model: scores are inner products, blocks one matrix product each."""
-
-    fitted: Fitted
-    users: np.ndarray
-    items: np.ndarray
-
-    @property
-    def name(self) -> str:
-        return self.fitted.name
-
-    @property
-    def caution(self) -> str:
-        return self.fitted.caution
-
     @property
     def deterministic(self) -> bool:
         """Whether the same seed gives the same scores."""
-        return not self.fitted.unrepeatable
+        return not self.unrepeatable
 
     def fit(self, train: TrainSet) -> FactorSystem | BlockSystem:
-        return self.fitted.source.fit(train)
+        """The model again, from this train set."""
+        return self.source.fit(train)
+
+    def refusal(self, user: int) -> DataError:
+        """Why a user has no scores."""
+        return self.seats.refusal(user)
+
+
+@dataclass(slots=True)
+class FactorSystem(Fitted):
+    """A fitted factor model: scores are inner products, blocks one matrix product each."""
+
+    users: np.ndarray
+    items: np.ndarray
 
     def factors(self) -> tuple[np.ndarray, np.ndarray]:
         return self.users, self.items
@@ -172,49 +168,25 @@ class FactorSystem:
     def score(self, users: np.ndarray) -> np.ndarray:
         return self.users[users] @ self.items.T
 
-    def refusal(self, user: int) -> DataError:
-        return self.fitted.seats.refusal(user)
-
 
 @dataclass(slots=True)
-class BlockSystem:
+class BlockSystem(Fitted):
     """A fitted model that is asked for its scores, a block of users at a time."""
 
-    fitted: Fitted
     asked: Callable[[np.ndarray], np.ndarray]
 
-    @property
-    def name(self) -> str:
-        return self.fitted.name
-
-    @property
-    def caution(self) -> str:
-        return self.fitted.caution
-
-    @property
-    def deterministic(self) -> bool:
-        """Whether the same seed gives the same scores."""
-        return not self.fitted.unrepeatable
-
-    def fit(self, train: TrainSet) -> FactorSystem | BlockSystem:
-        return self.fitted.source.fit(train)
-
     def score(self, users: np.ndarray) -> np.ndarray:
-        return self.fitted.seats.scores(users, self._block)
+        return self.seats.scores(users, self._block)
 
     def _block(self, numbers: np.ndarray) -> np.ndarray:
         block = np.asarray(self.asked(numbers))
         bad = (np.isnan(block) | (block == np.inf)).any(axis=1)
         if bad.any():
-            seats = self.fitted.seats
-            user = np.flatnonzero(np.isin(seats.users, numbers[bad]))[:1]
+            user = np.flatnonzero(np.isin(self.seats.users, numbers[bad]))[:1]
             raise DataError(
-                f"{self.fitted.source.name} gave a score that is not a number",
-                where=in_words(seats.train.users, user, "user"),
+                f"{self.source.name} gave a score that is not a number",
+                where=in_words(self.seats.train.users, user, "user"),
                 found="NaN or infinity",
                 do="check how the model was trained",
             )
         return block
-
-    def refusal(self, user: int) -> DataError:
-        return self.fitted.seats.refusal(user)

@@ -1,0 +1,78 @@
+"""What no run may have: items outside the catalogue, an item twice in a list, ranks that cannot be."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from trueval.errors import DataError, rows_found
+from trueval.facts.truth import Truth
+
+
+def check_catalogue(run: pl.DataFrame, item: np.ndarray, catalogue: np.ndarray, name: str) -> None:
+    """Refuse items (as codes, -1 for unknown ones) that `catalogue` does not mark."""
+    outside = item < 0
+    outside[~outside] = ~catalogue[item[~outside]]
+    if outside.any():
+        shown = [f"user {u}, item {i}" for u, i in run.select("user", "item").filter(pl.Series(outside)).head(5).rows()]
+        raise DataError(
+            "recommended items are outside the catalogue",
+            where=name,
+            found=rows_found(shown, int(outside.sum())),
+            do="add them to the catalogue, or remove them from the run",
+        )
+
+
+def refuse_duplicates(start: np.ndarray, item: np.ndarray, truth: Truth, name: str) -> None:
+    """Say which items a list has twice, once it is known that there are some."""
+    pairs = pl.DataFrame({"unit": _units(start), "item": item}).filter(pl.struct("unit", "item").is_duplicated())
+    shown = pairs.unique().sort("unit", "item").head(5)
+    ids = zip(truth.users.decode(shown["unit"].to_numpy()), truth.items.decode(shown["item"].to_numpy()))
+    raise DataError(
+        "an item is recommended to the same user twice",
+        where=name,
+        found=rows_found([f"user {u}, item {i}" for u, i in ids], len(pairs)),
+        do="keep each item once in a list",
+    )
+
+
+def check_ranks(start: np.ndarray, key: np.ndarray, item: np.ndarray, truth: Truth, name: str) -> None:
+    """Refuse the same rank twice in a list; `key` is the negative rank, lists are in order."""
+    unit = _units(start)
+    same = np.flatnonzero((key[1:] == key[:-1]) & (unit[1:] == unit[:-1]))
+    if len(same):
+        users = truth.users.decode(unit[same[:5]])
+        found = [
+            f"user {u}, items {' and '.join(map(str, truth.items.decode(item[j : j + 2])))}: rank {-key[j]:g}"
+            for u, j in zip(users, same)
+        ]
+        raise DataError(
+            "a list has the same rank twice",
+            where=name,
+            found=rows_found(found, len(same)),
+            do="give every item its own rank",
+        )
+
+
+def check_agreement(run: pl.DataFrame, user: np.ndarray, name: str) -> None:
+    """Where both are given, a better rank must not have a worse score; users as codes, -1 for unknown ones."""
+    rows = run.select("user", "item", "score", "rank").with_columns(pl.Series("unit", user)).filter(pl.col("unit") >= 0)
+    rows = rows.sort("unit", "rank")
+    falls = rows["score"].diff() > 0
+    wrong = falls & (rows["unit"].diff() == 0)
+    if wrong.fill_null(False).any():
+        shown = rows.filter(wrong.fill_null(False)).head(5)
+        found = [
+            f"user {u}, item {i}: rank {r}, score {s:g}"
+            for u, i, s, r in shown.select("user", "item", "score", "rank").rows()
+        ]
+        raise DataError(
+            "ranks contradict scores: a lower place has a higher score",
+            where=name,
+            found=rows_found(found, int(wrong.sum())),
+            do="drop the column that is wrong (lower scores are better? then drop score)",
+        )
+
+
+def _units(start: np.ndarray) -> np.ndarray:
+    return np.repeat(np.arange(len(start) - 1), np.diff(start))

@@ -1,0 +1,128 @@
+"""The lists of a run: coded, by user, and in order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from trueval.data.ids import Ids, check_same_kind, plain
+from trueval.errors import DataError, rows_found
+from trueval.facts.run_checks import check_agreement, check_catalogue, check_ranks
+from trueval.facts.truth import Truth
+from trueval.kernels import blocks, choose, in_order, threads
+from trueval.kernels.seeds import derive
+
+
+@dataclass(frozen=True, slots=True)
+class Lists:
+    """Ordered lists by user; `score` is empty where only ranks were given."""
+
+    start: np.ndarray
+    item: np.ndarray
+    score: np.ndarray
+
+
+def order_run(run: pl.DataFrame, truth: Truth, *, ties: str, name: str) -> Lists:
+    """Code a run and put every list in order, equal scores by the tie rule."""
+    user, item = (
+        code_ids(run, role, vocabulary, name) for role, vocabulary in (("user", truth.users), ("item", truth.items))
+    )
+    if truth.catalogue is not None:
+        check_catalogue(run, item, truth.catalogue, name)
+    has_score, has_rank = "score" in run.columns, "rank" in run.columns
+    if not (has_score or has_rank or ties == "given"):
+        raise DataError(
+            "the run has neither a score nor a rank",
+            where=name,
+            found="columns " + ", ".join(run.columns),
+            do="add one, name it with columns, or say that rows are in order (ties=given)",
+        )
+    key = _sort_key(run, has_score=has_score, has_rank=has_rank, name=name)
+    kernels = choose("lists", len(run))
+    start = np.zeros(len(truth.users) + 1, np.int64)
+    if not kernels.grouped_starts(user, start):
+        order = kernels.group_order(user, start)
+        item, key = item[order], key[order] if len(key) else key
+    if len(key) and not _in_order(kernels, start, key):
+        key = key if key.flags.writeable else key.copy()  # codes are ours, scores may be the caller's
+        _sort(kernels, start, key, item, truth, ties=ties, name=name)
+    if has_rank:
+        check_ranks(start, key, item, truth, name)
+        if has_score:
+            check_agreement(run, user, name)
+        key = np.empty(0)
+    return Lists(start, item, key)
+
+
+def code_ids(run: pl.DataFrame, role: str, vocabulary: Ids, name: str) -> np.ndarray:
+    """Codes of the users or items of a run, -1 for those outside the vocabulary.
+
+    >>> code_ids(pl.DataFrame({"item": ["b", "z"]}), "item", Ids(pl.Series(["a", "b"])), "run").tolist()
+    [1, -1]
+    """
+    column = plain(run[role], where=f"{name}, column {role}")
+    if column.null_count():
+        raise DataError(
+            f"{role} ids are missing",
+            where=name,
+            found=f"{column.null_count():,} rows",
+            do="fill or drop them",
+        )
+    check_same_kind(column, vocabulary.values, role=role, where=(name, "the test set"))
+    return vocabulary.codes(column)
+
+
+def list_parts(units: int) -> list[slice]:
+    """Lists cut for the workers."""
+    return blocks(units, max(1024, units // (4 * threads()) + 1))
+
+
+def _in_order(kernels: Any, start: np.ndarray, key: np.ndarray) -> bool:
+    """Whether every list already falls strictly: then there is nothing to sort and nothing tied."""
+    return all(in_order(lambda part: kernels.falls(start, key, part.start, part.stop), list_parts(len(start) - 1)))
+
+
+def _sort_key(run: pl.DataFrame, *, has_score: bool, has_rank: bool, name: str) -> np.ndarray:
+    column = run["rank"] if has_rank else run["score"] if has_score else None
+    if column is None:
+        return np.empty(0)
+    if not column.dtype.is_numeric():
+        raise DataError(
+            "scores and ranks must be numbers",
+            where=f"{name}, column {column.name}",
+            found=f"type {column.dtype}",
+        )
+    if column.null_count():
+        raise DataError(
+            "scores or ranks are missing",
+            where=f"{name}, column {column.name}",
+            found=f"{column.null_count():,} rows",
+        )
+    if has_rank:
+        return -column.cast(pl.Float64).to_numpy()
+    return (column if column.dtype == pl.Float32 else column.cast(pl.Float64)).to_numpy()
+
+
+def _sort(kernels, start: np.ndarray, key: np.ndarray, item: np.ndarray, truth: Truth, *, ties: str, name: str) -> None:
+    units = len(start) - 1
+    users = np.arange(units) if truth.streams is None else truth.streams.astype(np.int64)
+    seed = derive(truth.seed, "ties")
+
+    def sort(part: slice) -> int:
+        return kernels.order_lists(start, key, item, users, seed, ties == "given", part.start, part.stop)
+
+    bad = [unit for unit in in_order(sort, list_parts(units)) if unit >= 0]
+    if bad:
+        part = slice(start[bad[0]], start[bad[0] + 1])
+        wrong = ~np.isfinite(key[part])
+        shown = zip(truth.items.decode(item[part][wrong][:5]), key[part][wrong][:5])
+        user = truth.users.decode(np.array([bad[0]]))[0]
+        raise DataError(
+            "scores must be finite numbers",
+            where=name,
+            found=rows_found([f"user {user}, item {i}: {s}" for i, s in shown], int((~np.isfinite(key)).sum())),
+            do="drop these rows or give them a score",
+        )
