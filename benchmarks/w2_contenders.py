@@ -7,6 +7,7 @@ Reading the data is not timed, for anyone.
 
 from __future__ import annotations
 
+import os
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -76,6 +77,7 @@ def torch_topk(block: int = 1024) -> Work:
 
 def trueval_ranking() -> Work:
     """Lists, exact ranks and metrics from data already grouped by user, as the other contenders have it."""
+    os.environ["TRUEVAL_KERNELS"] = "compiled"  # the tiny run loads them, as it starts the threads of others
     import polars as pl
 
     import trueval as tv
@@ -103,6 +105,7 @@ def trueval_ranking() -> Work:
 
 def trueval_w2() -> Work:
     """The public call, from tables: grouping and checking 25M rows included."""
+    os.environ["TRUEVAL_KERNELS"] = "compiled"
     import polars as pl
 
     import trueval as tv

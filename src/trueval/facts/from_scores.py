@@ -39,9 +39,8 @@ def rank_system(
     the number of units one worker takes at a time; it changes nothing but speed.
     """
     units = len(task.unit_user)
-    judged = len(task.judged.rows.item)
     depth = max(1, min(depth, len(task.candidates)))
-    out = _Output(units, judged, depth)
+    out = _Output(task.judged, depth)
     scorer = _Scorer(system, task)
     work = units * (len(task.candidates) if task.sample is None else 10 * (task.design.sample or 1))
     kernels = choose("ranking", work)
@@ -62,29 +61,32 @@ def rank_system(
 class _Output:
     """Arrays that the blocks fill, each its own part. Judged items stand best first, as the kernel leaves them."""
 
-    def __init__(self, units: int, judged: int, depth: int) -> None:
+    def __init__(self, judged: Judged, depth: int) -> None:
+        assert judged.rows.value is not None
+        units, rows = len(judged.rows.start) - 1, len(judged.rows.item)
         self.top = np.zeros((units, depth), np.int32)
         self.targets = np.zeros(units, np.int64)
-        self.item = np.zeros(judged, np.int32)
-        self.value = np.zeros(judged)
-        self.relevant = np.zeros(judged, bool)
-        self.rank = np.zeros(judged, np.int32)
-        self.above = np.zeros(judged, np.int32)
-        self.tied = np.zeros(judged, np.int32)
-        self.score = np.zeros(judged, np.float32)
+        self.rank = np.zeros(rows, np.int32)
+        self.above = np.zeros(rows, np.int32)
+        self.tied = np.zeros(rows, np.int32)
+        self.score = np.zeros(rows, np.float32)
         self.splits = np.zeros(depth, np.int64)
+        self.given = (judged.rows.item, judged.rows.value, judged.relevant)
+        # what is the same for all (every value 1, everything relevant) is in order as it is
+        self.item, self.value, self.relevant = (
+            column if len(column) and column.min() == column.max() else np.zeros_like(column) for column in self.given
+        )
 
     def judged(self, rows: slice, order: np.ndarray) -> tuple[np.ndarray, ...]:
         """What the kernel says of some judged items; which of them comes first it says in `order`."""
         return order, self.rank[rows], self.above[rows], self.tied[rows], self.score[rows]
 
-    def place(self, judged: Judged, start: np.ndarray, order: np.ndarray) -> np.ndarray:
+    def place(self, start: np.ndarray, order: np.ndarray) -> np.ndarray:
         """Put the judged items of some units where the kernel put their ranks; returns which rows these are."""
-        rows = slice(start[0], start[-1])
         which = order + np.repeat(start[:-1], np.diff(start))
-        assert judged.rows.value is not None
-        self.item[rows], self.value[rows] = judged.rows.item[which], judged.rows.value[which]
-        self.relevant[rows] = judged.relevant[which]
+        for own, given in zip((self.item, self.value, self.relevant), self.given):
+            if own is not given:
+                own[start[0] : start[-1]] = given[which]
         return which
 
 
@@ -185,7 +187,7 @@ def _rank_all(
         )  # fmt: skip
         if bad >= 0:
             return units.start + bad
-        out.place(task.judged, own, order)
+        out.place(own, order)
     return -1
 
 
@@ -215,7 +217,7 @@ def _rank_sample(
         )  # fmt: skip
         if bad >= 0:
             return part.start + int(first) + bad
-        item = task.judged.rows.item[out.place(task.judged, own, order)]
+        item = task.judged.rows.item[out.place(own, order)]
         unit = np.repeat(which[first:last] - piece.start, np.diff(own))
         out.score[own[0] : own[-1]] = scores[unit, item]  # judged items that are no targets have scores, too
     return -1
