@@ -26,6 +26,7 @@ _HOME = {
     "evaluate": "trueval.api",
     "evaluate_run": "trueval.api",
     "Result": "trueval.api",
+    "run": "trueval.experiments.run",
     "compare": "trueval.report.compared",
     "agreement": "trueval.report.compared",
     "power": "trueval.comparison.power",
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from trueval.design.design import Design
     from trueval.errors import TruevalError
     from trueval.evaluation.tuning import tune
+    from trueval.experiments.run import run
     from trueval.facts.files import load_facts, save_facts
     from trueval.metrics.axioms import check_axioms
     from trueval.metrics.curve import curve

@@ -17,6 +17,12 @@ class Step(Protocol):
     def __call__(self, done: int = 1) -> None: ...
 
 
+class NamedStep(Protocol):
+    """A step that may also say what is done next."""
+
+    def __call__(self, done: int = 1, doing: str = "") -> None: ...
+
+
 def set_quiet(quiet: bool) -> None:
     """Silence progress and notes everywhere (`--quiet`)."""
     global _quiet
@@ -41,7 +47,7 @@ def hushed() -> Iterator[None]:
 
 
 @contextmanager
-def progress(title: str, total: int, *, after: float = 1.0) -> Iterator[Step]:
+def progress(title: str, total: int, *, after: float = 1.0) -> Iterator[NamedStep]:
     """Show how far some work is; work that ends within `after` seconds shows nothing.
 
     >>> with progress("ranking", 2) as step:
@@ -49,14 +55,14 @@ def progress(title: str, total: int, *, after: float = 1.0) -> Iterator[Step]:
     ...     step()
     """
     if _quiet or total <= 0:
-        yield lambda done=1: None
+        yield lambda done=1, doing="": None
     elif sys.stderr.isatty():
         yield from _bar(title, total, after)
     else:
         yield from _lines(title, total, after)
 
 
-def _bar(title: str, total: int, after: float) -> Iterator[Step]:
+def _bar(title: str, total: int, after: float) -> Iterator[NamedStep]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -65,8 +71,8 @@ def _bar(title: str, total: int, after: float) -> Iterator[Step]:
     task = bar.add_task(title, total=total)
     begun = time.monotonic()
 
-    def step(done: int = 1) -> None:
-        bar.advance(task, done)
+    def step(done: int = 1, doing: str = "") -> None:
+        bar.update(task, advance=done, description=doing or None)
         if not bar.live.is_started and time.monotonic() - begun >= after:
             bar.start()
 
@@ -76,15 +82,16 @@ def _bar(title: str, total: int, after: float) -> Iterator[Step]:
         bar.stop()
 
 
-def _lines(title: str, total: int, after: float) -> Iterator[Step]:
+def _lines(title: str, total: int, after: float) -> Iterator[NamedStep]:
     begun = said = time.monotonic()
     finished = 0
 
-    def step(done: int = 1) -> None:
-        nonlocal said, finished
+    def step(done: int = 1, doing: str = "") -> None:
+        nonlocal said, finished, title
         finished += done
+        title = doing or title
         now = time.monotonic()
-        if now - begun >= after and (now - said >= 10 or (finished >= total and now - begun >= 10)):
+        if finished and now - begun >= after and (now - said >= 10 or (finished >= total and now - begun >= 10)):
             said = now
             left = (now - begun) / finished * (total - finished)
             print(f"{title}: {finished:,} of {total:,}, {left:.0f} s left", file=sys.stderr, flush=True)

@@ -14,6 +14,7 @@ from trueval.cli.demo import demo_command
 from trueval.cli.evaluate import evaluate_command
 from trueval.cli.metrics import metrics_command
 from trueval.cli.ope import ope_command
+from trueval.cli.run import run_command
 from trueval.cli.split import split_command
 from trueval.cli.systems import systems_command
 
@@ -32,6 +33,7 @@ def make_app() -> typer.Typer:
     app.callback()(_options)
     app.command("demo")(demo_command)
     app.command("evaluate")(evaluate_command)
+    app.command("run")(run_command)
     app.command("compare")(compare_command)
     app.command("split")(split_command)
     app.command("metrics")(metrics_command)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from trueval.facts.from_run import run_task_facts
 from trueval.facts.from_scores import rank_system
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.readings import concat, condense, one_relevant, with_ties
+from trueval.metrics.grammar import Spec
 from trueval.metrics.inputs import Inputs, Popularity, Positives, RowPropensity
 from trueval.metrics.interest import Interest, Targets
 from trueval.propensity.propensity import Propensity
@@ -32,44 +34,85 @@ from trueval.recommenders.run import Run
 from trueval.splits.parts import Parts
 
 
-def evaluate_systems(
-    parts: Parts, systems: Any, rules: Rules, *, design: str | Design = "AR-TI-AN", items: Any = None
-) -> Evaluation:
-    """Fit every system on the train part, rank under the design, and measure."""
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One split under one design, ready for systems: what they learn from, what they rank, what metrics need."""
+
+    parts: Parts
+    design: Design
+    rules: Rules
+    specs: dict[str, Spec]
+    tasks: Sequence[Task]
+    train: TrainSet
+    inputs: Inputs
+    groups: list[Groups]
+
+    @property
+    def depth(self) -> int:
+        """Length of the lists that the metrics look at."""
+        return max([spec.k or 0 for spec in self.specs.values()] + [10])
+
+    def measure(self, facts: RankingFacts, *, first: bool) -> Measurements:
+        """All metrics of one system."""
+        return self.rules.measure(facts, self.specs, inputs=self.inputs, groups=self.groups, first=first)
+
+
+def set_stage(parts: Parts, rules: Rules, *, design: str | Design = "AR-TI-AN", items: Any = None) -> Stage:
+    """Apply a design to a split."""
     design = Design.parse(design)
     specs = rules.specs(design.sample)
-    named = name_systems(systems)
-    if not named:
-        raise DefinitionError("no system was given", do='for example systems=["popularity"]')
     table = None if items is None else read_items(items)
     everyone = rules.averaged_over == "all"
     tasks = make_tasks(parts, design, threshold=rules.threshold, everyone=everyone, catalogue=table, seed=rules.seed)
     train = TrainSet(tasks[0].users, tasks[0].items, tasks[0].train, rules.seed, rules.threshold)
     inputs = _inputs(parts, train, tasks[0], table, rules)
     groups = _groups(rules, parts, tasks, inputs, items=table)
-    depth = max([spec.k or 0 for spec in specs.values()] + [10])
+    return Stage(parts, design, rules, specs, tasks, train, inputs, groups)
+
+
+def evaluate_systems(
+    parts: Parts, systems: Any, rules: Rules, *, design: str | Design = "AR-TI-AN", items: Any = None
+) -> Evaluation:
+    """Fit every system on the train part, rank under the design, and measure."""
+    named = name_systems(systems)
+    if not named:
+        raise DefinitionError("no system was given", do='for example systems=["popularity"]')
+    stage = set_stage(parts, rules, design=design, items=items)
     measured: dict[str, Measurements] = {}
     told: dict[str, str] = {}
     notes: list[str] = []
     for name, spec in named.items():
-        system = spec if isinstance(spec, Run) else make_system(spec, test=parts.test).fit(train)
+        system = spec if isinstance(spec, Run) else make_system(spec, test=parts.test).fit(stage.train)
         told[name] = text_of(system)
         notes += cautions_on(name, system)
-        facts = rank_tasks(system, tasks, design, depth=depth, ties=rules.ties, name=name)
-        measured[name] = rules.measure(facts, specs, inputs=inputs, groups=groups, first=not measured)
-    short = sum(task.short for task in tasks)
+        facts = rank_tasks(system, stage.tasks, stage.design, depth=stage.depth, ties=rules.ties, name=name)
+        measured[name] = stage.measure(facts, first=not measured)
+    return conclude(stage, measured, systems=told, notes=notes, catalogue=facts.catalogue)
+
+
+def conclude(
+    stage: Stage,
+    measured: Mapping[str, Measurements],
+    *,
+    systems: Mapping[str, str],
+    notes: Sequence[str],
+    catalogue: int,
+) -> Evaluation:
+    """The evaluation of all systems that were measured on a stage; `systems` says what each of them is."""
+    parts, design = stage.parts, stage.design
+    short = sum(task.short for task in stage.tasks)
     note = f"{short:,} target sets have fewer than {design.sample} non-relevant items: their users have seen the rest"
-    return rules.conclude(
+    return stage.rules.conclude(
         measured,
-        specs,
-        users=dict.fromkeys(measured, train.users),
-        inputs=inputs,
-        notes=notes + [note] * bool(short),
-        systems=told,
+        stage.specs,
+        users=dict.fromkeys(measured, stage.train.users),
+        inputs=stage.inputs,
+        notes=[*notes, *[note] * bool(short)],
+        systems=dict(systems),
         design=str(design),
         split=dict(parts.how),
         data={"train": parts.train.fingerprint(), "test": parts.test.fingerprint()},
-        catalogue=facts.catalogue,
+        catalogue=catalogue,
     )
 
 

@@ -13,7 +13,7 @@ from trueval.comparison.paired import Options
 from trueval.errors import DataError, DefinitionError
 from trueval.evaluation.outcome import Evaluation
 from trueval.metrics.grammar import split_list
-from trueval.report.saved import load_results
+from trueval.report.saved import designs_in, load_results
 
 
 @runtime_checkable
@@ -87,7 +87,7 @@ def agreement(
     0.33
     """
     chosen = split_list(metrics) if isinstance(metrics, str) else metrics
-    given = results if isinstance(results, Mapping) else _named(results)
+    given = results if isinstance(results, Mapping) else _named(_by_design(results))
     found = {str(name): list(_parts(one).values()) for name, one in given.items()}
     if not found:
         raise DataError("there is nothing to compare", found="no result")
@@ -95,6 +95,13 @@ def agreement(
     if not isinstance(results, Mapping) and len(found) == len(designs):
         found = designs
     return agree(found, metrics=chosen, true=true, level=level, resamples=resamples, seed=seed)
+
+
+def _by_design(results: Any) -> list[Any]:
+    """The folder of an experiment as the folders of its designs; other results as they are."""
+    given = [results] if isinstance(results, (Resulting, str, Path)) else list(results)
+    opened: list[list[Any]] = [list(designs_in(one) if isinstance(one, (str, Path)) else ()) or [one] for one in given]
+    return [one for several in opened for one in several]
 
 
 def _named(results: Any) -> dict[str, Any]:

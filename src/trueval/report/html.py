@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
 from trueval.comparison.paired import Comparison
 from trueval.comparison.shown import correction_head
@@ -74,20 +75,27 @@ def html_page(
         _results(evaluation, comparisons),
         *(_section(section) for section in sections),
         "</main>",
-        _foot(evaluation, comparisons),
+        _foot(evaluation.manifest),
     ]
+    return _whole_page(title, body)
+
+
+def _whole_page(title: str, body: Iterable[str]) -> str:
     head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
     head += f"<title>{escape(title)} · trueval</title><style>{STYLE}</style>"
     return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head>\n<body>\n' + "\n".join(body) + "\n</body></html>\n"
 
 
-def _results(evaluation: Evaluation, comparisons: Sequence[Comparison]) -> str:
+def _results(
+    evaluation: Evaluation, comparisons: Sequence[Comparison], *, title: str = "Results", notes: Sequence[str] = ()
+) -> str:
     verdicts = {(c.system, c.metric): c.verdict for c in comparisons}
     cards = "\n".join(_card(evaluation, label, verdicts) for label in evaluation.specs)
     rules = footer(evaluation, comparisons, definitions=False)
     legend = "<br>".join(map(escape, rules))
     warnings = "".join(f'<p class="warn">{escape(warning)}</p>' for warning in evaluation.warnings)
-    parts = ["<h2>Results</h2>", f'<div class="cards">{cards}</div>', f'<p class="hint">{legend}</p>', warnings]
+    parts = [f"<h2>{escape(title)}</h2>", _items("words", notes), f'<div class="cards">{cards}</div>']
+    parts += [f'<p class="hint">{legend}</p>', warnings]
     parts.append(_details("All values in one table", _matrix(evaluation)))
     if comparisons:
         title = f"All comparisons with {comparisons[0].baseline}"
@@ -193,9 +201,8 @@ def _details(title: str, content: str) -> str:
     return f"<details><summary>{escape(title)}</summary>{content}</details>"
 
 
-def _foot(evaluation: Evaluation, comparisons: Sequence[Comparison]) -> str:
+def _foot(manifest: Mapping[str, Any]) -> str:
     """What every number means, and all that must be equal for another result to be comparable."""
-    manifest = evaluation.manifest
     definitions = "".join(
         f"<dt><code>{escape(n)}</code></dt><dd>{escape(d)}</dd>" for n, d in manifest["definitions"].items()
     )

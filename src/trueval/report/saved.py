@@ -28,6 +28,7 @@ from trueval.report.folder import Content, check_folder, write_together
 from trueval.report.formats import as_json, as_record
 
 TABLE, SUMMARY, MANIFEST = "results.parquet", "summary.json", "manifest.json"
+DESIGNS = "designs"  # in the folder of an experiment: a folder for each of its designs
 _KEY = "trueval"  # in the metadata of the table
 _FINISH: dict[str, Callable[[np.ndarray], np.ndarray]] = {"same": same, "sqrt": np.sqrt}
 
@@ -55,9 +56,25 @@ def save_per_user(evaluation: Evaluation, path: Path) -> None:
         write_whole(path, lambda target: write_result_table(evaluation, target))
 
 
+def designs_in(path: Path | str) -> list[Path]:
+    """Folders of the designs in the folder of an experiment; none for any other result."""
+    return sorted(folder for folder in Path(path).glob(f"{DESIGNS}/*") if folder.is_dir())
+
+
 def load_results(path: Path | str) -> dict[str, Evaluation]:
-    """Read a result, or a folder of results of several folds or seeds, by the names of their folders."""
-    path = Path(path)
+    """Read a result, or a folder of results of several folds or seeds, by the names of their folders.
+
+    Of an experiment with several designs one must be chosen: values of different designs are not comparable.
+    """
+    path, designs = Path(path), designs_in(path)
+    if len(designs) > 1:
+        raise DataError(
+            "the experiment has several designs, whose values cannot be compared",
+            where=str(path),
+            found=", ".join(folder.name for folder in designs),
+            do=f"give one of them, as {designs[0]}; or ask whether they rank systems alike (--agreement)",
+        )
+    path = designs[0] if designs else path
     inside = sorted(table.parent for table in path.glob(f"*/{TABLE}")) if not (path / TABLE).exists() else []
     return {folder.name: load_result(folder) for folder in inside} or {"": load_result(path)}
 

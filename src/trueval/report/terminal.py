@@ -37,6 +37,7 @@ def print_evaluation(
     comparisons: Sequence[Comparison] = (),
     width: int | None = None,
     brief: bool = False,
+    definitions: bool = True,
 ) -> None:
     """Write the table, the comparisons and the footer; colours only on a terminal.
 
@@ -52,7 +53,7 @@ def print_evaluation(
     for column in columns_of(evaluation):
         console.print(first_fitting(group_layouts(evaluation, column), console))
     console.print()
-    for line in footer(evaluation, comparisons, definitions=not brief):
+    for line in footer(evaluation, comparisons, definitions=definitions and not brief):
         console.print(_filled(line, console), style="dim", markup=False)
     for line in group_footer(next(iter(evaluation.systems.values())).groups):
         console.print(_filled(line, console), style="dim", markup=False)

@@ -1,0 +1,86 @@
+"""trueval run: a whole experiment from one file."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Argument, Option
+
+from trueval.cli.options import Format, Quiet, Threads, check_format
+from trueval.errors import OutputError, TruevalError
+
+if TYPE_CHECKING:
+    from trueval.experiments.result import ExperimentResult
+
+_OUTPUT = "Folder to write; else the file's name with -results, in the current folder."
+_RESUME = "Go on with the experiment in the folder: what is finished stays, what has changed is made anew."
+
+
+def run_command(
+    experiment: Annotated[Path, Argument(help="The experiment, a TOML file.")],
+    output: Annotated[Path | None, Option("--output", "-o", help=_OUTPUT)] = None,
+    resume: Annotated[bool, Option("--resume", help=_RESUME)] = False,
+    format: Format = "table",
+    seed: Annotated[int | None, Option(help="Use this seed in place of those in the file.")] = None,
+    threads: Threads = None,
+    quiet: Quiet = False,
+) -> None:
+    """Run an experiment: split, fit, rank under every design, measure, compare, report.
+
+    \b
+    [data]
+    path = "ml-1m"                 # or a file, relative to this one; columns, items, users
+    threshold = 4
+    [split]
+    how = "holdout"                # and its options: see trueval split --help
+    ratio = 0.2
+    seeds = [1, 2, 3]
+    [evaluation]
+    designs = ["AR-TI-AN", "1R-TI-NN100"]
+    metrics = ["ndcg@10", "recall@20"]
+    baseline = "popularity"        # also population, ties, interval, level, compat, by, test, correct…
+    [systems]
+    popularity = {}
+    plsa = { factors = 50 }
+    wide = { system = "plsa", factors = 200 }
+    mine = { run = "recs/mine-{seed}.parquet" }
+    theirs = { import = "mypackage.models:MyModel", factors = 64 }
+
+    The folder gets results.parquet, summary.json, manifest.json, report.html and the facts behind them, so that
+    nothing is fitted again when a metric is added later (--resume).
+
+    Examples:
+
+      trueval run experiment.toml
+
+      trueval run experiment.toml -o results --resume
+
+      trueval compare results/designs/AR-TI-AN --baseline popularity
+    """
+    from trueval.experiments.folder import is_unfinished
+    from trueval.experiments.run import run
+    from trueval.progress import note, set_quiet
+
+    set_quiet(quiet)
+    check_format(format)
+    folder = Path(f"{experiment.stem}-results") if output is None else output
+    try:
+        result = run(experiment, folder, resume=resume, seed=seed, threads=threads)
+    except (TruevalError, KeyboardInterrupt) as stop:
+        if is_unfinished(folder) and not isinstance(stop, OutputError):
+            note(f"what is finished is in {folder}: go on with --resume")
+        raise
+    _give(result, format)
+    note(f"\nwrote {folder}; report: {folder / 'report.html'}")
+
+
+def _give(result: ExperimentResult, format: str) -> None:
+    if format == "table":
+        result.show()
+    elif format == "csv":
+        sys.stdout.write(result.table().write_csv())
+    else:
+        text = {"json": result.to_json, "md": result.to_markdown, "latex": result.to_latex}[format]()
+        sys.stdout.write(text if text.endswith("\n") else text + "\n")

@@ -1,0 +1,1 @@
+"""Experiments: one file says what is read, split, ranked, measured and compared; a folder holds what was found."""

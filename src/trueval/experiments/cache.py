@@ -1,0 +1,101 @@
+"""Facts that are kept: what a system did on one split under one design is worked out once.
+
+Facts are found again by a key of all that decides them: the rows of the split, seed, threshold, design, ties, the
+candidates, the system with its parameters, and the version of trueval. Metrics are no part of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from trueval import __version__
+from trueval.errors import DataError
+from trueval.evaluation.experiment import Stage
+from trueval.facts.files import load_facts, save_facts
+from trueval.facts.ranking_facts import RankingFacts
+
+# Lists are kept at least so long, so that a metric with another cutoff seldom needs a new ranking.
+DEPTH = 100
+
+
+@dataclass(frozen=True)
+class Cache:
+    """A folder of facts, by key; without a folder nothing is kept."""
+
+    folder: Path | None = None
+
+    def get(self, key: str, *, depth: int) -> RankingFacts | None:
+        """Facts with lists at least so long as asked for; None where there are none that can be used."""
+        if self.folder is None or not (self.folder / key).exists():
+            return None
+        try:
+            facts = load_facts(self.folder / key)
+        except DataError:  # damaged: they are made anew
+            shutil.rmtree(self.folder / key)
+            return None
+        return facts if facts.label.get("depth", 0) >= depth else None
+
+    def put(self, key: str, facts: RankingFacts) -> None:
+        """Keep facts, written whole or not at all."""
+        if self.folder is not None:
+            save_facts(facts, self.folder / key)
+
+
+def stage_key(stage: Stage, catalogue: pl.DataFrame | None) -> dict[str, Any]:
+    """All that decides facts on a stage, whatever the system."""
+    parts, rules = stage.parts, stage.rules
+    held = {"train": parts.train, "test": parts.test, "validation": parts.validation}
+    return {
+        "version": __version__,
+        "data": {name: None if log is None else log.fingerprint() for name, log in held.items()},
+        "catalogue": None if catalogue is None else _ids_digest(catalogue),
+        "seed": rules.seed,
+        "threshold": rules.threshold,
+        "design": str(stage.design),
+        "ties": rules.ties,
+        "everyone": rules.averaged_over == "all",
+    }
+
+
+def facts_key(stage: Mapping[str, Any], system: Mapping[str, Any]) -> str:
+    """The key of a system's facts.
+
+    >>> facts_key({"seed": 1}, {"system": "plsa"}) == facts_key({"seed": 2}, {"system": "plsa"})
+    False
+    """
+    text = json.dumps({**stage, **system}, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+def shortened(facts: RankingFacts, depth: int) -> RankingFacts:
+    """The facts as they are with lists of this length: nothing but the lists depends on it.
+
+    >>> from trueval.metrics.measure import toy_facts
+    >>> shortened(toy_facts(["a", "b", "c"], {"c"}), 2).list_item.tolist()
+    [0, 1]
+    """
+    if facts.depth <= depth:
+        return facts
+    length = np.minimum(facts.length, depth)
+    return facts.changed(
+        list_start=np.concatenate([[0], np.cumsum(length)]),
+        list_item=facts.list_item[facts.place <= depth],
+        splits=facts.splits[:depth],
+    )
+
+
+def _ids_digest(catalogue: pl.DataFrame) -> str:
+    """A digest of the candidates, whatever their order."""
+    ids = catalogue.select([name for name in ("user", "item") if name in catalogue.columns])
+    hashes = ids.hash_rows(seed=0).to_numpy()
+    mixed = (len(ids), int(hashes.sum(dtype=np.uint64)), int(np.bitwise_xor.reduce(hashes)))
+    return hashlib.sha256(str(mixed).encode()).hexdigest()[:16]

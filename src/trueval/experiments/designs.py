@@ -1,0 +1,93 @@
+"""The designs of an experiment: which systems and metrics each of them has, and why others are left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from trueval.design.design import Design
+from trueval.errors import DefinitionError, TruevalError
+from trueval.evaluation.rules import Rules
+from trueval.experiments.entries import Entry
+from trueval.experiments.written import Written
+from trueval.metrics.grammar import Spec, parse_all
+
+DEFAULT = "AR-TI-AN"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is done under one design. `notes` tell the reader what is left out."""
+
+    design: Design
+    metrics: tuple[Spec, ...]
+    systems: tuple[str, ...]
+    notes: tuple[str, ...] = field(default=())
+
+    def rules(self, rules: Rules, *, seed: int) -> Rules:
+        """The rules of the experiment for this design and seed."""
+        return replace(rules, metrics=self.metrics, seed=seed)
+
+
+def read_plans(written: Written, systems: Mapping[str, Entry], rules: Rules, *, uniform: bool) -> dict[str, Plan]:
+    """The designs by name. Metrics and systems without meaning under a design are left out of it, and said."""
+    given = written.section("evaluation").get("designs", DEFAULT)
+    plans: dict[str, Plan] = {}
+    for text in [given] if isinstance(given, str) else given:
+        try:
+            design = Design.parse(text)
+            if str(design) in plans:
+                raise DefinitionError("a design is given twice", found=text, do="keep one of them")
+            _check_possible(written, design, uniform=uniform)
+            plans[str(design)] = _plan(design, systems, parse_all(rules.metrics))
+        except TruevalError as problem:
+            raise _of_design(problem, written, text) from None
+    return plans
+
+
+def _plan(design: Design, systems: Mapping[str, Entry], metrics: list[Spec]) -> Plan:
+    notes = []
+    kept = [spec for spec in metrics if design.relevant == "AR" or has_meaning_in_1r(spec)]
+    if len(kept) < len(metrics):
+        lost = ", ".join(str(spec) for spec in metrics if spec not in kept)
+        notes.append(f"not measured here, having no meaning with one relevant item per target set: {lost}")
+    ranked = [name for name, entry in systems.items() if entry.kind != "run" or not design.sample]
+    if len(ranked) < len(systems):
+        lost = ", ".join(name for name in systems if name not in ranked)
+        notes.append(f"not ranked here, since the lists of a run say nothing of sampled targets: {lost}")
+    if not kept:
+        raise DefinitionError(
+            "no metric has a meaning under this design",
+            found=", ".join(map(str, metrics)),
+            do="add an accuracy metric such as ndcg@10, or use AR designs",
+        )
+    if not ranked:
+        raise DefinitionError(
+            "no system can be ranked under this design",
+            found="runs, whose lists say nothing of sampled targets",
+            do="use designs with all non-relevant items (AN), or add systems that are fitted",
+        )
+    return Plan(design, tuple(kept), tuple(ranked), tuple(notes))
+
+
+def has_meaning_in_1r(spec: Spec) -> bool:
+    """Whether a metric can be measured where each relevant item is ranked alone.
+
+    >>> from trueval.metrics.grammar import parse
+    >>> has_meaning_in_1r(parse("ndcg@10")), has_meaning_in_1r(parse("coverage@10"))
+    (True, False)
+    """
+    return spec.metric.family == "accuracy" and not spec.transforms and spec.parameters.get("against") != "judged"
+
+
+def _check_possible(written: Written, design: Design, *, uniform: bool) -> None:
+    """Refuse a design that the split or the data section cannot serve."""
+    if design.uniform and not uniform:
+        raise DefinitionError("the design needs a uniform_test split", do='write how = "uniform_test" in [split]')
+    if design.candidates == "LIST" and "items" not in written.section("data"):
+        raise DefinitionError("a LIST design needs the list of candidate items", do="name its file as items in [data]")
+
+
+def _of_design(problem: TruevalError, written: Written, text: str) -> TruevalError:
+    found = "\n".join(dict.fromkeys(filter(None, (text, problem.found))))
+    return type(problem)(problem.what, where=written.at("evaluation", "designs"), found=found, do=problem.do)

@@ -1,0 +1,175 @@
+"""The systems of an experiment: by name, from a run file, from somebody's module."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from trueval.data.columns import parse_columns
+from trueval.data.read import locate
+from trueval.errors import DataError, DefinitionError, TruevalError, suggest
+from trueval.experiments.imported import check_parameters, find_maker, source_digest
+from trueval.experiments.written import Written, show
+from trueval.recommenders.adapters import library_of
+from trueval.recommenders.registry import find, make_system, systems, text_of
+from trueval.recommenders.run import Run
+
+_KINDS = ("system", "run", "import")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One system of an experiment. `text` says what it is, whatever it is called."""
+
+    name: str
+    kind: str  # "system", "run" or "import"
+    text: str
+    target: str  # name of the system, path of the run, module:name
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    columns: Mapping[str, Any] | None = None
+    make: Callable[..., Any] | None = field(default=None, repr=False)
+    folder: Path = field(default_factory=Path, repr=False)
+
+    @property
+    def one_for_all(self) -> bool:
+        """Whether it is one run, whatever the split."""
+        return self.kind == "run" and "{seed}" not in self.target and "{fold}" not in self.target
+
+    def run_path(self, seed: int, fold: int) -> Path:
+        """The run of one split: {seed} and {fold} in its path stand for theirs."""
+        written = self.target.replace("{seed}", str(seed)).replace("{fold}", str(fold))
+        return locate(self.folder / Path(written).expanduser())
+
+    def made(self, seed: int, fold: int, *, test: Any) -> Any:
+        """The system, ready to be fitted, or the run."""
+        if self.kind == "run":
+            return Run(self.run_path(seed, fold), self.columns)
+        if self.kind == "system":
+            return make_system(self.target, test=test, **self.parameters)
+        assert self.make is not None
+        return make_system(self.make(**self.parameters))
+
+    def identity(self, seed: int, fold: int) -> dict[str, Any]:
+        """All that decides what the system does, apart from data and seed."""
+        if self.kind == "system":
+            return {"system": self.text}
+        if self.kind == "run":
+            return {"run": file_digest(self.run_path(seed, fold)), "columns": self.columns}
+        return {"import": self.text, "source": source_digest(self.target, self.folder)}
+
+
+def read_entries(written: Written) -> dict[str, Entry]:
+    """The systems by name, each checked as far as it can be without data."""
+    entries: dict[str, Entry] = {}
+    for name, choices in written.section("systems").items():
+        if not isinstance(choices, Mapping):
+            raise DefinitionError(
+                f"{name} must be a table of its parameters",
+                where=written.at("systems", name),
+                found=f"{name} = {show(choices)}",
+                do=f"write {name} = {{}}, or {name} = {{ factors = 50 }}",
+            )
+        try:
+            entries[name] = _entry(name, dict(choices), written.base)
+        except TruevalError as problem:
+            raise written.refused(problem, "systems", name) from None
+    return entries
+
+
+def _entry(name: str, choices: dict[str, Any], folder: Path) -> Entry:
+    named = [kind for kind in _KINDS if kind in choices]
+    if len(named) > 1:
+        raise DefinitionError(f"{name} is two things at once", found=" and ".join(named), do="keep one of them")
+    kind = named[0] if named else "system"
+    target = choices.pop(kind, name)
+    if not isinstance(target, str) or not target.strip():
+        raise DefinitionError(f"{kind} must be a text", found=f"{kind} = {show(target)}")
+    if kind == "run":
+        return _run_entry(name, target, choices, folder)
+    if kind == "import":
+        make = find_maker(target, folder)
+        check_parameters(make, choices, name=target)
+        _check_maker(make, target)
+        return Entry(name, kind, f"{target}{_parameters_told(choices)}", target, choices, make=make, folder=folder)
+    if "[" in target:
+        raise DefinitionError(
+            "parameters stand beside the system", found=target, do='for example { system = "plsa", factors = 20 }'
+        )
+    if kind not in named and target not in systems():
+        raise DefinitionError(
+            f"there is no system {name!r}",
+            found=suggest(name, systems()),
+            do=f'trueval systems lists them; another name may stand before one: {name} = {{ system = "plsa" }}',
+        )
+    find(target).check(choices)
+    return Entry(name, kind, text_of(make_system(target, **choices)), target, choices, folder=folder)
+
+
+def _run_entry(name: str, target: str, choices: dict[str, Any], folder: Path) -> Entry:
+    columns = choices.pop("columns", None)
+    if choices:
+        raise DefinitionError(
+            "a run file takes no parameters", found=", ".join(choices), do="leave them out; columns may be given"
+        )
+    roles = parse_columns(columns) if isinstance(columns, str) else columns
+    return Entry(name, "run", f"run {target}", target, columns=roles, folder=folder)
+
+
+def _check_maker(make: Callable[..., Any], target: str) -> None:
+    """A class must be a system, or a model of a library that is known; what a function makes is seen later."""
+    if not isinstance(make, type) or library_of(make) is not None:
+        return
+    missing = [method for method in ("fit", "score") if not hasattr(make, method)]
+    if missing:
+        raise DefinitionError(
+            f"{target} is not a system",
+            found=f"no method {' and no method '.join(missing)}",
+            do="a system has fit(train), which returns it, and score(users)",
+        )
+
+
+def _parameters_told(parameters: Mapping[str, Any]) -> str:
+    told = ",".join(f"{key}={json.dumps(parameters[key], default=str)}" for key in sorted(parameters))
+    return f"[{told}]" if told else ""
+
+
+def file_digest(path: Path) -> str:
+    """A digest of a file, or of all files of a folder."""
+    digest = hashlib.sha256()
+    try:
+        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+            if file.is_file():
+                digest.update(file.name.encode() if path.is_dir() else b"")
+                with file.open("rb") as content:
+                    while block := content.read(1 << 20):
+                        digest.update(block)
+    except OSError as problem:
+        raise DataError("a file cannot be read", where=str(path), found=problem.strerror or str(problem)) from None
+    return digest.hexdigest()[:16]
+
+
+@contextmanager
+def said_of(entry: Entry) -> Iterator[None]:
+    """Say of which system a problem is, and where in somebody's module it came up."""
+    place = f"[systems] {entry.name}"
+    try:
+        yield
+    except TruevalError as problem:
+        where = f"{place}: {problem.where}" if problem.where else place
+        raise type(problem)(problem.what, where=where, found=problem.found, do=problem.do) from problem
+    except Exception as problem:
+        if entry.kind != "import":
+            raise
+        last = traceback.extract_tb(problem.__traceback__)[-1]
+        raise DataError(
+            f"{entry.target} failed",
+            where=f"{place}: {last.filename}, line {last.lineno}",
+            found=f"{type(problem).__name__}: {problem}",
+            do="mend it, and go on with --resume: other systems that are finished stay",
+        ) from problem

@@ -1,0 +1,138 @@
+"""The folder of an experiment: opened before the work, filled after it, never over what is somebody else's."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from trueval.errors import OutputError
+from trueval.experiments.result import ExperimentResult
+from trueval.report.files import write_whole
+from trueval.report.folder import Content, write_together
+from trueval.report.folder import check_folder as check_names
+from trueval.report.saved import DESIGNS, MANIFEST, SUMMARY, TABLE, write_result_table
+
+FACTS, REPORT, COPY = "facts", "report.html", "experiment.toml"
+# What the folder is, whether it is finished, and which files in it are ours.
+MARKER = "experiment.json"
+
+
+def check_folder(folder: Path, record: Mapping[str, Any], *, resume: bool) -> None:
+    """Refuse a folder that is somebody else's, or holds an experiment that nobody asked to go on with."""
+    if folder.exists() and not folder.is_dir():
+        raise OutputError("the output folder is a file", where=str(folder), do="choose another folder (-o DIR)")
+    before = _marked(folder)
+    if before is None:
+        if folder.exists() and any(not entry.name.startswith(f".{MARKER}") for entry in folder.iterdir()):
+            raise OutputError(
+                "there is already something at the output folder",
+                where=str(folder),
+                found="a folder with other files",
+                do="choose another folder (-o DIR)",
+            )
+    elif not resume and (before["files"] or has_facts(folder)):
+        raise OutputError(
+            "the output folder holds an experiment already",
+            where=str(folder),
+            found=_state(before, record),
+            do="add --resume (what is finished stays, what has changed is made anew), or choose another one (-o DIR)",
+        )
+    else:
+        check_names(folder, (TABLE, SUMMARY, MANIFEST, REPORT, COPY), marker=MARKER)
+
+
+def open_folder(folder: Path, record: Mapping[str, Any]) -> None:
+    """Make the folder ours, and remove what an interruption left half written."""
+    if _marked(folder) is None:
+        _mark(folder, {"experiment": record, "state": "unfinished", "files": []})
+    for scratch in [*folder.glob(".writing-*"), *folder.glob(f"{FACTS}/.*")]:
+        shutil.rmtree(scratch, ignore_errors=True)
+    for scratch in folder.glob(f".{MARKER}.*"):
+        scratch.unlink(missing_ok=True)
+
+
+def has_facts(folder: Path) -> bool:
+    """Whether work was done that can be gone on with."""
+    return any(not entry.name.startswith(".") for entry in folder.glob(f"{FACTS}/*"))
+
+
+def is_unfinished(folder: Path) -> bool:
+    """Whether the folder holds an experiment that stopped before its end, with something to go on with."""
+    return (_marked(folder) or {}).get("state") == "unfinished" and has_facts(folder)
+
+
+def write_results(result: ExperimentResult, folder: Path) -> None:
+    """Write all files, and remove those of an earlier time that no longer belong here."""
+    files = _files(result)
+    earlier = set((_marked(folder) or {"files": []})["files"])
+    told = {"experiment": result.manifest["experiment"], "state": "finished"}
+    # an interruption must leave no file that the list does not know, or it would pass for somebody else's
+    _mark(folder, {**told, "state": "unfinished", "files": sorted(earlier | set(files))})
+    for name in earlier - set(files):
+        (folder / name).unlink(missing_ok=True)
+        for parent in list((folder / name).parents)[: name.count("/")]:
+            if parent.is_dir() and not any(parent.iterdir()):
+                parent.rmdir()
+    write_together(folder, files, marker=MARKER, told=told)
+
+
+def _files(result: ExperimentResult) -> dict[str, Content]:
+    """Contents by name."""
+    files: dict[str, Content] = {
+        TABLE: lambda path: result.per_user.write_parquet(path),
+        SUMMARY: result.to_json() + "\n",
+        MANIFEST: json.dumps(result.manifest, indent=1, ensure_ascii=False, default=str) + "\n",
+        REPORT: result.to_html(),
+    }
+    for design, one in result.results.items():
+        for name, evaluation in (one.repeats or {"": one.evaluation}).items():
+            place = "/".join(filter(None, (DESIGNS, design, name.replace(", ", "-").replace(" ", "-"), TABLE)))
+            files[place] = partial(write_result_table, evaluation)
+    if result.experiment.written.text:
+        files[COPY] = result.experiment.written.text
+    return files
+
+
+def _mark(folder: Path, told: Mapping[str, Any]) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise OutputError(
+            "the output folder cannot be made",
+            where=str(folder),
+            found=problem.strerror or str(problem),
+            do="choose another folder (-o DIR)",
+        ) from None
+    write_whole(folder / MARKER, json.dumps(told, indent=1, ensure_ascii=False, default=str) + "\n")
+
+
+def _marked(folder: Path) -> dict[str, Any] | None:
+    """What the folder of an experiment says of itself; None where it is no such folder."""
+    try:
+        told = json.loads((folder / MARKER).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return told if isinstance(told, dict) and "experiment" in told and "files" in told else None
+
+
+def _state(before: Mapping[str, Any], record: Mapping[str, Any]) -> str:
+    changed = changes(before["experiment"], json.loads(json.dumps(record, default=str)))
+    which = "this experiment" if not changed else f"another experiment ({', '.join(changed[:5])} changed)"
+    return f"the results of {which}" if before.get("state") == "finished" else f"an unfinished run of {which}"
+
+
+def changes(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
+    """Keys in which two experiments differ.
+
+    >>> changes({"split": {"ratio": 0.2}}, {"split": {"ratio": 0.3, "seed": 1}})
+    ['[split] ratio', '[split] seed']
+    """
+    found = []
+    for section in dict.fromkeys([*one, *other]):
+        left, right = one.get(section, {}), other.get(section, {})
+        found += [f"[{section}] {key}" for key in dict.fromkeys([*left, *right]) if left.get(key) != right.get(key)]
+    return found

@@ -1,0 +1,143 @@
+"""What an experiment found: a result for every design, comparisons, and how far the designs agree."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from trueval.api import Result
+from trueval.comparison.comparisons import Comparisons
+from trueval.comparison.tables import latex, markdown
+from trueval.design.design import Design
+from trueval.errors import DataError, DefinitionError, suggest
+from trueval.experiments.between import Alike, alike_grid, alike_told, between_designs
+from trueval.experiments.experiment import Experiment
+from trueval.report.formats import as_latex, as_markdown, as_record
+
+
+@dataclass(frozen=True)
+class ExperimentResult:
+    """What an experiment found. Prints as a table per design; `result["AR-TI-AN"]` is the `Result` of one.
+
+    >>> import trueval as tv
+    >>> pairs = [(u, (u * 7 + j * j) % 23) for u in range(30) for j in range(6)]
+    >>> log = pl.DataFrame(pairs, schema=["user", "item"], orient="row")
+    >>> chosen = {"data": {"path": log}, "split": {"seeds": [1, 2]}, "systems": {"popularity": {}, "random": {}},
+    ...           "evaluation": {"designs": ["AR-TI-AN", "1R-TI-AN"], "metrics": ["auc"], "baseline": "random"}}
+    >>> found = tv.run(chosen)
+    >>> found["1R-TI-AN"]["popularity", "auc"].n, len(found.comparisons["AR-TI-AN"])
+    (2, 1)
+    """
+
+    results: Mapping[str, Result]  # by design
+    experiment: Experiment = field(repr=False)
+    manifest: dict[str, Any] = field(repr=False)
+    warnings: list[str] = field(default_factory=list, repr=False)
+    folder: Path | None = None
+
+    def __getitem__(self, design: str) -> Result:
+        """The result of one design."""
+        if design in self.results:
+            return self.results[design]
+        name = str(Design.parse(design))
+        if name not in self.results:
+            raise DefinitionError(f"the experiment has no design {design!r}", found=suggest(design, self.results))
+        return self.results[name]
+
+    def __repr__(self) -> str:
+        return f"<ExperimentResult: {len(self.results)} designs, {len(self.experiment.systems)} systems>"
+
+    def __str__(self) -> str:
+        from trueval.experiments.shown import text_of_experiment
+
+        return text_of_experiment(self)
+
+    def show(self) -> None:
+        """Print a table per design, comparisons, and how far designs agree; colours only on a terminal."""
+        from trueval.experiments.shown import print_experiment
+
+        print_experiment(self, sys.stdout)
+
+    @cached_property
+    def comparisons(self) -> dict[str, Comparisons]:
+        """Every other system against the baseline, by design; empty without a baseline."""
+        found = {}
+        baseline, options = self.experiment.baseline, self.experiment.comparing
+        for design, result in self.results.items():
+            if baseline is not None and len(result.evaluation.systems) > 1:
+                try:
+                    found[design] = result.compare(
+                        baseline, test=options.test, correct=options.correct, level=options.level, seed=options.seed
+                    )
+                except DataError:  # system metrics alone, without intervals: there is nothing to test
+                    continue
+        return found
+
+    @cached_property
+    def agreement(self) -> list[Alike]:
+        """How far designs rank the systems alike: Kendall's τ of every two on every metric."""
+        return between_designs(self.results, level=self.experiment.rules.level, seed=self.experiment.rules.seed)
+
+    def table(self) -> pl.DataFrame:
+        """One row per design, system and metric: value, interval, n, undefined."""
+        return pl.concat(
+            [result.table().select(pl.lit(design).alias("design"), pl.all()) for design, result in self.results.items()]
+        )
+
+    @property
+    def per_user(self) -> pl.DataFrame:
+        """One row per design, repeat, system and user; metrics that a design does not have are null."""
+        frames = []
+        for design, result in self.results.items():
+            own = result.per_user
+            own = own if "repeat" in own.columns else own.select(pl.lit("").alias("repeat"), pl.all())
+            frames.append(own.select(pl.lit(design).alias("design"), pl.all()))
+        return pl.concat(frames, how="diagonal")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record that `trueval run --format json` prints: every design, and how far they agree."""
+        designs = {}
+        for design, result in self.results.items():
+            record = as_record(result.evaluation, self.comparisons.get(design, ()))
+            designs[design] = record | ({"repeats": result.per_repeat.to_dicts()} if result.repeats else {})
+        told = {"designs": designs, "agreement": [a.record() for a in self.agreement]}
+        return {**told, "manifest": self.manifest, "warnings": self.warnings}
+
+    def to_json(self) -> str:
+        """The record as text."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, indent=1, default=str)
+
+    def to_markdown(self) -> str:
+        """A Markdown table per design, and one of the agreement between them."""
+        parts = [
+            f"## {design}\n\n{as_markdown(result.evaluation, self.comparisons.get(design, ()))}"
+            for design, result in self.results.items()
+        ]
+        if self.agreement:
+            head, rows = alike_grid(self.agreement)
+            parts.append("## Agreement between designs\n\n" + markdown(head, rows, notes=alike_told(self.agreement)))
+        return "\n".join(parts)
+
+    def to_latex(self) -> str:
+        """LaTeX (booktabs) tables, in the same order."""
+        parts = [
+            f"% {design}\n{as_latex(result.evaluation, self.comparisons.get(design, ()))}"
+            for design, result in self.results.items()
+        ]
+        if self.agreement:
+            head, rows = alike_grid(self.agreement)
+            parts.append("% agreement between designs\n" + latex(head, rows, notes=alike_told(self.agreement)))
+        return "\n".join(parts)
+
+    def to_html(self) -> str:
+        """A page that needs nothing else: a section per design."""
+        from trueval.experiments.shown import page_of_experiment
+
+        return page_of_experiment(self)

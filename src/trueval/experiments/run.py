@@ -1,0 +1,102 @@
+"""Run an experiment: the public function."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from trueval.api import Result
+from trueval.data.interactions import Interactions
+from trueval.errors import DefinitionError
+from trueval.evaluation.manifest import make_manifest
+from trueval.evaluation.repeats import combine
+from trueval.experiments.cache import Cache
+from trueval.experiments.experiment import Experiment, read_experiment
+from trueval.experiments.folder import FACTS, check_folder, open_folder, write_results
+from trueval.experiments.imported import importable
+from trueval.experiments.result import ExperimentResult
+from trueval.experiments.work import Found, do_experiment
+from trueval.kernels import use_threads
+
+
+def run(
+    experiment: str | Path | Mapping[str, Any],
+    out: str | Path | None = None,
+    *,
+    resume: bool = False,
+    seed: int | None = None,
+    threads: int | None = None,
+) -> ExperimentResult:
+    """Run an experiment: read, split once per seed, rank and measure every system under every design, compare.
+
+    `experiment` is a TOML file, or a mapping of the same form, in which data may also be tables. With `out` a folder
+    is written: `results.parquet` (every user's values), `summary.json`, `report.html`, the facts behind them, and under
+    `designs` what `compare` reads. With `resume` an experiment that is there is gone on with: what is finished stays,
+    and what has changed is made anew. A `seed` takes the place of the seeds that are written.
+
+    Paths are relative to the file. `[systems]` has an entry for each system: parameters of a system by its name
+    (`plsa = { factors = 50 }`, `wide = { system = "plsa", factors = 200 }`), a run (`{ run = "recs.parquet" }`, where
+    {seed} and {fold} stand for those of a split), or a class (`{ import = "module:Class", parameter = … }`).
+
+    >>> import polars as pl, trueval as tv
+    >>> log = pl.DataFrame([(u, (u + j * j) % 11) for u in range(9) for j in range(4)], ["user", "item"], orient="row")
+    >>> chosen = {"data": {"path": log}, "evaluation": {"metrics": "auc"}, "systems": {"popularity": {}}}
+    >>> tv.run(chosen)["AR-TI-AN"]["popularity", "auc"].n > 0
+    True
+    """
+    chosen = read_experiment(experiment, seed=seed)
+    if resume and out is None:
+        raise DefinitionError("there is nothing to go on with", found="no folder", do="give out=… (-o DIR)")
+    folder = None if out is None else Path(out)
+    if folder is not None:
+        check_folder(folder, chosen.record, resume=resume)
+    with use_threads(threads), importable(chosen.written.base):
+        log = chosen.source.read_log()
+        if folder is not None:
+            open_folder(folder, chosen.record)
+        found = do_experiment(chosen, log, Cache(None if folder is None else folder / FACTS))
+        result = replace(assemble(chosen, log, found), folder=folder)
+        if folder is not None:
+            write_results(result, folder)
+    return result
+
+
+def assemble(experiment: Experiment, log: Interactions, found: Found) -> ExperimentResult:
+    """One result per design, over all its repeats."""
+    results = {}
+    for design, evaluations in found.evaluations.items():
+        if experiment.splitting.repeated:
+            whole = combine(evaluations, interval=experiment.interval, level=experiment.rules.level)
+            results[design] = Result(whole, evaluations)
+        else:
+            results[design] = Result(next(iter(evaluations.values())))
+    repeats = list(next(iter(found.evaluations.values())))
+    return ExperimentResult(results, experiment, _manifest(experiment, log, found), _warnings(experiment, repeats))
+
+
+def _manifest(experiment: Experiment, log: Interactions, found: Found) -> dict[str, Any]:
+    told = make_manifest({})
+    size = {"rows": len(log), "users": log.n_users, "items": log.n_items}
+    return {
+        "experiment": experiment.record,
+        "data": {"name": log.name, **size, "fingerprint": log.fingerprint()},
+        "systems": {name: entry.text for name, entry in experiment.systems.items()},
+        "designs": list(found.evaluations),
+        "repeats": [name for name in next(iter(found.evaluations.values())) if name],
+        "facts": found.keys,
+        "version": told["version"],
+        "versions": told["versions"],
+    }
+
+
+def _warnings(experiment: Experiment, repeats: list[str]) -> list[str]:
+    """What a reader should know of the whole experiment."""
+    runs = [name for name, entry in experiment.systems.items() if entry.one_for_all]
+    if not runs or len(repeats) < 2 or not experiment.splitting.splits_differ:
+        return []
+    return [
+        f"{', '.join(runs)}: one run for all {len(repeats)} splits. Its model has learned from one train part at most, "
+        "and may have seen the test rows of the others; a path with {seed} or {fold} names a run for each"
+    ]

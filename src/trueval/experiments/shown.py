@@ -1,0 +1,155 @@
+"""An experiment as text and as a page."""
+
+from __future__ import annotations
+
+import io
+import textwrap
+from typing import TYPE_CHECKING, Any, TextIO
+
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from trueval.experiments.between import LEAST, Alike, alike_grid, alike_told
+from trueval.report.findings import listed
+from trueval.report.html import Section
+from trueval.report.html_designs import designs_page
+from trueval.report.terminal import print_evaluation
+
+if TYPE_CHECKING:
+    from trueval.experiments.result import ExperimentResult
+
+_PIPED_WIDTH = 160
+
+
+def text_of_experiment(result: ExperimentResult) -> str:
+    """The closing text, plain."""
+    out = io.StringIO()
+    print_experiment(result, out)
+    return out.getvalue()
+
+
+def print_experiment(result: ExperimentResult, file: TextIO, *, width: int | None = None) -> None:
+    """A table per design with comparisons, the agreement between designs, definitions once, and warnings."""
+    wide = width or (None if file.isatty() else _PIPED_WIDTH)
+    console = Console(file=file, width=wide, highlight=False, soft_wrap=not file.isatty())
+    console.print(_filled(lead(result), console), markup=False)
+    for design, one in result.results.items():
+        console.print(f"\n[bold]{escape(design)}[/]\n")
+        own = result.comparisons.get(design, ())
+        print_evaluation(one.evaluation, file=file, comparisons=own, width=width, definitions=False)
+    _print_agreement(result, console)
+    console.print()
+    told = [one.manifest["definitions"].items() for one in result.results.values()]
+    definitions = {label.partition("|n=")[0]: text for own in told for label, text in own}
+    for label, text in definitions.items():
+        console.print(_filled(f"{label} = {text}", console), style="dim", markup=False)
+    for warning in result.warnings:
+        console.print(_filled(f"! {warning}", console), style="yellow", markup=False)
+
+
+def _print_agreement(result: ExperimentResult, console: Console) -> None:
+    if len(result.results) < 2:
+        return
+    console.print("\n[bold]do the designs rank the systems alike?[/]\n")
+    if not result.agreement:
+        console.print(f"not known: it takes {LEAST} systems that two designs have in common", style="dim")
+        return
+    head, rows = alike_grid(result.agreement)
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
+    for place, name in enumerate(head):
+        table.add_column(escape(name), justify="right" if place else "left", no_wrap=not place)
+    for row in rows:
+        table.add_row(*map(escape, row))
+    console.print(table)
+    for line in alike_told(result.agreement):
+        console.print(_filled(line, console), style="dim", markup=False)
+
+
+def lead(result: ExperimentResult) -> str:
+    """What was done, in a sentence."""
+    told = result.manifest["data"]
+    splitting = result.experiment.splitting
+    options = ", ".join(f"{name} {getattr(value, 'name', value)}" for name, value in splitting.options.items())
+    repeats = result.manifest["repeats"]
+    text = f"{told['name']}: {told['rows']:,} rows, {told['users']:,} users, {told['items']:,} items; "
+    text += f"split by {splitting.how}" + (f" ({options})" if options else "")
+    if len(repeats) > 1:
+        text += f", {len(repeats)} times ({', '.join(repeats[:6])}{' …' if len(repeats) > 6 else ''})"
+    else:
+        text += f", seed {splitting.seeds[0]}"
+    number = len(result.experiment.systems)
+    return f"{text}; {number} system{'s' if number != 1 else ''}"
+
+
+def page_of_experiment(result: ExperimentResult) -> str:
+    """The report."""
+    before = []
+    if result.agreement:
+        head, rows = alike_grid(result.agreement)
+        title = "Do the designs rank the systems alike?"
+        before.append(Section(title, alike_told(result.agreement), columns=head, rows=rows))
+    name = result.experiment.written.name
+    return designs_page(
+        {design: one.evaluation for design, one in result.results.items()},
+        comparisons=result.comparisons,
+        title=name.removesuffix(".toml") or "Experiment",
+        lead=lead(result),
+        notes=[*in_words(result.agreement), *result.warnings],
+        before=before,
+        after=[_systems(result)],
+        manifest=_told(result),
+    )
+
+
+def _told(result: ExperimentResult) -> dict[str, Any]:
+    """What a reader needs to do the experiment again, but for the systems, which have a table of their own."""
+    sections = result.manifest["experiment"].items()
+    chosen = {
+        f"[{name}]": "; ".join(f"{key} {_plain(value)}" for key, value in keys.items())
+        for name, keys in sections
+        if name != "systems"
+    }
+    return {key: result.manifest[key] for key in ("data", "version", "versions")} | chosen
+
+
+def _plain(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+
+
+def _systems(result: ExperimentResult) -> Section:
+    baseline = result.experiment.baseline
+    rows = []
+    for name, entry in result.experiment.systems.items():
+        designs = [design for design, plan in result.experiment.plans.items() if name in plan.systems]
+        where = "all" if len(designs) == len(result.experiment.plans) else ", ".join(designs)
+        rows.append([name, entry.text, where, "baseline" if name == baseline else ""])
+    return Section("The systems", columns=["system", "what it is", "designs", ""], rows=rows)
+
+
+def in_words(found: list[Alike]) -> list[str]:
+    """For every metric, whether all designs put the systems into the same order.
+
+    >>> in_words([Alike("ndcg@10", "AR-TI-AN", "1R-TI-AN", 0.33, 0.1, 0.5, 4, 0.95)])
+    ['On ndcg@10, AR-TI-AN and 1R-TI-AN put the systems into different orders (τ 0.33).']
+    """
+    told = []
+    for metric in dict.fromkeys(a.metric for a in found):
+        own = [a for a in found if a.metric == metric]
+        apart = [a for a in own if a.tau < 1]
+        if not apart:
+            designs = list(dict.fromkeys(name for a in own for name in (a.one, a.other)))
+            told.append(f"On {metric}, {listed(designs)} put the systems into the same order.")
+        else:
+            worst = min(apart, key=lambda a: a.tau)
+            least = "" if len(own) == 1 else "at worst, "
+            told.append(
+                f"On {metric}, {least}{worst.one} and {worst.other} put the systems into different orders "
+                f"(τ {worst.tau:.2f})."
+            )
+    return told
+
+
+def _filled(line: str, console: Console) -> str:
+    return textwrap.fill(line, console.width - 2, subsequent_indent="  ")

@@ -1,0 +1,71 @@
+"""Where an experiment's data come from: paths beside the file, names of known data sets, tables from Python."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from trueval.data.columns import LOG_ROLES, check_role
+from trueval.data.datasets import CATALOGUE, data_home
+from trueval.data.interactions import Interactions
+from trueval.data.items import read_items
+from trueval.data.read import locate, read
+from trueval.data.users import read_users
+from trueval.errors import DefinitionError, TruevalError
+from trueval.experiments.written import Written, show
+
+
+@dataclass(frozen=True)
+class Source:
+    """What is read: the log, and tables of items and users where these are given."""
+
+    log: Any
+    columns: dict[str, Any] | None = None
+    items: Any = None
+    users: Any = None
+
+    def read_log(self) -> Interactions:
+        """The log."""
+        return read(self.log, columns=self.columns)
+
+    def read_items(self) -> pl.DataFrame | None:
+        """The catalogue, where one was named."""
+        return None if self.items is None else read_items(self.items)
+
+    def read_users(self) -> pl.DataFrame | None:
+        """The table of users, where one was named."""
+        return None if self.users is None else read_users(self.users)
+
+
+def read_source(written: Written) -> Source:
+    """The section [data], with all its files found."""
+    chosen = written.section("data")
+    columns = chosen.get("columns")
+    for role in columns or {}:
+        try:
+            check_role(role, LOG_ROLES)
+        except TruevalError as problem:
+            raise written.refused(problem, "data", "columns") from None
+    found = {name: find_path(written, "data", name) for name in ("path", "items", "users") if name in chosen}
+    return Source(found["path"], columns, found.get("items"), found.get("users"))
+
+
+def find_path(written: Written, section: str, key: str) -> Any:
+    """A path relative to the experiment file, or a known data set; from Python, a table as it is."""
+    value = written.section(section)[key]
+    if not isinstance(value, (str, Path)):
+        if written.text or isinstance(value, (bool, int, float)):
+            raise DefinitionError(
+                f"{key} must be a text", where=written.at(section, key), found=f"{key} = {show(value)}",
+                do=f'for example {key} = "ratings.csv"',
+            )  # fmt: skip
+        return value
+    beside = written.base / Path(value).expanduser()
+    known = str(value) in CATALOGUE or (Path(value).name == str(value) and (data_home() / str(value)).exists())
+    try:
+        return locate(str(value)) if known and not beside.exists() else locate(beside)
+    except TruevalError as problem:
+        raise written.refused(problem, section, key) from None

@@ -1,0 +1,152 @@
+"""The work of an experiment: every system is fitted once per split, and ranked and measured under every design."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import polars as pl
+
+from trueval.data.interactions import Interactions
+from trueval.errors import DataError, TruevalError
+from trueval.evaluation.experiment import Stage, conclude, rank_tasks, set_stage
+from trueval.evaluation.measurements import Measurements
+from trueval.evaluation.outcome import Evaluation
+from trueval.experiments.cache import DEPTH, Cache, facts_key, shortened, stage_key
+from trueval.experiments.designs import Plan
+from trueval.experiments.entries import Entry, said_of
+from trueval.experiments.experiment import Experiment
+from trueval.experiments.splitting import Repeat
+from trueval.facts.ranking_facts import RankingFacts
+from trueval.progress import hushed, progress
+from trueval.recommenders.registry import cautions_on
+from trueval.recommenders.run import Run
+
+Evaluations = dict[str, dict[str, Evaluation]]  # by design and repeat
+
+
+@dataclass
+class _Bench:
+    """One design on one split while its systems come by."""
+
+    plan: Plan
+    stage: Stage
+    key: dict[str, Any]
+    measured: dict[str, Measurements] = field(default_factory=dict)
+    told: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    catalogue: int = 0
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the work found, and where the facts behind it are: keys by design, repeat and system."""
+
+    evaluations: Evaluations
+    keys: dict[str, dict[str, dict[str, str]]]
+
+
+def do_experiment(experiment: Experiment, log: Interactions, cache: Cache) -> Found:
+    """Evaluations of every design and repeat."""
+    items, users = experiment.source.read_items(), experiment.source.read_users()
+    evaluations: Evaluations = {design: {} for design in experiment.plans}
+    keys: dict[str, dict[str, dict[str, str]]] = {design: {} for design in experiment.plans}
+    seeds = experiment.splitting.repeats(log, columns=experiment.source.columns)
+    first = next(seeds)
+    total = len(first) * len(experiment.splitting.seeds) * len(experiment.systems)
+    with progress("experiment", total, after=0) as step:
+        for repeat in _chained(first, seeds):
+            benches = _benches(experiment, repeat, items, users)
+            for entry in experiment.systems.values():
+                step(0, f"{entry.name}, {repeat.name}" if repeat.name else entry.name)
+                with hushed():
+                    used = _judge(entry, repeat, benches, cache)
+                for design, key in used.items():
+                    keys[design].setdefault(repeat.name, {})[entry.name] = key
+                step()
+            for design, bench in benches.items():
+                evaluations[design][repeat.name] = conclude(
+                    bench.stage, bench.measured, systems=bench.told, notes=[*bench.notes, *bench.plan.notes],
+                    catalogue=bench.catalogue,
+                )  # fmt: skip
+    return Found(evaluations, keys)
+
+
+def _chained(first: list[Repeat], others: Iterator[list[Repeat]]) -> Iterator[Repeat]:
+    yield from first
+    for several in others:
+        yield from several
+
+
+def _benches(
+    experiment: Experiment, repeat: Repeat, items: pl.DataFrame | None, users: pl.DataFrame | None
+) -> dict[str, _Bench]:
+    """Every design applied to one split."""
+    found = {}
+    for design, plan in experiment.plans.items():
+        rules = replace(plan.rules(experiment.rules, seed=repeat.seed), users=users)
+        try:
+            stage = set_stage(repeat.parts, rules, design=plan.design, items=items)
+        except TruevalError as problem:
+            place = " and ".join(filter(None, (f"[evaluation] designs: {design}", problem.where)))
+            raise type(problem)(problem.what, where=place, found=problem.found, do=problem.do) from problem
+        found[design] = _Bench(plan, stage, stage_key(stage, items))
+    return found
+
+
+def _judge(entry: Entry, repeat: Repeat, benches: dict[str, _Bench], cache: Cache) -> dict[str, str]:
+    """Measure one system under every design; it is fitted only where facts are missing. Keys of facts by design."""
+    with said_of(entry):
+        identity = entry.identity(repeat.seed, repeat.fold)
+    fitted = _Once(lambda stage: _fit(entry, repeat, stage))
+    used = {}
+    for design, bench in benches.items():
+        if entry.name not in bench.plan.systems:
+            continue
+        used[design] = key = facts_key(bench.key, identity)
+        facts = cache.get(key, depth=bench.stage.depth)
+        if facts is None:
+            facts = _rank(fitted(bench.stage), entry, bench.stage)
+            cache.put(key, facts)
+        if entry.kind != "run" and not bench.plan.design.condensed:
+            facts = shortened(facts, bench.stage.depth)
+        with said_of(entry):
+            bench.measured[entry.name] = bench.stage.measure(facts, first=not bench.measured)
+        bench.told[entry.name] = entry.text
+        bench.notes += [f"{entry.name}{caution}" for caution in facts.label["cautions"]]
+        bench.catalogue = facts.catalogue
+    return used
+
+
+class _Once:
+    """A system that is fitted when it is first asked for, and kept for the other designs of its split."""
+
+    def __init__(self, fit: Callable[[Stage], Any]) -> None:
+        self.fit, self.system = fit, None
+
+    def __call__(self, stage: Stage) -> Any:
+        if self.system is None:
+            self.system = self.fit(stage)
+        return self.system
+
+
+def _fit(entry: Entry, repeat: Repeat, stage: Stage) -> Any:
+    """The system, fitted; a run is as it is."""
+    with said_of(entry):
+        system = entry.made(repeat.seed, repeat.fold, test=stage.parts.test)
+        if isinstance(system, Run):
+            return system
+        fitted = system.fit(stage.train)
+        if not hasattr(fitted, "score"):
+            raise DataError("fit did not return the system", found=type(fitted).__name__, do="end fit with return self")
+        return fitted
+
+
+def _rank(system: Any, entry: Entry, stage: Stage) -> RankingFacts:
+    """Facts that carry what a reader must know of the system, for who reads them without fitting it."""
+    depth = max(DEPTH, stage.depth)
+    with said_of(entry):
+        facts = rank_tasks(system, stage.tasks, stage.design, depth=depth, ties=stage.rules.ties, name=entry.name)
+    cautions = [told.removeprefix(entry.name) for told in cautions_on(entry.name, system)]
+    return facts.changed(label={**facts.label, "depth": depth, "system": entry.text, "cautions": cautions})

@@ -1,0 +1,136 @@
+"""An experiment as it is written: sections and keys, with the place of each for messages."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from trueval.errors import DataError, DefinitionError, TruevalError, suggest
+
+_HEADER = re.compile(r"\s*\[\s*([^\[\]]+?)\s*\]\s*(?:#.*)?")
+_KEY = re.compile(r"""\s*(?:"([^"]+)"|'([^']+)'|([A-Za-z0-9_-]+))\s*[=.]""")
+
+
+@dataclass(frozen=True)
+class Written:
+    """Sections of an experiment file, or of a mapping of the same form; `base` is what paths are relative to."""
+
+    sections: Mapping[str, Any]
+    name: str = ""
+    base: Path = field(default_factory=Path)
+    text: str = ""
+    lines: Mapping[tuple[str, str], int] = field(default_factory=dict)
+
+    def at(self, section: str, key: str = "") -> str:
+        """Where a key is, for messages.
+
+        >>> Written({}, "my.toml", lines={("split", "ratio"): 6}).at("split", "ratio")
+        'my.toml, line 6: [split] ratio'
+        >>> Written({}).at("data")
+        '[data]'
+        """
+        place = f"[{section}] {key}".rstrip() if section else key
+        line = self.lines.get((section, key))
+        file = f"{self.name}, line {line}" if line else self.name
+        return f"{file}: {place}" if file else place
+
+    def section(self, name: str) -> dict[str, Any]:
+        """The keys of a section; none where it is missing."""
+        found = self.sections.get(name, {})
+        if not isinstance(found, Mapping):
+            raise DefinitionError(
+                f"{name} must be a section", where=self.at(name), found=show(found), do=f"write [{name}]"
+            )
+        return dict(found)
+
+    def with_seed(self, seed: int) -> Written:
+        """The same with one seed."""
+        split = {key: value for key, value in self.section("split").items() if key != "seeds"}
+        return replace(self, sections={**self.sections, "split": {**split, "seed": seed}})
+
+    def refused(self, problem: TruevalError, section: str, key: str = "") -> TruevalError:
+        """The same problem, said of a key: where it stands comes first, what the problem pointed at is found."""
+        pointed = problem.where if "^" in problem.where else ""  # metrics point at a character
+        found = "\n".join(filter(None, (pointed, problem.found)))
+        do = problem.do
+        if found.startswith(("did you mean", "known:")) and not do:
+            found, do = "", found
+        return type(problem)(problem.what, where=self.at(section, key), found=found, do=do)
+
+
+def read_written(source: Any) -> Written:
+    """Read a TOML file, or take a mapping of sections as it is.
+
+    >>> read_written({"data": {"path": "ml-1m"}}).section("data")
+    {'path': 'ml-1m'}
+    """
+    if isinstance(source, Mapping):
+        return Written({str(name): inner for name, inner in source.items()})
+    if not isinstance(source, (str, Path)):
+        raise DefinitionError(
+            "this is not an experiment", found=type(source).__name__, do="give the path of a TOML file, or a mapping"
+        )
+    path = Path(source).expanduser()
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as problem:
+        raise _unreadable(path, problem) from None
+    try:
+        sections = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as problem:
+        what, _, place = str(problem).partition(" (at ")
+        where = f"{path.name}, {place.rstrip(')')}" if place else path.name
+        shown = _line_shown(text, place)
+        raise DataError("the experiment file is not valid TOML", where=where, found=f"{what}{shown}") from None
+    return Written(sections, path.name, path.resolve().parent, text, find_lines(text))
+
+
+def _unreadable(path: Path, problem: Exception) -> DataError:
+    near = [entry.name for entry in path.parent.glob("*.toml")] if path.parent.is_dir() else []
+    found = "not UTF-8 text" if isinstance(problem, UnicodeDecodeError) else getattr(problem, "strerror", "")
+    do = suggest(path.name, near) if near and not path.exists() else "give the path of a TOML file"
+    return DataError("the experiment file cannot be read", where=str(path), found=found or str(problem), do=do)
+
+
+def _line_shown(text: str, place: str) -> str:
+    number = re.match(r"line (\d+)", place)
+    lines = text.splitlines()
+    return f"\n{lines[int(number[1]) - 1]}" if number and int(number[1]) <= len(lines) else ""
+
+
+def find_lines(text: str) -> dict[tuple[str, str], int]:
+    """The line of every section and of its keys.
+
+    >>> find_lines("[systems]\\nplsa = {}\\n[systems.knn]\\nk = 5\\n")
+    {('systems', ''): 1, ('systems', 'plsa'): 2, ('systems', 'knn'): 3}
+    """
+    found: dict[tuple[str, str], int] = {}
+    section = key = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if header := _HEADER.fullmatch(line):
+            section, _, key = (part.strip(" \t\"'") for part in header[1].partition("."))
+            found.setdefault((section, key), number)
+        elif not key and (match := _KEY.match(line)):
+            found.setdefault((section, next(filter(None, match.groups()))), number)
+    return found
+
+
+def show(value: Any) -> str:
+    """A value as TOML writes it, near enough for a message.
+
+    >>> show({"factors": 50, "fast": True}), show(["a"])
+    ('{ factors = 50, fast = true }', '["a"]')
+    """
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return f'"{value}"'
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{key} = {show(inner)}" for key, inner in value.items()) + " }" if value else "{}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(show, value)) + "]"
+    return str(value)
