@@ -81,13 +81,11 @@ class _Output:
         """What the kernel says of some judged items; which of them comes first it says in `order`."""
         return order, self.rank[rows], self.above[rows], self.tied[rows], self.score[rows]
 
-    def place(self, start: np.ndarray, order: np.ndarray) -> np.ndarray:
-        """Put the judged items of some units where the kernel put their ranks; returns which rows these are."""
-        which = order + np.repeat(start[:-1], np.diff(start))
+    def place(self, kernels: Any, start: np.ndarray, order: np.ndarray) -> None:
+        """Put the judged items of some units where the kernel put their ranks."""
         for own, given in zip((self.item, self.value, self.relevant), self.given):
             if own is not given:
-                own[start[0] : start[-1]] = given[which]
-        return which
+                kernels.follow(start, order, given, own)
 
 
 class _Scorer:
@@ -187,7 +185,7 @@ def _rank_all(
         )  # fmt: skip
         if bad >= 0:
             return units.start + bad
-        out.place(own, order)
+        out.place(kernels, own, order)
     return -1
 
 
@@ -217,9 +215,9 @@ def _rank_sample(
         )  # fmt: skip
         if bad >= 0:
             return part.start + int(first) + bad
-        item = task.judged.rows.item[out.place(own, order)]
-        unit = np.repeat(which[first:last] - piece.start, np.diff(own))
-        out.score[own[0] : own[-1]] = scores[unit, item]  # judged items that are no targets have scores, too
+        out.place(kernels, own, order)
+        rows, unit = slice(own[0], own[-1]), np.repeat(which[first:last] - piece.start, np.diff(own))
+        out.score[rows] = scores[unit, out.item[rows]]  # judged items that are no targets have scores, too
     return -1
 
 

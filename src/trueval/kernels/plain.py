@@ -199,6 +199,11 @@ def rank_targets(
     return -1
 
 
+def follow(start: np.ndarray, order: np.ndarray, given: np.ndarray, out: np.ndarray) -> None:
+    """See `ranking.follow`."""
+    out[start[0] : start[-1]] = given[order + np.repeat(start[:-1], np.diff(start))]
+
+
 def sample_units(
     candidates, cumulative, barred_start, barred, streams, seed, size, n_items, first, last, out, pool
 ) -> None:

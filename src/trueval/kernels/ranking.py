@@ -239,3 +239,11 @@ def rank_targets(scores, rows, target_start, target, judged_start, judged, users
         ):
             return r
     return -1
+
+
+@njit(nogil=True, cache=True)
+def follow(start, order, given, out):
+    """Rows of some units, start[u] to start[u + 1], in the order that `out` of `rank_rows` says for these units."""
+    for u in range(start.size - 1):
+        for p in range(start[u], start[u + 1]):
+            out[p] = given[start[u] + order[p - start[0]]]
