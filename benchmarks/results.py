@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import os
 import platform
+import statistics
 from pathlib import Path
 from typing import Any
 
 ORDER = ("w1-ints", "w1-strings", "w1-shuffled", "w1-large-ints", "w2", "aspects", "catalogue", "bootstrap", "small")
 HEADER = """# Benchmark results
 
-Written by `python benchmarks/run.py w1 w2 small` (and `w1-large`). Time is the wall time of the work, best
-run, without interpreter start, imports and a first call on tiny data (the "start" column); reading files
-is included in W1 and left out in W2. CPU is processor time of the same run, all threads. Peak memory is
-the highest resident memory of the whole process.
+Written by `python benchmarks/run.py w1 w2 small` (and `w1-large`). Time is the wall time of the work, without
+interpreter start, imports and a first call on tiny data (the "start" column); reading files is included in W1 and
+left out in W2. Contenders take turns, round by round: best and median are over the rounds, and so are their ratios to
+trueval's, since the machine is not equally fast all the time. CPU is processor time of the best run, all threads. Peak
+memory is the highest resident memory of the whole process.
 """
 
 
@@ -46,22 +48,30 @@ def write_results(folder: Path, path: Path) -> None:
 
 def _table(found: dict[str, Any]) -> str:
     best = {name: min(r, key=lambda run: run.get("seconds", 1e9)) for name, r in found["runs"].items()}
+    middle = {name: _median(runs) for name, runs in found["runs"].items()}
     base = best.get("trueval", {}).get("seconds")
     lines = [
-        "| contender | time (s) | × trueval | CPU (s) | peak memory (GB) | start (s) | runs | values | versions |",
-        "|---|---:|---:|---:|---:|---:|---:|---|---|",
+        "| contender | best (s) | × trueval | median (s) | × trueval | CPU (s) | peak memory (GB) | start (s) | runs "
+        "| values | versions |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---|---|",
     ]
     for name, run in sorted(best.items(), key=lambda pair: pair[1].get("seconds", 1e9)):
         if "seconds" not in run:
-            lines.append(f"| {name} | – | – | – | – | – | – | – | {run['error']} |")
+            lines.append(f"| {name} |{' – |' * 9} {run['error']} |")
             continue
-        ratio = f"{run['seconds'] / base:.2f}" if base else "–"
+        times = [(run["seconds"], base), (middle[name], middle.get("trueval"))]
+        shown = [cell for time, own in times for cell in (f"{time:.3f}", f"{time / own:.2f}" if own else "–")]
         start = run["import"] + run["first_call"]
         versions = ", ".join(f"{package} {version}" for package, version in run["versions"].items())
-        cells = [f"{run['seconds']:.3f}", ratio, f"{run['cpu']:.2f}", f"{run['peak'] / 1e9:.2f}", f"{start:.1f}"]
+        cells = [*shown, f"{run['cpu']:.2f}", f"{run['peak'] / 1e9:.2f}", f"{start:.1f}"]
         runs = str(len(found["runs"][name]))
         lines.append(f"| {' | '.join([name, *cells, runs, _agreement(found, name), versions])} |")
     return "\n".join(lines) + "\n"
+
+
+def _median(runs: list[dict[str, Any]]) -> float:
+    """Of the rounds that came to an end."""
+    return statistics.median([run["seconds"] for run in runs if "seconds" in run] or [float("nan")])
 
 
 def _agreement(found: dict[str, Any], name: str) -> str:
