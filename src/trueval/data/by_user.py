@@ -25,8 +25,13 @@ class ByUser:
     value: np.ndarray | None = None
 
     @staticmethod
-    def of(user: np.ndarray, item: np.ndarray, value: np.ndarray | None = None, *, n_users: int) -> ByUser:
-        """Group coded rows by user. Rows whose user or item is -1 are left out; equal rows keep their order."""
+    def of(
+        user: np.ndarray, item: np.ndarray, value: np.ndarray | None = None, *, n_users: int, keep: bool = True
+    ) -> ByUser:
+        """Group coded rows by user. Rows whose user or item is -1 are left out; equal rows keep their order.
+
+        Unless the columns must be kept as they are, items are sorted in place.
+        """
         kernels = choose("lists", len(user))
         user, item = user.astype(np.int32, copy=False), item.astype(np.int32, copy=False)
         if item.min(initial=0) < 0:
@@ -34,7 +39,10 @@ class ByUser:
             user, item, value = user[known], item[known], None if value is None else value[known]
         start = np.zeros(n_users + 1, np.int64)
         order = None if kernels.grouped_starts(user, start) else kernels.group_order(user, start)
-        item = item.copy() if order is None else item[order]
+        if order is not None:
+            item = item[order]
+        elif keep:
+            item = item.copy()
         places = np.empty(0, np.int64) if value is None else np.arange(len(item)) if order is None else order
         for _ in in_order(
             lambda part: kernels.sort_up(start, item, places, part.start, part.stop),
@@ -47,7 +55,8 @@ class ByUser:
     def code(frame: pl.DataFrame, users: Ids, items: Ids) -> ByUser:
         """Code a table with the columns `user`, `item` and perhaps `value`."""
         value = frame["value"].to_numpy() if "value" in frame.columns else None
-        return ByUser.of(users.codes(frame["user"]), items.codes(frame["item"]), value, n_users=len(users))
+        user, item = users.codes(frame["user"]), items.codes(frame["item"])
+        return ByUser.of(user, item, value, n_users=len(users), keep=False)
 
     @property
     def counts(self) -> np.ndarray:

@@ -48,7 +48,7 @@ def judge(test: Interactions, users: Ids, items: Ids, *, threshold: float | None
             do="name it with columns={'value': …} (--columns value=…), or leave the threshold out",
         )
     rows = ByUser.code(test.frame, users, items)
-    value = np.ones(len(rows.item)) if rows.value is None else rows.value
+    value = np.broadcast_to(1.0, len(rows.item)) if rows.value is None else rows.value  # ones that take no memory
     rows = _distinct(ByUser(rows.start, rows.item, value), users, items, where=test.name)
     assert rows.value is not None
     relevant = rows.value >= threshold if threshold is not None else rows.value > 0

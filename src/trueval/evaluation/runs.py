@@ -134,8 +134,10 @@ def _facts_of(
     check_common_ids(ids["user"], ids["item"], truth, name)
     seen = np.zeros(len(truth.users), bool)
     for batch in _user_batches(lazy):
-        codes = np.unique(truth.users.codes(plain(_heads(batch["user"]), where=name)))
+        codes = truth.users.codes(plain(_heads(batch["user"]), where=name))
         codes = codes[codes >= 0]
+        if (codes[1:] <= codes[:-1]).any():
+            codes = np.unique(codes)
         if seen[codes].any():
             user = truth.users.decode(codes[seen[codes]][:1])[0]
             raise DataError(
@@ -218,10 +220,15 @@ def _heads(user: pl.Series) -> pl.Series:
     """
     if not user.dtype.is_integer() or user.null_count() or not len(user):
         return user.filter((user != user.shift()).fill_null(True))
-    values = user.to_numpy()
+    begun = [_changes(chunk.to_numpy()) for chunk in user.get_chunks()]  # each as it is; all together would be copied
+    return pl.Series(_changes(np.concatenate(begun)))
+
+
+def _changes(values: np.ndarray) -> np.ndarray:
+    """Values that differ from the one before."""
     first = np.ones(len(values), bool)
     np.not_equal(values[1:], values[:-1], out=first[1:])
-    return pl.Series(values[first])
+    return values[first]
 
 
 def _run_columns(columns: Any) -> Any:

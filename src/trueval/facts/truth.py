@@ -32,11 +32,14 @@ class Truth:
 
 def check_common_ids(users: pl.Series, items: pl.Series, truth: Truth, name: str) -> None:
     """Refuse a run without a user of the test set, or without an item: every value would be a silent zero."""
-    judged = np.flatnonzero(np.bincount(truth.judged.rows.item, minlength=len(truth.items)))
-    judged = judged if truth.head is None else np.union1d(judged, truth.head)
+    inside = np.zeros(len(truth.items), bool)
+    for part in blocks(len(truth.judged.rows.item), 1_000_000):  # numpy makes wider numbers of them first
+        inside[truth.judged.rows.item[part]] = True
+    if truth.head is not None:
+        inside[truth.head] = True
     for what, column, vocabulary, there in (
         ("user", users, truth.users, np.arange(len(truth.users))),
-        ("item", items, truth.items, judged),
+        ("item", items, truth.items, np.flatnonzero(inside)),
     ):
         common = any(
             bool(np.isin(vocabulary.codes(plain(column[part.start : part.stop], where=name)), there).any())
