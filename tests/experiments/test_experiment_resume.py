@@ -8,7 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,19 +17,6 @@ from experiment_worlds import EXPERIMENT, contents, fits, make_folder, write_exp
 import trueval as tv
 from trueval.errors import TruevalError
 from trueval.experiments.folder import MARKER
-from trueval.kernels import use_threads
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread() -> Iterator[None]:
-    """The experiments are so small that threads would cost more than they bring."""
-    with use_threads(1):
-        yield
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Path:
-    return make_folder(tmp_path)
 
 
 @pytest.fixture(scope="module")

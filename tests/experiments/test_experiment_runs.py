@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,20 +17,7 @@ from trueval.errors import TruevalError
 from trueval.evaluation.repeats import combine
 from trueval.experiments.cache import shortened
 from trueval.experiments.splitting import Splitting
-from trueval.kernels import use_threads
 from trueval.metrics.measure import toy_facts
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread() -> Iterator[None]:
-    """The experiments are so small that threads would cost more than they bring."""
-    with use_threads(1):
-        yield
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Path:
-    return make_folder(tmp_path)
 
 
 @pytest.fixture(scope="module")
