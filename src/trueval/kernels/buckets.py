@@ -70,7 +70,8 @@ def bucketise(row, excluded, bucket):
         high, scale = low, row.dtype.type(0)
     if not quantise(row, low, high, scale, bucket):
         return -1
-    bucket[row.size :] = 0
+    for j in range(row.size, bucket.size):
+        bucket[j] = 0
     targets = row.size
     for j in excluded:
         targets -= bucket[j] != 0

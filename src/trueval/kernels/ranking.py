@@ -97,11 +97,11 @@ def rank_judged(row, items, judged, stream, given, bucket, work, out):
     _, found, groups, counts, first, _ = work
     order, rank, above, tied, out_score = out
     score, key, ranked = sort_judged(row, items, judged, stream, given, bucket, order)
-    out_score[:] = score
-    rank[:] = 0
-    above[:] = 0
-    tied[:] = 0
-    counts[:] = 0
+    for p in range(judged.size):  # to assign slices would take seconds to compile
+        out_score[p] = score[p]
+        rank[p] = above[p] = tied[p] = 0
+    for i in range(counts.size):
+        counts[i] = 0
     for p in range(ranked):
         b = bucket[judged[order[p]]]
         if counts[b] == 0:
