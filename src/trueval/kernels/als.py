@@ -12,11 +12,13 @@ import scipy.linalg.cython_blas
 import scipy.linalg.cython_lapack  # noqa: F401
 from numba import njit
 
+from trueval.kernels.jit import INNER, KERNEL
+
 # Rows of factors gathered for one matrix product: enough to be fast, few enough to stay in cache.
 GATHERED = 128
 
 
-@njit(nogil=True, cache=True, fastmath={"contract"}, error_model="numpy")
+@njit(**KERNEL, fastmath={"contract"}, error_model="numpy")
 def solve_rows(begin, end, start, other, extra, target, factors, base, scale, ridge, out, fall):
     """Solve (scale·base + Σ_n extra_n f_n f_nᵀ + ridge·I) x = Σ_n target_n f_n for some rows.
 
@@ -56,7 +58,7 @@ def solve_rows(begin, end, start, other, extra, target, factors, base, scale, ri
         fall[row] = _solve(np.linalg.cholesky(matrix), right, out[row])
 
 
-@njit(nogil=True, cache=True, fastmath={"contract"}, error_model="numpy")
+@njit(**INNER, fastmath={"contract"}, error_model="numpy")
 def _solve(lower, right, out):
     """x of L Lᵀ x = b into `out` (b is used up); returns bᵀx."""
     width = len(right)

@@ -7,13 +7,13 @@ are taken out of their records before the loops, which would otherwise count ref
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from trueval.kernels.greedy import added_dcg, room, unified_dcg
 from trueval.kernels.interest import either_gain, fade_by, weigh
+from trueval.kernels.jit import inner, kernel
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def cascade(aspects, rows, profile, discount, scaled, first, last, out):
     """Σ over judged items of discount[rank] · Σ_a gain · w_a · Π(1 - fade) of those above, down to the last discount.
 
@@ -46,7 +46,7 @@ def cascade(aspects, rows, profile, discount, scaled, first, last, out):
         out[u] = total
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def cascade_ideal(aspects, rows, discount, first, last, out):
     """The same for the greedy order of all judged items of a unit, every aspect weighing 1."""
     of_item, begin, aspect = aspects.of_item, aspects.start, aspects.aspect
@@ -62,7 +62,7 @@ def cascade_ideal(aspects, rows, discount, first, last, out):
         out[u] = added_dcg(of_item, begin, aspect, item[a:b], gain[a:b], fade[a:b], discount, left, bound)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def unified(aspects, lists, rows, profile, pool, barred, alpha, discount, first, last, shown, ideal):
     """αβ-DCG of the lists, and of the greedy order of all targets: rated ones gain `rows.gain`, unrated ones alpha."""
     of_item, begin, aspect = aspects.of_item, aspects.start, aspects.aspect
@@ -97,7 +97,7 @@ def unified(aspects, lists, rows, profile, pool, barred, alpha, discount, first,
         )
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def coverage(aspects, lists, rows, offered, listed, barred, k, first, last, covered, attainable, complete):
     """Aspects that the first k items of each list cover, of those that can be covered, and the rank at which all are.
 
@@ -139,7 +139,7 @@ def coverage(aspects, lists, rows, offered, listed, barred, k, first, last, cove
         covered[u], attainable[u], complete[u] = found, possible, done
 
 
-@njit(nogil=True, cache=True)
+@inner
 def count(begin, aspect, which, step, number):
     """Count the aspects of a set up or down."""
     for x in range(begin[which], begin[which + 1]):

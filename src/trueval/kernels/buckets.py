@@ -9,18 +9,21 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
+from numba.extending import register_jitable
+
+from trueval.kernels.jit import INNER, inner
 
 BUCKETS = 4096
 MARK = -(2**31)
 
 
-@njit(nogil=True, cache=True)
+@register_jitable
 def filled_up(size):
     """How many buckets a row gets: a number that `count` and `at_least` like; the last ones are of no target."""
     return -(-size // 32) * 32
 
 
-@njit(nogil=True, cache=True)
+@inner
 def spread(row):
     """Least and greatest of a sample of the scores; what lies outside is put into the end buckets.
 
@@ -34,14 +37,15 @@ def spread(row):
         one = pair * (row.size - length) // (2 * pairs - 1)
         other = (pair + pairs) * (row.size - length) // (2 * pairs - 1)
         for i in range(length):
-            low = min(low, row[one + i])
-            high = max(high, row[one + i])
-            other_low = min(other_low, row[other + i])
-            other_high = max(other_high, row[other + i])
-    return min(low, other_low), max(high, other_high)
+            score, other_score = row[one + i], row[other + i]
+            low = score if score < low else low
+            high = score if score > high else high
+            other_low = other_score if other_score < other_low else other_low
+            other_high = other_score if other_score > other_high else other_high
+    return low if low < other_low else other_low, high if high > other_high else other_high
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc"})
+@njit(**INNER, fastmath={"reassoc"})
 def quantise(row, low, high, scale, bucket):
     """Bucket of every score; returns whether all scores are finite (0 · x is NaN for those that are not).
 
@@ -59,7 +63,7 @@ def quantise(row, low, high, scale, bucket):
     return nothing == 0
 
 
-@njit(nogil=True, cache=True)
+@inner
 def bucketise(row, excluded, bucket):
     """Buckets of all scores; returns the number of targets, -1 where a score is not finite."""
     low, high = spread(row)
@@ -79,7 +83,7 @@ def bucketise(row, excluded, bucket):
     return targets
 
 
-@njit(nogil=True, cache=True)
+@inner
 def count(bucket, counts, groups, marked):
     """Add every place to the count of its bucket; collects the places in marked buckets, and returns their number.
 
@@ -108,7 +112,7 @@ def count(bucket, counts, groups, marked):
     return n
 
 
-@njit(nogil=True, cache=True)
+@inner
 def at_least(bucket, lowest, groups, found):
     """Places whose bucket is this one or better; returns their number. Few are, so 16 are asked at once.
 

@@ -54,5 +54,5 @@ def _writable(folder: Path) -> bool:
 
 
 def _cache_of(module: ModuleType) -> Path:
-    kernel = next(value for value in vars(module).values() if hasattr(value, "_cache"))
-    return Path(kernel._cache.cache_path)
+    caches = (value._cache for value in vars(module).values() if hasattr(value, "_cache"))
+    return Path(next(cache.cache_path for cache in caches if cache.cache_path))  # what only kernels call has none

@@ -10,15 +10,15 @@ roughly, and wake up bucket by bucket. (A heap does fewer comparisons, but the p
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from trueval.kernels.interest import added_gain, either_gain, fade_by
+from trueval.kernels.jit import inner
 
 BUCKETS = 64
 STEP = 0.95  # where one level of groups was not enough, the next is this part of it
 
 
-@njit(nogil=True, cache=True)
+@inner
 def added_dcg(of_item, begin, aspect, item, gain, fade, discount, left, bound):
     """DCG of the greedy order of some items (ascending) whose gains add up over aspects; `bound` has room for all."""
     bound[: item.size] = np.inf
@@ -40,7 +40,7 @@ def added_dcg(of_item, begin, aspect, item, gain, fade, discount, left, bound):
     return total
 
 
-@njit(nogil=True, cache=True)
+@inner
 def room(rows, pool, number, first, last):
     """Working memory for the units of a block: candidates awake, groups asleep, and what sorts them."""
     items, groups = 1, 1
@@ -55,7 +55,7 @@ def room(rows, pool, number, first, last):
     return awake, asleep, buckets, (np.empty(pool.parent.size), np.empty(number), np.ones(1))
 
 
-@njit(nogil=True, cache=True)
+@inner
 def unified_dcg(of_item, begin, aspect, item, gain, target, pool, alpha, discount, u, left, closed, space):
     """αβ-DCG of the greedy order of a unit's rated items (those that are targets) and its unrated targets."""
     (bound, worth, what), (gains, found, order, following), (start, highest), (none, factor, habit) = space
@@ -116,7 +116,7 @@ def unified_dcg(of_item, begin, aspect, item, gain, target, pool, alpha, discoun
     return total
 
 
-@njit(nogil=True, cache=True)
+@inner
 def add(bound, worth, what, size, most, gain, item, group, low, high):
     """One more candidate; returns their number."""
     bound[size], worth[size] = most, gain
@@ -124,7 +124,7 @@ def add(bound, worth, what, size, most, gain, item, group, low, high):
     return size + 1
 
 
-@njit(nogil=True, cache=True)
+@inner
 def swap(bound, worth, what, one, other):
     """Let two candidates change places."""
     bound[one], bound[other] = bound[other], bound[one]
@@ -133,7 +133,7 @@ def swap(bound, worth, what, one, other):
         what[one, column], what[other, column] = what[other, column], what[one, column]
 
 
-@njit(nogil=True, cache=True)
+@inner
 def scan(aspect, left, bound, worth, what, size):
     """The best of the candidates awake: its gain (0 without one), its place, and which was the best before it."""
     best, chosen, second = 0.0, np.int64(-1), np.int64(-1)
@@ -151,7 +151,7 @@ def scan(aspect, left, bound, worth, what, size):
     return best, chosen, second
 
 
-@njit(nogil=True, cache=True)
+@inner
 def step(pool_item, closed, u, following, group, end):
     """Go on to an item of the group that is an unrated target; False when there is none."""
     while following[group] < end and closed[pool_item[following[group]]] == u:
@@ -159,7 +159,7 @@ def step(pool_item, closed, u, following, group, end):
     return following[group] < end
 
 
-@njit(nogil=True, cache=True)
+@inner
 def highest_sum(values, number, space):
     """Sum of the highest values, at most so many."""
     for a in range(values.size):
@@ -175,7 +175,7 @@ def highest_sum(values, number, space):
     return total
 
 
-@njit(nogil=True, cache=True)
+@inner
 def work_out(pool, own, groups, alpha, left, none, factor, gains):
     """Gains of all groups of a unit, with factors in the order of `either_gain`; returns the highest."""
     parent, added, node = pool.parent, pool.added, pool.node
@@ -191,7 +191,7 @@ def work_out(pool, own, groups, alpha, left, none, factor, gains):
     return top
 
 
-@njit(nogil=True, cache=True)
+@inner
 def sort_roughly(gains, level, below, found, order, start, highest):
     """Groups whose gain is at least the level, and below what is sorted already, by bucket, the highest gains first.
 

@@ -7,10 +7,11 @@ they count from the end.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from trueval.kernels.jit import inner
 
 
-@njit(nogil=True, cache=True)
+@inner
 def weigh(profile, unit, of_item, begin, aspect, weight):
     """Interest of a unit in each aspect: its share of the profile's values; uniform without any.
 
@@ -32,7 +33,7 @@ def weigh(profile, unit, of_item, begin, aspect, weight):
         weight[a] = weight[a] / total if total > 0 else 1.0 / weight.size
 
 
-@njit(nogil=True, cache=True)
+@inner
 def added_gain(aspect, low, high, gain, left):
     """Σ over the aspects of gain · interest left."""
     total = 0.0
@@ -41,7 +42,7 @@ def added_gain(aspect, low, high, gain, left):
     return total
 
 
-@njit(nogil=True, cache=True)
+@inner
 def either_gain(aspect, low, high, gain, left):
     """1 - Π over the aspects of (1 - gain · interest left): the chance that any of them pleases."""
     none = 1.0
@@ -50,7 +51,7 @@ def either_gain(aspect, low, high, gain, left):
     return 1.0 - none
 
 
-@njit(nogil=True, cache=True)
+@inner
 def fade_by(aspect, low, high, fade, left):
     """What an item leaves of the interest in its aspects."""
     for x in range(np.uint32(low), np.uint32(high)):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from trueval.kernels.draws import tie_key, user_key
+from trueval.kernels.jit import inner, kernel
 from trueval.kernels.ordering import sort_places
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def look_up(values, low, table, out):
     """Codes of integer ids through a table that starts at id `low`; -1 outside."""
     size = np.uint64(table.size)
@@ -18,14 +18,14 @@ def look_up(values, low, table, out):
         out[j] = table[place] if place < size else -1
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def mark_present(values, low, present):
     """Mark which ids of a span occur."""
     for j in range(values.size):
         present[values[j] - low] = 1
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def grouped_starts(codes, start):
     """Fill `start` where codes never fall and none is negative; otherwise leave it empty and say so."""
     last = 0
@@ -41,7 +41,7 @@ def grouped_starts(codes, start):
     return True
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def falls(start, score, first, last):
     """Whether the scores of lists first to last are finite and strictly falling."""
     for u in range(first, last):
@@ -51,7 +51,7 @@ def falls(start, score, first, last):
     return True
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def group_order(codes, start):
     """Stable order of rows by code, fills `start` (one longer than codes go). Codes below 0 go nowhere."""
     for j in range(codes.size):
@@ -69,7 +69,7 @@ def group_order(codes, start):
     return order
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def order_lists(start, score, item, users, seed, given, first, last):
     """Sort lists first to last by score, equal scores by a seeded draw (or as given), in place.
 
@@ -95,7 +95,7 @@ def order_lists(start, score, item, users, seed, given, first, last):
     return -1
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def join_lists(
     list_start,
     list_item,
@@ -158,7 +158,7 @@ def join_lists(
     return doubled
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def count_splits(start, score, splits):
     """For each k the number of lists whose cut at k falls between equal scores."""
     for u in range(start.size - 1):
@@ -167,7 +167,7 @@ def count_splits(start, score, splits):
                 splits[j - start[u]] += 1
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def sort_up(start, values, places, first, last):
     """Sort segments first to last in ascending order, in place (shell sort); places go with them, where there are any.
 
@@ -197,7 +197,7 @@ def sort_up(start, values, places, first, last):
             gap //= 3
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def sort_down(start, values):
     """Sort each segment in descending order, in place (shell sort)."""
     for u in range(start.size - 1):
@@ -216,7 +216,7 @@ def sort_down(start, values):
             gap //= 3
 
 
-@njit(nogil=True, cache=True)
+@inner
 def seek(left, right, table_left, table_right, table_row):
     """Slot of a 128-bit key in an open-addressing table: where it is, or the empty slot where it belongs."""
     slot = left & np.uint64(table_row.size - 1)
@@ -225,7 +225,7 @@ def seek(left, right, table_left, table_right, table_row):
     return slot
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def first_rows(left, right):
     """Rows at which a 128-bit key occurs for the first time."""
     size = 1024
@@ -254,7 +254,7 @@ def first_rows(left, right):
     return rows[:n]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def hash_table(left, right, size):
     """An open-addressing table of distinct 128-bit keys; `size` is a power of two."""
     table_left, table_right = np.empty(size, np.uint64), np.empty(size, np.uint64)
@@ -265,7 +265,7 @@ def hash_table(left, right, size):
     return table_left, table_right, table_row
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def look_up_hashes(left, right, table_left, table_right, table_row, out):
     """Codes of 128-bit keys; -1 for those not in the table."""
     for j in range(left.size):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from trueval.kernels.jit import kernel
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def nearest_rows(start, column, value, t_start, t_row, t_value, norm, shrink, first, last, neighbour, similarity):
     """The most similar other rows of rows `first` to `last`, best first, equals by number.
 
@@ -54,7 +55,7 @@ def nearest_rows(start, column, value, t_start, t_row, t_value, norm, shrink, fi
             filled = min(filled + 1, k)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def sum_rows(start, row, weight, m_start, m_column, m_value, out):
     """out[r] = Σ weight · matrix[row] over the entries of r. The matrix comes by rows; columns of -1 are not there."""
     total = np.zeros(out.shape[1])

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from numba import njit
+from trueval.kernels.jit import inner
 
 
-@njit(nogil=True, cache=True)
+@inner
 def sort_places(scores, keys, places, size):
     """Shell sort of places by score (descending), then key."""
     gap = 1
@@ -22,7 +22,7 @@ def sort_places(scores, keys, places, size):
         gap //= 3
 
 
-@njit(nogil=True, cache=True)
+@inner
 def keep_best(scores, keys, places, size, want):
     """Quickselect: move the best `want` (by score, then key) to the front."""
     low, high = 0, size - 1

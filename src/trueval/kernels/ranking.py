@@ -9,14 +9,14 @@ and the ranks are exact, for a cost close to two reads of the row.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from trueval.kernels.buckets import BUCKETS, MARK, at_least, bucketise, count, filled_up
 from trueval.kernels.draws import tie_key, user_key
+from trueval.kernels.jit import inlined, inner, kernel
 from trueval.kernels.ordering import keep_best, sort_places
 
 
-@njit(nogil=True, cache=True)
+@inner
 def meet(row, items, bucket, marked, stream, given, first, j_score, j_key, equal_end, above, before, tied):
     """Count the places of marked buckets against the judged items of their own bucket (sorted, best first).
 
@@ -63,16 +63,14 @@ def meet(row, items, bucket, marked, stream, given, first, j_score, j_key, equal
             before[p] += 1
 
 
-@njit(nogil=True, cache=True)
-def sort_judged(row, items, judged, stream, given, bucket, order):
-    """Which judged item comes first, second and so on; those that are no targets behind.
+@inner
+def sort_judged(row, items, judged, stream, given, bucket, order, score, key):
+    """Which judged item comes first, second and so on, with scores and keys; those that are no targets behind.
 
-    Returns scores and keys in that order, and how many are targets.
+    Returns how many are targets.
     """
     n = judged.size
-    score = np.empty(n, row.dtype)
-    key = np.empty(n, np.uint64)
-    ranked = 0
+    ranked = np.int64(0)  # a plain 0 would be compiled twice: as this number, and as any
     for i in range(n):
         j = judged[i]
         if j >= 0 and bucket[j] != 0:
@@ -88,15 +86,15 @@ def sort_judged(row, items, judged, stream, given, bucket, order):
             order[behind] = i
             score[behind] = row[j] if j >= 0 else np.nan
             behind += 1
-    return score, key, ranked
+    return ranked
 
 
-@njit(nogil=True, cache=True)
+@inner
 def rank_judged(row, items, judged, stream, given, bucket, work, out):
     """Counts the buckets, and gives exact ranks to the judged items."""
-    _, found, groups, counts, first, _ = work
+    _, found, groups, counts, first, score, key, equal_end = work
     order, rank, above, tied, out_score = out
-    score, key, ranked = sort_judged(row, items, judged, stream, given, bucket, order)
+    ranked = sort_judged(row, items, judged, stream, given, bucket, order, score, key)
     for p in range(judged.size):  # to assign slices would take seconds to compile
         out_score[p] = score[p]
         rank[p] = above[p] = tied[p] = 0
@@ -108,7 +106,6 @@ def rank_judged(row, items, judged, stream, given, bucket, work, out):
             first[b, 0] = p
         first[b, 1] = p + 1
         counts[b] = MARK
-    equal_end = np.empty(ranked, np.int64)
     for p in range(ranked - 1, -1, -1):
         equal_end[p] = equal_end[p + 1] if p + 1 < ranked and score[p + 1] == score[p] else p + 1
     n = count(bucket, counts, groups, found)
@@ -132,10 +129,10 @@ def rank_judged(row, items, judged, stream, given, bucket, work, out):
             tied[p] = tied[p - 1]
 
 
-@njit(nogil=True, cache=True)
+@inner
 def fill_list(row, items, stream, given, bucket, targets, depth, work, out, splits):
     """The best items in order; `splits[k-1]` counts lists whose cut at k falls between equal scores."""
-    _, found, groups, counts, first, (score, key, place) = work
+    _, found, groups, counts, first, score, key, place = work
     want = min(depth + 1, targets)
     lowest, size = BUCKETS + 1, 0
     while size < want:  # where each bucket of the list begins
@@ -159,7 +156,7 @@ def fill_list(row, items, stream, given, bucket, targets, depth, work, out, spli
             splits[r] += 1
 
 
-@njit(nogil=True, cache=True)
+@inlined
 def rank_row(row, items, excluded, judged, stream, given, depth, out_top, out, splits, work):
     """Rank one row of scores; returns the number of targets, -1 for a score that is not finite. See `rank_rows`."""
     bucket = work[0][: filled_up(row.size)]
@@ -170,36 +167,18 @@ def rank_row(row, items, excluded, judged, stream, given, depth, out_top, out, s
     return targets
 
 
-@njit(nogil=True, cache=True)
-def workspace(size, kind):
-    """Memory that one worker uses again for every row."""
-    return (
-        np.empty(filled_up(size), np.uint16),
-        np.empty(size + 32, np.int32),
-        np.empty(filled_up(size) // 8, np.int32),
-        np.zeros(BUCKETS + 1, np.int32),
-        np.zeros((BUCKETS + 1, 2), np.int32),
-        (np.empty(size, kind.dtype), np.empty(size, np.uint64), np.empty(size, np.int32)),
-    )
-
-
-@njit(nogil=True, cache=True)
+@inlined
 def part(out, first, last):
     """A unit's own part of what is said of judged items."""
     order, rank, above, tied, score = out
     return order[first:last], rank[first:last], above[first:last], tied[first:last], score[first:last]
 
 
-@njit(nogil=True, cache=True)
-def rank_rows(
-    scores, items, excluded_start, excluded, judged_start, judged, users, seed, given, depth, top, targets, out, splits
-):
-    """Rank every row of a block of scores; returns the first row with a non-finite score, or -1.
-
-    `out` says of a row's judged items, best first and those that are no targets behind: which one it is (its
-    place among the row's judged items), its rank, how many score higher, how many the same, and its score.
-    """
-    work = workspace(scores.shape[1], scores)
+@kernel
+def rank_every_row(
+    scores, items, excluded_start, excluded, judged_start, judged, users, seed, given, depth, top, targets, out, splits,
+    work,
+):  # fmt: skip
     for r in range(scores.shape[0]):
         e = excluded[excluded_start[r] : excluded_start[r + 1]]
         a, b = judged_start[r], judged_start[r + 1]
@@ -212,18 +191,24 @@ def rank_rows(
     return -1
 
 
-@njit(nogil=True, cache=True)
-def rank_targets(scores, rows, target_start, target, judged_start, judged, users, seed, given, depth, top, out, splits):
-    """Rank each unit's own (sampled) targets; `judged` are places among the unit's targets, `out` as in `rank_rows`.
-
-    Returns the first unit with a non-finite score, or -1.
-    """
-    most = 0
-    for r in range(rows.size):
-        most = max(most, target_start[r + 1] - target_start[r])
-    gathered = np.empty(most, scores.dtype)
-    work = workspace(most, scores)
-    nothing = np.empty(0, np.int32)
+@kernel
+def rank_every_unit(
+    scores,
+    rows,
+    target_start,
+    target,
+    judged_start,
+    judged,
+    users,
+    seed,
+    given,
+    depth,
+    top,
+    out,
+    splits,
+    work,
+    gathered,
+):
     for r in range(rows.size):
         items = target[target_start[r] : target_start[r + 1]]
         for j in range(items.size):
@@ -232,16 +217,61 @@ def rank_targets(scores, rows, target_start, target, judged_start, judged, users
         a, b = judged_start[r], judged_start[r + 1]
         stream = user_key(seed, users[r])
         if items.size == 0:
-            top[r] = -1
-            part(out, a, b)[0][:] = np.arange(b - a)
-        elif (
-            rank_row(row, items, nothing, judged[a:b], stream, given, depth, top[r], part(out, a, b), splits, work) < 0
-        ):
+            for place in range(depth):
+                top[r, place] = -1
+            for p in range(a, b):
+                out[0][p] = p - a
+            continue
+        none = items[:0]
+        if rank_row(row, items, none, judged[a:b], stream, given, depth, top[r], part(out, a, b), splits, work) < 0:
             return r
     return -1
 
 
-@njit(nogil=True, cache=True)
+def workspace(size, judged, kind):
+    """Memory that is used again for every row: of at most so many targets, and so many judged items."""
+    most = max(size, judged)
+    return (
+        np.empty(filled_up(size), np.uint16),
+        np.empty(size + 32, np.int32),
+        np.empty(filled_up(size) // 8, np.int32),
+        np.zeros(BUCKETS + 1, np.int32),
+        np.zeros((BUCKETS + 1, 2), np.int32),
+        np.empty(most, kind),
+        np.empty(most, np.uint64),
+        np.empty(most, np.int32),
+    )
+
+
+def rank_rows(
+    scores, items, excluded_start, excluded, judged_start, judged, users, seed, given, depth, top, targets, out, splits
+):
+    """Rank every row of a block of scores; returns the first row with a non-finite score, or -1.
+
+    `out` says of a row's judged items, best first and those that are no targets behind: which one it is (its
+    place among the row's judged items), its rank, how many score higher, how many the same, and its score.
+    """
+    work = workspace(scores.shape[1], len(judged), scores.dtype)
+    return rank_every_row(
+        scores, items, excluded_start, excluded, judged_start, judged, users, seed, given, depth, top, targets, out,
+        splits, work,
+    )  # fmt: skip
+
+
+def rank_targets(scores, rows, target_start, target, judged_start, judged, users, seed, given, depth, top, out, splits):
+    """Rank each unit's own (sampled) targets; `judged` are places among the unit's targets, `out` as in `rank_rows`.
+
+    Returns the first unit with a non-finite score, or -1.
+    """
+    most = int(np.diff(target_start).max(initial=0))
+    work, gathered = workspace(most, len(judged), scores.dtype), np.empty(most, scores.dtype)
+    return rank_every_unit(
+        scores, rows, target_start, target, judged_start, judged, users, seed, given, depth, top, out, splits,
+        work, gathered,
+    )  # fmt: skip
+
+
+@kernel
 def follow(start, order, given, out):
     """Rows of some units, start[u] to start[u + 1], in the order that `out` of `rank_rows` says for these units."""
     for u in range(start.size - 1):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from numba import njit, uint64
+from numba import uint64
 
 from trueval.kernels.draws import mixed
+from trueval.kernels.jit import kernel
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def count_draws(key, first, number, counts):
     """Count `number[r]` draws of resample `first + r` in row r of `counts`, whose width is a power of two.
 

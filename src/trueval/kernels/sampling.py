@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, uint64
+from numba import uint64
 
 from trueval.kernels.draws import item_key, mixed, user_key
+from trueval.kernels.jit import inner, kernel
 from trueval.kernels.ordering import sort_places
 
 
-@njit(nogil=True, cache=True)
+@inner
 def unit_interval(bits):
     """The upper 53 bits as a number in [0, 1)."""
     return np.float64(bits >> uint64(11)) * 1.1102230246251565e-16
 
 
-@njit(nogil=True, cache=True)
+@inner
 def draw(stream, turn, cumulative, n_candidates):
     """Place of the turn-th draw: uniform, or by cumulative weight where there is one."""
     u = unit_interval(mixed(item_key(stream, turn)))
@@ -24,7 +25,7 @@ def draw(stream, turn, cumulative, n_candidates):
     return min(np.searchsorted(cumulative, u * cumulative[-1], side="right"), n_candidates - 1)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def sample_units(candidates, cumulative, barred_start, barred, streams, seed, size, n_items, first, last, out, pool):
     """`size` distinct candidates for each unit, none of them barred, in the order drawn.
 
@@ -73,13 +74,13 @@ def sample_units(candidates, cumulative, barred_start, barred, streams, seed, si
             order_pool(candidates, cumulative, closed, r, stream, available, row)
 
 
-@njit(nogil=True, cache=True)
+@inner
 def weight_at(cumulative, c):
     """Weight of candidate c."""
     return cumulative[c] - (cumulative[c - 1] if c > 0 else 0.0)
 
 
-@njit(nogil=True, cache=True)
+@inner
 def order_pool(candidates, cumulative, closed, r, stream, available, row):
     """The first items of the whole pool ordered by exponential arrival times with the weights as rates."""
     early = np.empty(available, np.float64)  # minus the arrival time: earlier is better

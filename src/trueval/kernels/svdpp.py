@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from trueval.kernels.jit import KERNEL
 
-@njit(nogil=True, cache=True, fastmath={"contract", "reassoc"}, error_model="numpy")
+
+@njit(**KERNEL, fastmath={"contract", "reassoc"}, error_model="numpy")
 def train_users(order, start, item, value, mean, rate, ridge, user_bias, item_bias, p, q, y):
     """One pass over the ratings of some users, in their order; returns the sum of squared errors met on the way.
 

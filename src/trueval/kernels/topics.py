@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from trueval.kernels.jit import kernel
 
 # Sums over topics run in this many lanes, which processors add side by side. Factors are padded to whole lanes.
 LANES = 8
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def explain_rows(start, index, weight, own, other, scale, first, last, fit):
     """Update rows `first` to `last` of one side's factors with the other side's held fixed.
 
