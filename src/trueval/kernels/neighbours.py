@@ -60,11 +60,13 @@ def sum_rows(start, row, weight, m_start, m_column, m_value, out):
     """out[r] = Σ weight · matrix[row] over the entries of r. The matrix comes by rows; columns of -1 are not there."""
     total = np.zeros(out.shape[1])
     for r in range(len(start) - 1):
-        total[:] = 0.0
+        for c in range(total.size):  # to assign slices would take seconds to compile
+            total[c] = 0.0
         for x in range(start[r], start[r + 1]):
             if row[x] < 0:
                 continue
             for y in range(m_start[row[x]], m_start[row[x] + 1]):
                 if m_column[y] >= 0:
                     total[m_column[y]] += weight[x] * m_value[y]
-        out[r] = total
+        for c in range(total.size):
+            out[r, c] = total[c]

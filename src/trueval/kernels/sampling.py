@@ -22,7 +22,15 @@ def draw(stream, turn, cumulative, n_candidates):
     u = unit_interval(mixed(item_key(stream, turn)))
     if cumulative.size == 0:
         return np.int64(u * n_candidates)
-    return min(np.searchsorted(cumulative, u * cumulative[-1], side="right"), n_candidates - 1)
+    wanted = u * cumulative[-1]
+    low, high = 0, n_candidates - 1
+    while low < high:  # the first place whose cumulative weight is above, or the last
+        middle = (low + high) // 2
+        if cumulative[middle] > wanted:
+            high = middle
+        else:
+            low = middle + 1
+    return low
 
 
 @kernel
