@@ -58,7 +58,7 @@ def test_candidates_listed_by_user(world):
 @pytest.mark.parametrize("ties", ["random", "expected", "worst"])
 def test_streaming_changes_nothing(world, tmp_path: Path, monkeypatch, ties):
     parts, _, run = world
-    monkeypatch.setattr("trueval.evaluation.runs.STREAMED_ROWS", 130)
+    monkeypatch.setattr("trueval.evaluation.engines.local.STREAMED_ROWS", 130)
     path = tmp_path / "run.parquet"
     coarse = run.with_columns(pl.col("score").round(1)).filter(pl.col("user") % 7 != 0)  # some users get nothing
     coarse.sort("user").write_parquet(path)
@@ -169,10 +169,12 @@ def test_large_files_are_streamed_where_they_are_sorted_and_the_result_is_the_sa
     run.write_parquet(tmp_path / "run.parquet", row_group_size=50)
     asked = {"metrics": ["ndcg@5", "rr", "coverage@5"], "resamples": 50}
     whole = tv.evaluate_run(tmp_path / "run.parquet", test, **asked)
-    monkeypatch.setattr("trueval.evaluation.runs.MANY_ROWS", 100)
-    monkeypatch.setattr("trueval.evaluation.runs.STREAMED_ROWS", 50)
+    monkeypatch.setattr("trueval.evaluation.engines.local.MANY_ROWS", 100)
+    monkeypatch.setattr("trueval.evaluation.engines.local.STREAMED_ROWS", 50)
     read_whole = []
-    monkeypatch.setattr("trueval.evaluation.runs.read_run", lambda *a, **o: read_whole.append(1) or read_run(*a, **o))
+    monkeypatch.setattr(
+        "trueval.evaluation.engines.local.read_run", lambda *a, **o: read_whole.append(1) or read_run(*a, **o)
+    )
     large = tv.evaluate_run(tmp_path / "run.parquet", test, **asked)
     assert bool(read_whole) == (order == "item")
     assert large.table().equals(whole.table())

@@ -207,9 +207,9 @@ def test_streamed_files_give_the_same(tmp_path: Path, monkeypatch, ties, populat
     asked = {"train": train, "metrics": [*METRICS, "coverage@5"], "ties": ties, "population": population}
     asked |= {"without_head": 0.2, "threshold": 3}
     whole = tv.evaluate_run(tmp_path / "run.parquet", test, **asked)
-    monkeypatch.setattr("trueval.evaluation.runs.STREAMED_ROWS", 70)
+    monkeypatch.setattr("trueval.evaluation.engines.local.STREAMED_ROWS", 70)
     pieces = tv.evaluate_run(tmp_path / "run.parquet", test, sorted_by_user=True, **asked)
-    monkeypatch.setattr("trueval.evaluation.runs.MANY_ROWS", 100)
+    monkeypatch.setattr("trueval.evaluation.engines.local.MANY_ROWS", 100)
     unasked = tv.evaluate_run(tmp_path / "run.parquet", test, **asked)
     for other in (pieces, unasked):
         assert whole.table().equals(other.table())

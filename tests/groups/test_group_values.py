@@ -124,7 +124,7 @@ def test_item_groups_by_hand():
 @pytest.mark.parametrize("ties", ["random", "expected", "worst"])
 def test_streaming_changes_nothing(tmp_path: Path, monkeypatch, ties):
     world = make_world(tied=True)
-    monkeypatch.setattr("trueval.evaluation.runs.STREAMED_ROWS", 45)
+    monkeypatch.setattr("trueval.evaluation.engines.local.STREAMED_ROWS", 45)
     path = tmp_path / "run.parquet"
     world.recs.filter(pl.col("user") % 5 > 0).sort("user").write_parquet(path)
     options = {

@@ -152,7 +152,7 @@ def test_row_order_threads_and_pieces_change_nothing(tmp_path, monkeypatch):
     shuffled = evaluated(run.sample(fraction=1.0, shuffle=True, seed=1), threads=3).table()
     assert shuffled.equals(expected)
     run.write_parquet(tmp_path / "run.parquet")
-    monkeypatch.setattr("trueval.evaluation.runs.STREAMED_ROWS", 100)
+    monkeypatch.setattr("trueval.evaluation.engines.local.STREAMED_ROWS", 100)
     streamed = evaluated(run, path=str(tmp_path / "run.parquet"), sorted_by_user=True).table()
     assert_frame_equal(streamed, expected, rel_tol=1e-12)
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
-from functools import cache
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from trueval.data.aspects import Aspects
 from trueval.data.by_user import ByUser
 from trueval.data.ids import Ids
 from trueval.data.interactions import Interactions
+from trueval.data.once import Once
 from trueval.errors import DefinitionError
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.metrics.interest import Interest, Targets
@@ -66,8 +66,8 @@ class Positives:
     def of(train: Interactions | None, test: Interactions, items: Ids, threshold: float | None) -> Positives:
         """Counts of two logs; relevant are values from the threshold on, without one those above 0."""
 
-        def counted(log: Interactions) -> Callable[[], np.ndarray]:
-            return cache(lambda: np.bincount(items.codes(_relevant(log, threshold)["item"]), minlength=len(items)))
+        def counted(log: Interactions) -> Once[np.ndarray]:
+            return Once(lambda: np.bincount(items.codes(_relevant(log, threshold)["item"]), minlength=len(items)))
 
         return Positives(None if train is None else counted(train), counted(test))
 
@@ -142,6 +142,14 @@ class Inputs:
     aspects: Aspects | None = None
     interest: Interest | None = None
     targets: Targets | None = None
+
+    def only(self, names: Iterable[str]) -> Inputs:
+        """Some of the inputs, without the others.
+
+        >>> Inputs(popularity=Popularity(np.array([2]), 3), features=np.eye(2)).only({"popularity"}).features is None
+        True
+        """
+        return Inputs(**{field.name: getattr(self, field.name) for field in fields(self) if field.name in set(names)})
 
     def supply(self, name: str, *, metric: str) -> Any:
         """One input, or an error that says which metric needs it and how to supply it."""

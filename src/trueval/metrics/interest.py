@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, cached_property
 
 import numpy as np
 import polars as pl
@@ -12,6 +11,7 @@ import polars as pl
 from trueval.data.by_user import ByUser
 from trueval.data.ids import Ids
 from trueval.data.interactions import Interactions
+from trueval.data.once import Once
 from trueval.design.task import Task
 
 
@@ -37,7 +37,7 @@ class Interest:
                 return 1.0, 1.0
             return min(float(v.min()) for v in values), max(float(v.max()) for v in values)  # type: ignore[arg-type]
 
-        return Interest(None if train is None else cache(ratings), cache(bounds))
+        return Interest(None if train is None else Once(ratings), Once(bounds))
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Targets:
     barred: ByUser | None = None
     listed: ByUser | None = None
 
-    @cached_property
+    @property
     def offered(self) -> np.ndarray:
         """Which items are offered to everybody."""
         return self.offer()
@@ -64,10 +64,10 @@ class Targets:
 
         barred = task.train if task.design.seen == "exclude" else None
         if task.sample is None:
-            return Targets(offer, barred)
+            return Targets(Once(offer), barred)
         counts = np.zeros(len(task.users), np.int64)
         counts[task.unit_user] = task.sample.counts
-        return Targets(offer, None, ByUser(np.concatenate([[0], np.cumsum(counts)]), task.sample.item))
+        return Targets(Once(offer), None, ByUser(np.concatenate([[0], np.cumsum(counts)]), task.sample.item))
 
     @staticmethod
     def of_run(items: Ids, catalogue: np.ndarray | None, shown: list[pl.Series], train: ByUser | None) -> Targets:
@@ -82,4 +82,4 @@ class Targets:
                 mask[codes[codes >= 0]] = True
             return mask
 
-        return Targets(offer, train)
+        return Targets(Once(offer), train)

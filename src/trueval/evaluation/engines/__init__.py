@@ -1,0 +1,1 @@
+"""Where runs are measured: on this machine, or on a Spark cluster."""

@@ -1,0 +1,125 @@
+"""Runs measured on this machine: a table or a file at once, a large file sorted by user in pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from trueval.data.failures import reading
+from trueval.data.ids import Ids, plain
+from trueval.data.run_tables import read_run, scan_run
+from trueval.errors import DataError
+from trueval.evaluation.engines.plan import MeasuredRun, Part, Plan, Reading
+from trueval.evaluation.truth import TruthSource
+from trueval.facts.truth import check_common_ids
+
+# Rows of a streamed run that are in memory at once.
+STREAMED_ROWS = 8_000_000
+# A file with more rows is streamed, too, where it turns out to be sorted by user.
+MANY_ROWS = 4 * STREAMED_ROWS
+
+
+def items_of(source: Any, how: Reading) -> pl.Series:
+    """The items a run recommends."""
+    if isinstance(source, (str, Path)):
+        lazy = scan_run(source, columns=how.run_columns).select(pl.col("item").unique())
+        with reading(str(source), what="recommendations"):
+            return plain(lazy.collect(engine="streaming")["item"], where=str(source))
+    return read_run(source, columns=how.run_columns)["item"].unique()
+
+
+def measure_run(source: Any, name: str, held: TruthSource, how: Reading, *, first: bool) -> MeasuredRun:
+    """Measure one run."""
+    lazy = scan_run(source, columns=how.run_columns) if how.sorted_by_user else _large(source, how)
+    ids = None if lazy is None else _survey(lazy, source, ascending=not how.sorted_by_user)
+    if lazy is None or ids is None:
+        run = read_run(source, columns=how.run_columns)
+        plan = Plan.of(name, held, held.truth(run["user"], run["item"]), how, first=first)
+        return plan.merge([plan.whole(run)])
+    truth = held.truth(ids["user"], ids["item"])
+    check_common_ids(ids["user"], ids["item"], truth, name)
+    plan = Plan.of(name, held, truth, how, first=first)
+    return plan.merge(_streamed(lazy, ids, plan))
+
+
+def _streamed(lazy: pl.LazyFrame, ids: dict[str, pl.Series], plan: Plan) -> Iterator[Part]:
+    """Parts of a run sorted by user."""
+    users = plan.truth.users
+    seen = np.zeros(len(users), bool)
+    for batch in _user_batches(lazy):
+        codes = users.codes(plain(_heads(batch["user"]), where=plan.name))
+        codes = codes[codes >= 0]
+        if (codes[1:] <= codes[:-1]).any():
+            codes = np.unique(codes)
+        if seen[codes].any():
+            user = users.decode(codes[seen[codes]][:1])[0]
+            raise DataError(
+                "the run is not sorted by user",
+                where=plan.name,
+                found=f"user {user!r} comes back after other users",
+                do="sort the file by user, or leave sorted_by_user out",
+            )
+        seen[codes] = True
+        if len(codes):
+            yield plan.part(batch, codes)
+    if not seen.all():  # users of the population who got nothing
+        yield plan.nothing(ids, np.flatnonzero(~seen))
+
+
+def _large(source: Any, how: Reading) -> pl.LazyFrame | None:
+    """A parquet file of very many rows, unread; None for all else."""
+    if not isinstance(source, (str, Path)) or Path(source).suffix != ".parquet" or not Path(source).is_file():
+        return None
+    lazy = scan_run(source, columns=how.run_columns)
+    with reading(str(source), what="recommendations"):
+        return lazy if lazy.select(pl.len()).collect().item() > MANY_ROWS else None
+
+
+def _survey(lazy: pl.LazyFrame, source: Any, *, ascending: bool) -> dict[str, pl.Series] | None:
+    """The users and items of a run, read in pieces; None where users should be ascending and are not."""
+    found: dict[str, list[pl.Series]] = {"user": [], "item": []}
+    with reading(str(source), what="recommendations"):
+        for batch in lazy.select("user", "item").collect_batches(chunk_size=STREAMED_ROWS, maintain_order=True):
+            heads = _heads(batch["user"])
+            if ascending and not (heads.is_sorted() and (not found["user"] or found["user"][-1][-1] <= heads[0])):
+                return None
+            found["user"].append(heads)
+            found["item"].append(Ids.of(plain(batch["item"], where=str(source))).values)
+    return {role: Ids.of(*(plain(p, where=str(source)) for p in parts)).values for role, parts in found.items()}
+
+
+def _user_batches(lazy: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+    """Chunks of a file sorted by user, cut between users."""
+    carried: pl.DataFrame | None = None
+    for chunk in lazy.collect_batches(chunk_size=STREAMED_ROWS, maintain_order=True):
+        frame = chunk if carried is None else pl.concat([carried, chunk])
+        user = frame["user"]
+        whole = len(frame) - int((user == user[-1]).sum())  # the last user may go on in the next chunk
+        carried = frame.slice(whole)
+        if whole:
+            yield frame.slice(0, whole)
+    if carried is not None:
+        yield carried
+
+
+def _heads(user: pl.Series) -> pl.Series:
+    """One of each user, where the rows of a user stand together.
+
+    >>> _heads(pl.Series([4, 4, 7, 7, 7])).to_list()
+    [4, 7]
+    """
+    if not user.dtype.is_integer() or user.null_count() or not len(user):
+        return user.filter((user != user.shift()).fill_null(True))
+    begun = [_changes(chunk.to_numpy()) for chunk in user.get_chunks()]  # each as it is; all together would be copied
+    return pl.Series(_changes(np.concatenate(begun)))
+
+
+def _changes(values: np.ndarray) -> np.ndarray:
+    """Values that differ from the one before."""
+    first = np.ones(len(values), bool)
+    np.not_equal(values[1:], values[:-1], out=first[1:])
+    return values[first]
