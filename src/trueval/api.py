@@ -255,6 +255,7 @@ def evaluate_run(
     min_group: int = MIN_GROUP,
     propensity: Any = None,
     level: float = 0.95,
+    engine: str = "local",
 ) -> Result:
     """Measure recommendations that were already made.
 
@@ -268,6 +269,10 @@ def evaluate_run(
     (items rated equally often go together). The lists stay as they were made: a head item in one keeps its place as
     an unjudged item, since nobody knows what would stand there instead. Lists of whole rankings can be judged without
     their head items, too: `evaluate(parts, {"name": Run(recs)}, design="AR-AI-AN-head10")`.
+
+    `engine="spark"` measures on a Spark cluster (extra `spark`; the session in use, or a new one): `recs` may then
+    also be a PySpark DataFrame or an address (s3a://…, hdfs://…), and `test`, `train` and `items` may be such, which
+    are brought here. The result is the same.
 
     >>> recs = pl.DataFrame({"user": ["u", "u"], "item": ["a", "b"], "score": [0.9, 0.1]})
     >>> test = pl.DataFrame({"user": ["u"], "item": ["b"]})
@@ -284,6 +289,6 @@ def evaluate_run(
     with use_threads(threads):
         found = evaluate_runs(
             recs, test, rules, train=train, items=items, condensed=condensed, without_head=without_head,
-            columns=roles, sorted_by_user=sorted_by_user,
+            columns=roles, sorted_by_user=sorted_by_user, engine=engine,
         )  # fmt: skip
     return Result(found)

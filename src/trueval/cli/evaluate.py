@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from trueval.cli.options import Format, Quiet, Seed, Threads, check_format, check_places, give
-from trueval.errors import DefinitionError
 
 if TYPE_CHECKING:
     from trueval.api import Result
@@ -23,6 +22,7 @@ _WITHOUT_HEAD = (
 _BY = "Groups: columns of --users or --items, or activity, taste, popularity (with --train)."
 _OUTPUT = "Write the result here instead; DIR/ (a folder) for `trueval compare`."
 _SORTED = "Runs are sorted by user: read them in pieces."
+_ENGINE = "What does the work: local (this machine, all cores) or spark (parquet files; a cluster, if one is set up)."
 _PROPENSITY = "Chances for ips(…) and snips(…): column:NAME of the test, popularity:GAMMA."
 
 
@@ -52,7 +52,7 @@ def evaluate_command(
     report: Annotated[Path | None, Option(help="Write an HTML report here.")] = None,
     propensity: Annotated[str | None, Option(help=_PROPENSITY)] = None,
     sorted_by_user: Annotated[bool, Option("--sorted-by-user", help=_SORTED)] = False,
-    engine: Annotated[str, Option(help="What does the work: local (this machine, all cores).")] = "local",
+    engine: Annotated[str, Option(help=_ENGINE)] = "local",
     seed: Seed = 0,
     threads: Threads = None,
     quiet: Quiet = False,
@@ -74,25 +74,16 @@ def evaluate_command(
 
     set_quiet(quiet)
     check_format(format)
-    _check_engine(engine)
     _check_output(output, per_user, report)
     result = evaluate_run(
         recs[0] if len(recs) == 1 else recs, _only(test, users, columns), train=train, items=items, metrics=metrics,
         threshold=threshold, population=population, ties=ties, condensed=condensed, without_head=without_head,
         interval=interval, resamples=resamples, level=level, columns=columns, sorted_by_user=sorted_by_user,
         compat=compat, seed=seed, threads=threads, by=by, users=users, min_group=min_group, propensity=propensity,
+        engine=engine,
     )  # fmt: skip
     _write_side_files(result, baseline, per_user, report)
     _give(result, format, baseline, output)
-
-
-def _check_engine(engine: str) -> None:
-    if engine != "local":
-        raise DefinitionError(
-            f"there is no engine {engine!r}",
-            found="this version works on one machine",
-            do="leave --engine out; a file larger than memory is read in pieces with --sorted-by-user",
-        )
 
 
 def _is_folder(output: str | None) -> bool:

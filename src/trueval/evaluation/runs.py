@@ -37,6 +37,7 @@ def evaluate_runs(
     runs = name_runs(recs)
     share = None if without_head is None else check_head_share(without_head, where=NAME)
     how = Reading(rules, condensed, columns, sorted_by_user)
+    test, train, items = (work.here(source) for source in (test, train, items))
     held = TruthSource(test, rules, train=train, items=items, columns=columns, without_head=share)
     if len(runs) > 1 and items is None:  # one catalogue for all, or coverage would not be comparable
         held.others = [work.items_of(source, how) for source in runs.values()]
@@ -64,7 +65,7 @@ def evaluate_runs(
 
 
 def find_engine(name: str) -> Any:
-    """The module that measures runs: `items_of` and `measure_run`."""
+    """The module that measures runs: `here`, `items_of` and `measure_run`."""
     if name not in ENGINES:
         raise DefinitionError(f"there is no engine {name!r}", found=suggest(name, ENGINES))
     return importlib.import_module(f"trueval.evaluation.engines.{name}")

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from trueval.data.by_user import ByUser
-from trueval.data.ids import Ids, plain
+from trueval.data.ids import Ids, check_same_kind, plain
 from trueval.data.judged import Judged, check_overlap
 from trueval.kernels import blocks
 
@@ -41,6 +41,7 @@ def check_common_ids(users: pl.Series, items: pl.Series, truth: Truth, name: str
         ("user", users, truth.users, np.arange(len(truth.users))),
         ("item", items, truth.items, np.flatnonzero(inside)),
     ):
+        check_same_kind(column, vocabulary.values, role=what, where=(name, "the test set"))
         common = any(
             bool(np.isin(vocabulary.codes(plain(column[part.start : part.stop], where=name)), there).any())
             for part in blocks(len(column), 100_000)  # as a rule the first ones will do

@@ -41,6 +41,20 @@ class Measured:
         return Measured(per_unit, ratio, self.tally)
 
 
+def inputs_of(spec: Spec) -> set[str]:
+    """Names of the inputs that a metric looks at.
+
+    >>> from trueval.metrics.grammar import parse
+    >>> sorted(inputs_of(parse("serendipity@10"))), sorted(inputs_of(parse("ips(dcg)@10")))
+    (['popularity', 'train'], ['propensity'])
+    """
+    return {*spec.metric.needs, *spec.metric.wants, *(["propensity"] if _weighted(spec) else [])}
+
+
+def _weighted(spec: Spec) -> bool:
+    return not {"ips", "snips"}.isdisjoint(spec.transforms)
+
+
 def compute(spec: Spec, facts: RankingFacts, inputs: Inputs) -> Measured:
     """Compute one metric."""
     metric = spec.metric
@@ -56,7 +70,7 @@ def compute(spec: Spec, facts: RankingFacts, inputs: Inputs) -> Measured:
         raise DefinitionError(
             f"{spec} has no meaning with one relevant item per target set (1R)", do="use an AR design for it"
         )
-    if {"ips", "snips"} & set(spec.transforms):
+    if _weighted(spec):
         return Measured(inverse_weighted(spec, facts, inputs))
     for transform in spec.transforms:
         facts = _TRANSFORMS[transform](facts)

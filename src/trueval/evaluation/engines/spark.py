@@ -1,0 +1,221 @@
+"""Runs measured on a Spark cluster: each worker measures some of the users, with the kernels of one machine.
+
+The recommendations stay on the cluster, spread over it by user. What they are held against (test and train set,
+catalogue) is read where the evaluation was started and sent to the workers, so it has to fit into their memory. The
+values of all users come back, and are summed up in one order: the result is that of the local engine.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from trueval.data.columns import RUN_ROLES, find_roles
+from trueval.data.failures import empty
+from trueval.data.ids import plain
+from trueval.data.read import locate
+from trueval.data.run_tables import read_run
+from trueval.errors import DataError, DefinitionError, TruevalError
+from trueval.evaluation.engines.plan import MeasuredRun, Part, Plan, Reading
+from trueval.evaluation.truth import TruthSource
+from trueval.facts.truth import check_common_ids
+from trueval.kernels import use_threads
+from trueval.metrics.compute import inputs_of
+from trueval.progress import note
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+# Recommendations that a worker has in memory at once.
+PART_ROWS = 2_000_000
+
+# What a worker says of its users: their codes and what was measured, or what is wrong with their rows.
+Answer = tuple[np.ndarray, Part] | TruevalError | None
+
+
+def here(source: Any) -> Any:
+    """A test set, train set or catalogue of the cluster, brought here; others as they are."""
+    if _is_frame(source):
+        frame = source
+    elif _is_address(source):
+        frame = _session().read.parquet(str(source))
+    else:
+        return source
+    with _said("a table"):
+        return pl.DataFrame(frame.toArrow())
+
+
+def items_of(source: Any, how: Reading) -> pl.Series:
+    """The items a run recommends."""
+    with _said(str(source)):
+        return _distinct(_recommendations(source, how), "item", str(source))
+
+
+def measure_run(source: Any, name: str, held: TruthSource, how: Reading, *, first: bool) -> MeasuredRun:
+    """Measure one run."""
+    if how.rules.ties == "given":
+        raise DefinitionError(
+            "Spark keeps no order of rows, so equal scores cannot stay in theirs",
+            found="ties=given",
+            do="use another rule for ties, or the local engine",
+        )
+    with _said(name):
+        rows = _recommendations(source, how)
+        number = rows.count()
+        if not number:
+            raise empty(name)
+        ids = {role: _distinct(rows, role, name) for role in ("user", "item")}
+        truth = held.truth(ids["user"], ids["item"])
+        check_common_ids(ids["user"], ids["item"], truth, name)
+        plan = Plan.of(name, held, truth, how, first=first)
+        parts = list(_parts(rows, number, plan))
+    seen = np.zeros(len(truth.users), bool)
+    for codes, _ in parts:
+        seen[codes] = True
+    unlisted = [] if seen.all() else [plan.nothing(ids, np.flatnonzero(~seen))]
+    return plan.merge([part for _, part in parts] + unlisted)
+
+
+def _parts(rows: DataFrame, number: int, plan: Plan) -> Iterator[tuple[np.ndarray, Part]]:
+    """What the workers measured; what they found wrong is raised here."""
+    context = rows.sparkSession.sparkContext
+    parts = max(-(-number // PART_ROWS), min(context.defaultParallelism, -(-number // 10_000)))
+    note(f"{plan.name}: {number:,} recommendations on Spark, {parts:,} parts by user")
+    sent = context.broadcast(_sent(plan))
+
+    def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return answer_part(batches, sent.value)
+
+    try:
+        answers = rows.repartition(parts, "user").mapInArrow(work, "answer binary").toArrow()
+    finally:
+        sent.destroy()
+    found: list[Answer] = [pickle.loads(answer.as_py()) for answer in answers["answer"]]
+    wrong = [answer for answer in found if isinstance(answer, TruevalError)]
+    if wrong:
+        raise min(wrong, key=str)  # not whichever worker was first
+    yield from (answer for answer in found if isinstance(answer, tuple))
+
+
+def _sent(plan: Plan) -> Plan:
+    """The plan without what the workers do not need."""
+    needed = {name for spec in plan.rules.specs().values() for name in inputs_of(spec)}
+    metrics = plan.rules.metrics if isinstance(plan.rules.metrics, str) else [str(one) for one in plan.rules.metrics]
+    rules = replace(plan.rules, metrics=metrics, by=None, users=None, propensity=None)
+    return replace(plan, rules=rules, inputs=plan.inputs.only(needed))
+
+
+def answer_part(batches: Iterable[pa.RecordBatch], plan: Plan) -> Iterator[pa.RecordBatch]:
+    """On a worker: measure the users of a part of the run. Errors travel as answers, since others lose their words."""
+    import pyarrow as pa
+    from pyspark.cloudpickle import dumps  # system metrics carry the function that ends them
+
+    tables = [batch for batch in batches if batch.num_rows]
+    if not tables:
+        return
+    try:
+        with use_threads(1):  # Spark has a worker for every core
+            answer = _measured(pl.DataFrame(pa.Table.from_batches(tables)), plan)
+    except TruevalError as error:
+        answer = error
+    yield pa.RecordBatch.from_pydict({"answer": pa.array([dumps(answer)], pa.binary())})
+
+
+def _measured(frame: pl.DataFrame, plan: Plan) -> Answer:
+    run = read_run(frame)
+    codes = np.unique(plan.truth.users.codes(run["user"]))
+    codes = codes[codes >= 0]
+    return (codes, plan.part(run, codes)) if len(codes) else None
+
+
+def _recommendations(source: Any, how: Reading) -> DataFrame:
+    """The rows of a run as a table of Spark, columns named by their roles."""
+    if _is_frame(source):
+        frame = source
+    elif _is_address(source):
+        frame = _session().read.parquet(str(source))
+    elif isinstance(source, str | Path) and (locate(source).is_dir() or locate(source).suffix == ".parquet"):
+        frame = _session().read.parquet(locate(source).resolve().as_uri())
+    else:
+        return _session().createDataFrame(read_run(source, columns=how.run_columns).to_arrow())
+    roles = find_roles(frame.columns, how.run_columns, roles=RUN_ROLES, where=str(source))
+    return frame.select(*(frame[f"`{column}`"].alias(role) for role, column in roles.items()))
+
+
+def _distinct(rows: DataFrame, role: str, where: str) -> pl.Series:
+    """The users or items of a run."""
+    found = pl.DataFrame(rows.select(role).distinct().toArrow())[role]
+    if found.null_count():
+        raise DataError(
+            f"{role} ids are missing",
+            where=f"{where}, column {role}",
+            found=f"{rows.filter(rows[role].isNull()).count():,} rows",
+            do="fill or drop these rows",
+        )
+    return plain(found, where=f"{where}, column {role}")
+
+
+def _is_frame(source: Any) -> bool:
+    return type(source).__module__.startswith("pyspark.sql.")
+
+
+def _is_address(source: Any) -> bool:
+    """Whether a name is of a place that Spark knows (hdfs://…, s3a://…)."""
+    return isinstance(source, str) and "://" in source
+
+
+def _session() -> SparkSession:
+    """The session in use, or a new one as Spark is set up here (without a cluster: on this machine)."""
+    try:
+        from pyspark.errors import PySparkException
+        from pyspark.sql import SparkSession
+    except ImportError as error:
+        raise DefinitionError(
+            "the Spark engine needs PySpark", found=str(error), do="install it: pip install 'trueval[spark]'"
+        ) from error
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # where workers are on this machine, they find trueval
+    try:
+        return SparkSession.builder.appName("trueval").config("spark.log.level", "ERROR").getOrCreate()
+    except (PySparkException, RuntimeError) as error:
+        raise DefinitionError(
+            "Spark could not be started", found=_gist(error), do="install Java 17 or newer, or set JAVA_HOME"
+        ) from error
+
+
+@contextmanager
+def _said(where: str) -> Iterator[None]:
+    """Failures of Spark in our words; what it has to say of pandas concerns nothing that is used here."""
+    try:
+        from py4j.protocol import Py4JError
+        from pyspark.errors import PySparkException
+    except ImportError:
+        _session()
+        raise
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas", category=FutureWarning)
+        try:
+            yield
+        except (Py4JError, PySparkException) as error:
+            found = _gist(error)
+            do = "check the file and the cluster"
+            if "No module named" in found:
+                do = "install trueval for the Python of the workers (PYSPARK_PYTHON)"
+            raise DataError("Spark could not do its part", where=where, found=found, do=do) from error
+
+
+def _gist(error: Exception) -> str:
+    """The line of a long message that says what happened."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    said = [line for line in lines if "Error:" in line or "Exception:" in line]
+    return (said or lines or [type(error).__name__])[0][:300]
