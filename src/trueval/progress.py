@@ -35,6 +35,11 @@ def note(text: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
 
+def bars_are_shown() -> bool:
+    """Whether somebody looks who wants to see progress."""
+    return not _quiet and sys.stderr.isatty()
+
+
 @contextmanager
 def hushed() -> Iterator[None]:
     """Show no progress inside the block: it is one step of work whose progress is shown."""

@@ -31,7 +31,7 @@ from trueval.evaluation.truth import TruthSource
 from trueval.facts.truth import check_common_ids
 from trueval.kernels import use_threads
 from trueval.metrics.compute import inputs_of
-from trueval.progress import note
+from trueval.progress import bars_are_shown, note
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -91,7 +91,7 @@ def _parts(rows: DataFrame, number: int, plan: Plan) -> Iterator[tuple[np.ndarra
     """What the workers measured; what they found wrong is raised here."""
     context = rows.sparkSession.sparkContext
     parts = max(-(-number // PART_ROWS), min(context.defaultParallelism, -(-number // 10_000)))
-    note(f"{plan.name}: {number:,} recommendations on Spark, {parts:,} parts by user")
+    note(f"{plan.name}: {number:,} recommendations on Spark, {parts:,} {'part' if parts == 1 else 'parts'} by user")
     sent = context.broadcast(_sent(plan))
 
     def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -185,8 +185,10 @@ def _session() -> SparkSession:
             "the Spark engine needs PySpark", found=str(error), do="install it: pip install 'trueval[spark]'"
         ) from error
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # where workers are on this machine, they find trueval
+    # what goes wrong comes as an exception; the log would add a hundred lines of Java to it
+    settings: dict[str, Any] = {"spark.log.level": "OFF", "spark.ui.showConsoleProgress": bars_are_shown()}
     try:
-        return SparkSession.builder.appName("trueval").config("spark.log.level", "ERROR").getOrCreate()
+        return SparkSession.builder.appName("trueval").config(map=settings).getOrCreate()
     except (PySparkException, RuntimeError) as error:
         raise DefinitionError(
             "Spark could not be started", found=_gist(error), do="install Java 17 or newer, or set JAVA_HOME"
@@ -216,6 +218,6 @@ def _said(where: str) -> Iterator[None]:
 
 def _gist(error: Exception) -> str:
     """The line of a long message that says what happened."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    lines = [line.strip(" :") for line in str(error).splitlines() if line.strip(" :")]
     said = [line for line in lines if "Error:" in line or "Exception:" in line]
     return (said or lines or [type(error).__name__])[0][:300]
