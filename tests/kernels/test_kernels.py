@@ -332,6 +332,39 @@ def test_falls_asks_for_finite_numbers():
         assert not kernels.falls(np.array([0, 1, 3]), np.array([np.nan, 3.0, 2.0]), 0, 2)
 
 
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("length", [1, 2, 100, 256, 257, 400])
+@pytest.mark.parametrize("equals", [False, True])
+def test_order_lists_of_any_length(length, equals, kind):
+    rng = np.random.default_rng(length)
+    score = rng.integers(0, length, 3 * length) if equals else rng.permutation(3 * length)
+    start, item = np.arange(4) * length, rng.permutation(3 * length).astype(np.int32)
+    found = []
+    for kernels in (plain, compiled("lists")):
+        own_score, own_item = score.astype(kind), item.copy()
+        assert kernels.order_lists(start, own_score, own_item, np.arange(3), np.uint64(5), False, 0, 3) == -1
+        assert all((np.diff(own_score[a : a + length]) <= 0).all() for a in start[:3])
+        assert dict(zip(own_item.tolist(), own_score.tolist())) == dict(zip(item.tolist(), score.tolist()))
+        found.append((own_score.tolist(), own_item.tolist()))
+    assert found[0] == found[1]
+
+
+@given(codes=st.lists(st.integers(-1, 6), max_size=30), cut=st.integers(0, 7), scored=st.booleans())
+def test_group_lists(codes, cut, scored):
+    array, item = np.array(codes, np.int32), np.arange(100, 100 + len(codes), dtype=np.int32)
+    score = -item.astype(np.float32) if scored else np.empty(0, np.float32)
+    truth = [100 + j for code in range(7) for j, c in enumerate(codes) if c == code]
+    for kernels in (plain, compiled("lists")):
+        start = np.zeros(8, np.int64)
+        kernels.starts_of(array, start)
+        assert start.tolist() == [sum(0 <= c < code for c in codes) for code in range(8)]
+        out_item, out_score = np.zeros(start[-1], np.int32), np.zeros(start[-1] if scored else 0, np.float32)
+        for first, last in ((0, cut), (cut, 7)):
+            kernels.group_lists(array, start, item, score, first, last, out_item, out_score)
+        assert out_item.tolist() == truth
+        assert out_score.tolist() == ([-i for i in truth] if scored else [])
+
+
 @given(codes=st.lists(st.integers(-1, 6), max_size=30))
 def test_group_order_and_grouped_starts(codes):
     array = np.array(codes, np.int32)

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from trueval.errors import DataError
-from trueval.kernels import SMALL, blocks, choose, in_order, threads
+from trueval.kernels import SMALL, blocks, choose, in_order
 from trueval.kernels.plain import mixed
 
 Codes = np.ndarray  # int32, -1 where an id is unknown
@@ -109,11 +109,9 @@ class Ids:
         if self._offset is not None and column.dtype.is_integer() and not column.null_count():
             return self._by_table(column, self._offset)
         if _by_hash(column):
-            kernel = choose("lists", len(column)).look_up_hashes
-            left, right = _hash(column)
+            kernel, table = choose("lists", len(column)).look_up_hashes, self._hashes
             out = np.empty(len(column), np.int32)
-            parts = blocks(len(column), max(1 << 20, len(column) // (2 * threads()) + 1))
-            for _ in in_order(lambda part: kernel(left[part], right[part], *self._hashes, out[part]), parts):
+            for _ in in_order(lambda piece: kernel(*_hash(piece[0]), *table, out[piece[1]]), _pieces(column)):
                 pass
             return out
         joined = column.alias("id").to_frame().join(self._codebook, on="id", how="left", maintain_order="left")
@@ -122,7 +120,8 @@ class Ids:
     def _by_table(self, column: pl.Series, low: int) -> Codes:
         out = np.empty(len(column), np.int32)
         kernel, first = choose("lists", len(column)).look_up, self.values.to_numpy().dtype.type(low)
-        for _ in in_order(lambda piece: kernel(piece[0], first, self.table, out[piece[1]]), _pieces(column)):
+        pieces = _pieces(column)
+        for _ in in_order(lambda piece: kernel(piece[0].to_numpy(), first, self.table, out[piece[1]]), pieces):
             pass
         return out
 
@@ -163,17 +162,25 @@ def _hash(column: pl.Series) -> tuple[np.ndarray, np.ndarray]:
 def _distinct(column: pl.Series) -> pl.Series:
     if not _by_hash(column):
         return column.unique()
-    rows = choose("lists", len(column)).first_rows(*_hash(column))
-    return column.gather(pl.Series(rows, dtype=pl.UInt32))
+    kernel = choose("lists", len(column)).first_rows
+
+    def distinct(piece: pl.Series) -> pl.Series:
+        return piece.gather(pl.Series(kernel(*_hash(piece)), dtype=pl.UInt32))
+
+    found = list(in_order(distinct, [piece for piece, _ in _pieces(column)]))
+    return found[0] if len(found) == 1 else distinct(pl.concat(found, rechunk=True))
 
 
-def _pieces(column: pl.Series) -> list[tuple[np.ndarray, slice]]:
-    """The arrays a column is made of, and the rows they hold. Joining them first would copy everything."""
+def _pieces(column: pl.Series) -> list[tuple[pl.Series, slice]]:
+    """The arrays a column is made of, cut for the workers, and the rows they hold.
+
+    To join them first would copy everything; and what is worked out for a piece finds memory that is warm.
+    """
     pieces, at = [], 0
     for chunk in column.get_chunks():
-        values = chunk.to_numpy()
-        pieces += [(values[part], slice(at + part.start, at + part.stop)) for part in blocks(len(values), 1 << 20)]
-        at += len(values)
+        cuts = blocks(len(chunk), 1 << 20)
+        pieces += [(chunk[cut], slice(at + cut.start, at + cut.stop)) for cut in cuts]
+        at += len(chunk)
     return pieces
 
 
@@ -188,7 +195,7 @@ def _distinct_integers(columns: tuple[pl.Series, ...]) -> pl.Series | None:
         return None
     present = np.zeros(high - low + 1, bool)
     kernel = choose("lists", rows).mark_present
-    pieces = [values for column in columns for values, _ in _pieces(column.drop_nulls())]
+    pieces = [piece.to_numpy() for column in columns for piece, _ in _pieces(column.drop_nulls())]
     for _ in in_order(lambda values: kernel(values, values.dtype.type(low), present), pieces):
         pass
     return pl.Series(np.flatnonzero(present) + low, dtype=pl.Int64)

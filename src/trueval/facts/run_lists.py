@@ -44,8 +44,7 @@ def order_run(run: pl.DataFrame, truth: Truth, *, ties: str, name: str) -> Lists
     kernels = choose("lists", len(run))
     start = np.zeros(len(truth.users) + 1, np.int64)
     if not kernels.grouped_starts(user, start):
-        order = kernels.group_order(user, start)
-        item, key = item[order], key[order] if len(key) else key
+        item, key = _grouped(kernels, user, start, item, key)
     if len(key) and not _in_order(kernels, start, key):
         key = key if key.flags.writeable else key.copy()  # codes are ours, scores may be the caller's
         _sort(kernels, start, key, item, truth, ties=ties, name=name)
@@ -78,6 +77,22 @@ def code_ids(run: pl.DataFrame, role: str, vocabulary: Ids, name: str) -> np.nda
 def list_parts(units: int) -> list[slice]:
     """Lists cut for the workers."""
     return blocks(units, max(1024, units // (4 * threads()) + 1))
+
+
+def _grouped(
+    kernels: Any, user: np.ndarray, start: np.ndarray, item: np.ndarray, key: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Items and keys by user; fills `start`. Each worker looks at all rows and takes those of its users."""
+    kernels.starts_of(user, start)
+    out_item, out_key = np.empty(start[-1], item.dtype), np.empty(start[-1] if len(key) else 0, key.dtype)
+
+    def group(part: slice) -> None:
+        kernels.group_lists(user, start, item, key, part.start, part.stop, out_item, out_key)
+
+    units = len(start) - 1
+    for _ in in_order(group, blocks(units, units // threads() + 1)):
+        pass
+    return out_item, out_key
 
 
 def _in_order(kernels: Any, start: np.ndarray, key: np.ndarray) -> bool:

@@ -6,7 +6,7 @@ import numpy as np
 
 from trueval.kernels.draws import tie_key, user_key
 from trueval.kernels.jit import inner, kernel
-from trueval.kernels.ordering import sort_places
+from trueval.kernels.ordering import COUNTED, order_distinct, sort_places
 
 
 @kernel
@@ -52,13 +52,37 @@ def falls(start, score, first, last):
 
 
 @kernel
-def group_order(codes, start):
-    """Stable order of rows by code, fills `start` (one longer than codes go). Codes below 0 go nowhere."""
+def starts_of(codes, start):
+    """Fill `start` (one longer than codes go): where the rows of each code begin. Codes below 0 go nowhere."""
     for j in range(codes.size):
         if codes[j] >= 0:
             start[codes[j] + 1] += 1
     for u in range(1, start.size):
         start[u] += start[u - 1]
+
+
+@kernel
+def group_lists(codes, start, item, score, first, last, out_item, out_score):
+    """Items and scores (unless there are none) of the rows with codes first to last, by code and in their order.
+
+    They go straight to their places: an order to gather them by would be as much memory again.
+    """
+    place = start[first:last].copy()
+    scored = score.size > 0
+    for j in range(codes.size):
+        u = codes[j]
+        if first <= u < last:
+            at = place[u - first]
+            place[u - first] += 1
+            out_item[at] = item[j]
+            if scored:
+                out_score[at] = score[j]
+
+
+@kernel
+def group_order(codes, start):
+    """Stable order of rows by code, fills `start` as `starts_of` does."""
+    starts_of(codes, start)
     place = start[:-1].copy()
     order = np.empty(start[-1], np.int64)
     for j in range(codes.size):
@@ -75,6 +99,7 @@ def order_lists(start, score, item, users, seed, given, first, last):
 
     Returns the first list with a score that is not finite, or -1.
     """
+    ordered_score, ordered_item = np.empty(COUNTED, score.dtype), np.empty(COUNTED, item.dtype)
     for u in range(first, last):
         a, b = start[u], start[u + 1]
         tidy = True
@@ -83,7 +108,7 @@ def order_lists(start, score, item, users, seed, given, first, last):
                 return u
             if j > a and score[j - 1] <= score[j]:
                 tidy = False
-        if tidy:
+        if tidy or (b - a <= COUNTED and order_distinct(score[a:b], item[a:b], ordered_score, ordered_item)):
             continue
         stream = user_key(seed, users[u])
         keys = np.empty(b - a, np.uint64)

@@ -41,12 +41,25 @@ def mark_present(values: np.ndarray, low: int, present: np.ndarray) -> None:
     present[values - low] = True
 
 
+def starts_of(codes: np.ndarray, start: np.ndarray) -> None:
+    """See `lists.starts_of`."""
+    np.cumsum(np.bincount(codes[codes >= 0], minlength=len(start) - 1), out=start[1:])
+
+
+def group_lists(codes, start, item, score, first, last, out_item, out_score) -> None:
+    """See `lists.group_lists`."""
+    rows = np.flatnonzero((codes >= first) & (codes < last))
+    rows = rows[np.argsort(codes[rows], kind="stable")]
+    own = slice(start[first], start[last])
+    out_item[own] = item[rows]
+    if len(score):
+        out_score[own] = score[rows]
+
+
 def group_order(codes: np.ndarray, start: np.ndarray) -> np.ndarray:
     """See `lists.group_order`."""
-    kept = codes >= 0
-    np.cumsum(np.bincount(codes[kept], minlength=len(start) - 1), out=start[1:])
-    order = np.argsort(codes, kind="stable")
-    return order[np.count_nonzero(~kept) :]
+    starts_of(codes, start)
+    return np.argsort(codes, kind="stable")[np.count_nonzero(codes < 0) :]
 
 
 def grouped_starts(codes: np.ndarray, start: np.ndarray) -> bool:
