@@ -46,14 +46,10 @@ Answer = tuple[np.ndarray, Part] | TruevalError | None
 
 def here(source: Any) -> Any:
     """A test set, train set or catalogue of the cluster, brought here; others as they are."""
-    if _is_frame(source):
-        frame = source
-    elif _is_address(source):
-        frame = _session().read.parquet(str(source))
-    else:
+    if not _is_on_cluster(source):
         return source
-    with _said("a table"):
-        return pl.DataFrame(frame.toArrow())
+    with _said(str(source)):
+        return pl.DataFrame(_table(source).toArrow())
 
 
 def items_of(source: Any, how: Reading) -> pl.Series:
@@ -141,12 +137,10 @@ def _measured(frame: pl.DataFrame, plan: Plan) -> Answer:
 
 def _recommendations(source: Any, how: Reading) -> DataFrame:
     """The rows of a run as a table of Spark, columns named by their roles."""
-    if _is_frame(source):
-        frame = source
-    elif _is_address(source):
-        frame = _session().read.parquet(str(source))
+    if _is_on_cluster(source):
+        frame = _table(source)
     elif isinstance(source, str | Path) and (locate(source).is_dir() or locate(source).suffix == ".parquet"):
-        frame = _session().read.parquet(locate(source).resolve().as_uri())
+        frame = _table(locate(source).resolve().as_uri())
     else:
         return _session().createDataFrame(read_run(source, columns=how.run_columns).to_arrow())
     roles = find_roles(frame.columns, how.run_columns, roles=RUN_ROLES, where=str(source))
@@ -166,13 +160,17 @@ def _distinct(rows: DataFrame, role: str, where: str) -> pl.Series:
     return plain(found, where=f"{where}, column {role}")
 
 
+def _is_on_cluster(source: Any) -> bool:
+    """Whether this is a table of Spark, or an address that Spark knows (hdfs://…, s3a://…)."""
+    return _is_frame(source) or (isinstance(source, str) and "://" in source)
+
+
 def _is_frame(source: Any) -> bool:
     return type(source).__module__.startswith("pyspark.sql.")
 
 
-def _is_address(source: Any) -> bool:
-    """Whether a name is of a place that Spark knows (hdfs://…, s3a://…)."""
-    return isinstance(source, str) and "://" in source
+def _table(source: Any) -> DataFrame:
+    return source if _is_frame(source) else _session().read.parquet(source)
 
 
 def _session() -> SparkSession:
