@@ -179,6 +179,7 @@ def rank_every_row(
     scores, items, excluded_start, excluded, judged_start, judged, users, seed, given, depth, top, targets, out, splits,
     work,
 ):  # fmt: skip
+    """The loop of `rank_rows`."""
     for r in range(scores.shape[0]):
         e = excluded[excluded_start[r] : excluded_start[r + 1]]
         a, b = judged_start[r], judged_start[r + 1]
@@ -193,22 +194,10 @@ def rank_every_row(
 
 @kernel
 def rank_every_unit(
-    scores,
-    rows,
-    target_start,
-    target,
-    judged_start,
-    judged,
-    users,
-    seed,
-    given,
-    depth,
-    top,
-    out,
-    splits,
-    work,
+    scores, rows, target_start, target, judged_start, judged, users, seed, given, depth, top, out, splits, work,
     gathered,
-):
+):  # fmt: skip
+    """The loop of `rank_targets`."""
     for r in range(rows.size):
         items = target[target_start[r] : target_start[r + 1]]
         for j in range(items.size):
