@@ -175,13 +175,11 @@ def _table(source: Any) -> DataFrame:
 
 def _session() -> SparkSession:
     """The session in use, or a new one as Spark is set up here (without a cluster: on this machine)."""
-    try:
-        from pyspark.errors import PySparkException
-        from pyspark.sql import SparkSession
-    except ImportError as error:
-        raise DefinitionError(
-            "the Spark engine needs PySpark", found=str(error), do="install it: pip install 'trueval[spark]'"
-        ) from error
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    if (used := SparkSession.getActiveSession()) is not None:
+        return used
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # where workers are on this machine, they find trueval
     # what goes wrong comes as an exception; the log would add a hundred lines of Java to it
     settings: dict[str, Any] = {"spark.log.level": "OFF", "spark.ui.showConsoleProgress": bars_are_shown()}
@@ -199,9 +197,11 @@ def _said(where: str) -> Iterator[None]:
     try:
         from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException
-    except ImportError:
-        _session()
-        raise
+        from pyspark.sql import SparkSession  # noqa: F401
+    except ImportError as error:
+        raise DefinitionError(
+            "the Spark engine needs PySpark", found=str(error), do="install it: pip install 'trueval[spark]'"
+        ) from error
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas", category=FutureWarning)
         try:
