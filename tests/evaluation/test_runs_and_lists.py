@@ -75,6 +75,13 @@ def test_streaming_changes_nothing(world, tmp_path: Path, monkeypatch, ties):
         tv.evaluate_run(shuffled, parts.test, sorted_by_user=True, metrics="rr")
 
 
+def test_a_streamed_run_with_ids_of_another_type_is_refused(world, tmp_path: Path):
+    parts, _, run = world
+    run.sort("user").with_columns(pl.col("user").cast(pl.String)).write_parquet(tmp_path / "run.parquet")
+    with pytest.raises(tv.TruevalError, match="user ids are of different types"):
+        tv.evaluate_run(tmp_path / "run.parquet", parts.test, sorted_by_user=True, metrics="rr")
+
+
 def test_row_order_and_threads_change_nothing(world):
     parts, _, run = world
     coarse = run.with_columns(pl.col("score").round(1))
