@@ -43,15 +43,14 @@ def measure_run(source: Any, name: str, held: TruthSource, how: Reading, *, firs
     ids = None if lazy is None else _survey(lazy, source, ascending=not how.sorted_by_user)
     if lazy is None or ids is None:
         run = read_run(source, columns=how.run_columns)
-        plan = Plan.of(name, held, held.truth(run["user"], run["item"]), how, first=first)
+        plan = Plan.of(name, held, {"user": run["user"], "item": run["item"]}, how, first=first)
         return plan.merge([plan.whole(run)])
-    truth = held.truth(ids["user"], ids["item"])
-    check_common_ids(ids["user"], ids["item"], truth, name)
-    plan = Plan.of(name, held, truth, how, first=first)
-    return plan.merge(_streamed(lazy, ids, plan))
+    plan = Plan.of(name, held, ids, how, first=first)
+    check_common_ids(ids["user"], ids["item"], plan.truth, name)
+    return plan.merge(_streamed(lazy, plan))
 
 
-def _streamed(lazy: pl.LazyFrame, ids: dict[str, pl.Series], plan: Plan) -> Iterator[Part]:
+def _streamed(lazy: pl.LazyFrame, plan: Plan) -> Iterator[Part]:
     """Parts of a run sorted by user."""
     users = plan.truth.users
     seen = np.zeros(len(users), bool)
@@ -71,8 +70,6 @@ def _streamed(lazy: pl.LazyFrame, ids: dict[str, pl.Series], plan: Plan) -> Iter
         seen[codes] = True
         if len(codes):
             yield plan.part(batch, codes)
-    if not seen.all():  # users of the population who got nothing
-        yield plan.nothing(ids, np.flatnonzero(~seen))
 
 
 def _large(source: Any, how: Reading) -> pl.LazyFrame | None:

@@ -42,6 +42,7 @@ class Reading:
 class Part:
     """What was measured of some users of a run."""
 
+    users: np.ndarray  # codes of all of them, in the population or not
     measurements: Measurements
     catalogue: int
     head_places: np.ndarray | None  # of the lists: those that hold items of the head, and all
@@ -71,30 +72,30 @@ class Plan:
     first: bool  # of the runs: with it the random ranking is measured, which is the same for all
 
     @staticmethod
-    def of(name: str, held: TruthSource, truth: Truth, reading: Reading, *, first: bool) -> Plan:
-        """The plan for a run whose truth is known."""
+    def of(name: str, held: TruthSource, ids: Mapping[str, pl.Series], reading: Reading, *, first: bool) -> Plan:
+        """The plan for a run with these users and items."""
+        truth = held.truth(ids["user"], ids["item"])
         inputs = held.inputs(truth)
         return Plan(name, reading.rules, truth, inputs, held.groups(truth, inputs), reading.condensed, first)
 
     def whole(self, run: pl.DataFrame) -> Part:
         """Measure a whole run."""
-        return self._measure(run_facts(run, self.truth, ties=self._built, name=self.name))
+        everyone = np.arange(len(self.truth.users))
+        return self._measure(everyone, run_facts(run, self.truth, ties=self._built, name=self.name))
 
     def part(self, run: pl.DataFrame, codes: np.ndarray) -> Part:
         """Measure some users (codes, ascending) by their rows of a run; there may be rows of unknown users as well."""
         facts = run_facts(run, _for_users(self.truth, codes), ties=self._built, name=self.name, whole=False)
-        return self._measure(facts.changed(users=self.truth.users, unit_user=codes.astype(np.int32)))
-
-    def nothing(self, kinds: Mapping[str, pl.Series], codes: np.ndarray) -> Part:
-        """Measure users who got no list; `kinds` has ids of the run's types."""
-        rank = pl.Series([], dtype=pl.Int64)
-        return self.part(
-            pl.DataFrame({"user": kinds["user"].head(0), "item": kinds["item"].head(0), "rank": rank}), codes
-        )
+        return self._measure(codes, facts.changed(users=self.truth.users, unit_user=codes.astype(np.int32)))
 
     def merge(self, parts: Iterable[Part]) -> MeasuredRun:
-        """The run from its parts."""
+        """The run from its parts, and from the users who are in none of them: they got nothing."""
         found = list(parts)
+        unlisted = np.ones(len(self.truth.users), bool)
+        for part in found:
+            unlisted[part.users] = False
+        if unlisted.any():
+            found.append(self._nothing(np.flatnonzero(unlisted)))
         places = [part.head_places for part in found if part.head_places is not None]
         return MeasuredRun(
             merge_measurements([part.measurements for part in found]),
@@ -104,19 +105,25 @@ class Plan:
             np.sum(places, axis=0) if places else None,
         )
 
+    def _nothing(self, codes: np.ndarray) -> Part:
+        """Measure users without a list."""
+        truth = self.truth
+        empty = {"user": truth.users.values.head(0), "item": truth.items.values.head(0)}
+        return self.part(pl.DataFrame(empty | {"rank": pl.Series([], dtype=pl.Int64)}), codes)
+
     @property
     def _built(self) -> str:
         """The tie rule that lists are put in order by; the others are readings of that order."""
         return self.rules.ties if self.rules.ties in ("random", "given") else "random"
 
-    def _measure(self, facts: RankingFacts) -> Part:
+    def _measure(self, users: np.ndarray, facts: RankingFacts) -> Part:
         specs, head = self.rules.specs(), self.truth.head
         if self.rules.ties != self._built:
             facts = with_ties(facts, self.rules.ties)
         places = None if head is None else head_places(facts, head, specs.values())
         judged = condense(facts) if self.condensed else facts
         measured = self.rules.measure(judged, specs, inputs=self.inputs, groups=self.groups, first=self.first)
-        return Part(measured, facts.catalogue, places)
+        return Part(users, measured, facts.catalogue, places)
 
 
 def _for_users(truth: Truth, codes: np.ndarray) -> Truth:

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 # Recommendations that a worker has in memory at once.
 PART_ROWS = 2_000_000
 
-# What a worker says of its users: their codes and what was measured, or what is wrong with their rows.
-Answer = tuple[np.ndarray, Part] | TruevalError | None
+# What a worker says of its users: what was measured, or what is wrong with their rows.
+Answer = Part | TruevalError | None
 
 
 def here(source: Any) -> Any:
@@ -72,18 +72,12 @@ def measure_run(source: Any, name: str, held: TruthSource, how: Reading, *, firs
         if not number:
             raise empty(name)
         ids = {role: _distinct(rows, role, name) for role in ("user", "item")}
-        truth = held.truth(ids["user"], ids["item"])
-        check_common_ids(ids["user"], ids["item"], truth, name)
-        plan = Plan.of(name, held, truth, how, first=first)
-        parts = list(_parts(rows, number, plan))
-    seen = np.zeros(len(truth.users), bool)
-    for codes, _ in parts:
-        seen[codes] = True
-    unlisted = [] if seen.all() else [plan.nothing(ids, np.flatnonzero(~seen))]
-    return plan.merge([part for _, part in parts] + unlisted)
+        plan = Plan.of(name, held, ids, how, first=first)
+        check_common_ids(ids["user"], ids["item"], plan.truth, name)
+        return plan.merge(_parts(rows, number, plan))
 
 
-def _parts(rows: DataFrame, number: int, plan: Plan) -> Iterator[tuple[np.ndarray, Part]]:
+def _parts(rows: DataFrame, number: int, plan: Plan) -> list[Part]:
     """What the workers measured; what they found wrong is raised here."""
     context = rows.sparkSession.sparkContext
     parts = max(-(-number // PART_ROWS), min(context.defaultParallelism, -(-number // 10_000)))
@@ -101,7 +95,7 @@ def _parts(rows: DataFrame, number: int, plan: Plan) -> Iterator[tuple[np.ndarra
     wrong = [answer for answer in found if isinstance(answer, TruevalError)]
     if wrong:
         raise min(wrong, key=str)  # not whichever worker was first
-    yield from (answer for answer in found if isinstance(answer, tuple))
+    return [answer for answer in found if isinstance(answer, Part)]
 
 
 def _sent(plan: Plan) -> Plan:
@@ -132,7 +126,7 @@ def _measured(frame: pl.DataFrame, plan: Plan) -> Answer:
     run = read_run(frame)
     codes = np.unique(plan.truth.users.codes(run["user"]))
     codes = codes[codes >= 0]
-    return (codes, plan.part(run, codes)) if len(codes) else None
+    return plan.part(run, codes) if len(codes) else None
 
 
 def _recommendations(source: Any, how: Reading) -> DataFrame:
