@@ -197,6 +197,8 @@ def test_duplicates(trueval, files):
 def test_scores_that_are_not_finite(trueval, files, score):
     path = frame(files / "odd.parquet", user=["u1", "u1", "u2"], item=["i1", "i2", "i1"], score=[1.0, score, 2.0])
     bad(trueval, ["finite", "user u1, item i2"], "evaluate", path, "--test", files / "test.csv")
+    path = frame(files / "odd.parquet", user=["u1", "u1"], item=["i1", "i2"], score=[1.0, score], rank=[1, 2])
+    bad(trueval, ["finite", "user u1, item i2"], "evaluate", path, "--test", files / "test.csv")
 
 
 def test_rank_against_score(trueval, files):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import polars as pl
 
@@ -54,9 +56,22 @@ def check_ranks(start: np.ndarray, key: np.ndarray, item: np.ndarray, truth: Tru
         )
 
 
+def not_finite(rows: Iterable[tuple[object, object, float]], number: int, name: str) -> DataError:
+    """For scores that are no numbers to order by: some of them (user, item, score), and how many there are."""
+    return DataError(
+        "scores must be finite numbers",
+        where=name,
+        found=rows_found([f"user {u}, item {i}: {s}" for u, i, s in rows], number),
+        do="drop these rows or give them a score",
+    )
+
+
 def check_agreement(run: pl.DataFrame, user: np.ndarray, name: str) -> None:
     """Where both are given, a better rank must not have a worse score; users as codes, -1 for unknown ones."""
     rows = run.select("user", "item", "score", "rank").with_columns(pl.Series("unit", user)).filter(pl.col("unit") >= 0)
+    odd = rows.filter(~pl.col("score").cast(pl.Float64).is_finite())
+    if len(odd):  # NaN compares as higher than all: it would look like a contradiction
+        raise not_finite(odd.select("user", "item", "score").head(5).rows(), len(odd), name)
     rows = rows.sort("unit", "rank")
     falls = rows["score"].diff() > 0
     wrong = falls & (rows["unit"].diff() == 0)

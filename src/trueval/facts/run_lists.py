@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from trueval.data.ids import Ids, check_same_kind, plain
-from trueval.errors import DataError, rows_found
-from trueval.facts.run_checks import check_agreement, check_catalogue, check_ranks
+from trueval.errors import DataError
+from trueval.facts.run_checks import check_agreement, check_catalogue, check_ranks, not_finite
 from trueval.facts.truth import Truth
 from trueval.kernels import blocks, choose, in_order, threads
 from trueval.kernels.seeds import derive
@@ -133,11 +133,6 @@ def _sort(kernels, start: np.ndarray, key: np.ndarray, item: np.ndarray, truth: 
     if bad:
         part = slice(start[bad[0]], start[bad[0] + 1])
         wrong = ~np.isfinite(key[part])
-        shown = zip(truth.items.decode(item[part][wrong][:5]), key[part][wrong][:5])
         user = truth.users.decode(np.array([bad[0]]))[0]
-        raise DataError(
-            "scores must be finite numbers",
-            where=name,
-            found=rows_found([f"user {user}, item {i}: {s}" for i, s in shown], int((~np.isfinite(key)).sum())),
-            do="drop these rows or give them a score",
-        )
+        shown = zip(truth.items.decode(item[part][wrong][:5]), key[part][wrong][:5])
+        raise not_finite([(user, i, s) for i, s in shown], int((~np.isfinite(key)).sum()), name)
