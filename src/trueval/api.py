@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from trueval.evaluation.defaults import METRICS, default_metrics
 from trueval.evaluation.experiment import evaluate_systems
 from trueval.evaluation.fairness import Disparity, demographic_parity, equal_opportunity
 from trueval.evaluation.group_values import MIN_GROUP
@@ -179,7 +180,7 @@ def evaluate(
     systems: Any,
     *,
     design: Any = "AR-TI-AN",
-    metrics: Metrics = ("ndcg@10", "recall@10", "coverage@10"),
+    metrics: Metrics | None = None,
     threshold: float | None = None,
     population: str = "relevant",
     ties: str = "random",
@@ -199,7 +200,7 @@ def evaluate(
 
     `systems`: names (see `systems()`), functions `users -> scores`, score matrices, objects with `fit` and
     `score`; a list, or a mapping from names. Test items whose value reaches `threshold` are relevant;
-    without one, those with a positive value.
+    without one, those with a positive value. `metrics`: ndcg@10, recall@10, coverage@10 (not in 1R) unless given.
 
     Several parts (of `split` by kfold or rolling), or several seeds, are evaluated each, and the result is the mean
     over them. Intervals are then "t" over folds or seeds unless `interval` says otherwise: "nested" lets users and
@@ -219,15 +220,16 @@ def evaluate(
     repeated = not isinstance(parts, Parts) or isinstance(seed, Sequence)
     method = interval or ("t" if repeated else "bootstrap")
     seeds = list(seed) if isinstance(seed, Sequence) else [seed]
+    asked, left_out = (metrics, []) if metrics is not None else default_metrics(design)
     rules = Rules(
-        metrics, threshold, population, ties, each_interval(method) if repeated else method, resamples, compat,
+        asked, threshold, population, ties, each_interval(method) if repeated else method, resamples, compat,
         seeds[0] if seeds else 0, by, users, min_group, propensity, level,
     )  # fmt: skip
     with use_threads(threads):
         if isinstance(parts, Parts) and not repeated:
-            return Result(evaluate_systems(parts, systems, rules, design=design, items=items))
+            return Result(evaluate_systems(parts, systems, rules, design=design, items=items, notes=left_out))
         several = [parts] if isinstance(parts, Parts) else list(parts)
-        repeats = evaluate_repeats(several, systems, rules, seeds=seeds, design=design, items=items)
+        repeats = evaluate_repeats(several, systems, rules, seeds=seeds, design=design, items=items, notes=left_out)
     return Result(combine(repeats, interval=method, level=level), repeats)
 
 
@@ -237,12 +239,13 @@ def evaluate_run(
     *,
     train: Any = None,
     items: Any = None,
-    metrics: Metrics = ("ndcg@10", "recall@10", "coverage@10"),
+    metrics: Metrics = METRICS,
     threshold: float | None = None,
     population: str = "relevant",
     ties: str = "random",
     condensed: bool = False,
     without_head: float | None = None,
+    seen: str = "exclude",
     interval: str = "bootstrap",
     resamples: int = 1000,
     columns: Mapping[str, Any] | str | None = None,
@@ -262,6 +265,9 @@ def evaluate_run(
     `recs` is a table (polars, pandas, Arrow), a file, a list of files, or a mapping from names to these;
     one row per recommended item, with a score or a rank. `test` is the truth; `train` allows novelty and
     popularity metrics; `items` is the catalogue. Files sorted by user can be streamed (`sorted_by_user`).
+    A user's targets are the items of the catalogue, less the user's train items unless `seen="allow"`; test pairs
+    that are no targets are refused. By chance: the expected value of a uniformly random ranking of the targets.
+
     `by` names groups to tell the values apart by: columns of `users` or `items`, or, from the train log, "activity",
     "taste" (users) and "popularity" (items). Groups of fewer than `min_group` users are left out of gaps.
 
@@ -289,6 +295,6 @@ def evaluate_run(
     with use_threads(threads):
         found = evaluate_runs(
             recs, test, rules, train=train, items=items, condensed=condensed, without_head=without_head,
-            columns=roles, sorted_by_user=sorted_by_user, engine=engine,
+            seen=seen, columns=roles, sorted_by_user=sorted_by_user, engine=engine,
         )  # fmt: skip
     return Result(found)

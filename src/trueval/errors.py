@@ -37,6 +37,18 @@ class OutputError(TruevalError):
     """A result that could not be written; nothing is left half written."""
 
 
+def defect(what: str, *, where: str = "", found: str = "") -> TruevalError:
+    """For what cannot be, whatever the input: it must not become a number.
+
+    >>> print(defect("a share above 1", where="hit@1", found="2.0"))
+    a share above 1
+      where: hit@1
+      found: 2.0
+      do:    please report this: it is a defect of trueval
+    """
+    return TruevalError(what, where=where, found=found, do="please report this: it is a defect of trueval")
+
+
 def suggest(name: str, known: Iterable[str], *, most: int = 3) -> str:
     """Words for the reader who mistyped a name.
 

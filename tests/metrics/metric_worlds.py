@@ -14,7 +14,7 @@ import polars as pl
 from trueval.data.by_user import ByUser
 from trueval.data.ids import Ids
 from trueval.evaluation.features import item_aspects
-from trueval.facts.ranking_facts import RankingFacts
+from trueval.facts.ranking_facts import UNKNOWN, RankingFacts
 from trueval.facts.readings import with_ties
 from trueval.metrics.grammar import Spec, parse
 from trueval.metrics.inputs import Inputs, Popularity, Positives, RowPropensity
@@ -116,7 +116,7 @@ class World:
             tied=np.array(tied, np.int32),
             list_start=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
             list_item=np.array(shown, np.int32),
-            targets=np.array(lengths if self.complete else [0] * len(lengths), np.int64),
+            targets=np.array(lengths if self.complete else [UNKNOWN] * len(lengths), np.int64),
             users=Ids(pl.Series(self.users)),
             items=Ids(pl.Series(self.items)),
             catalogue=len(self.items),

@@ -233,14 +233,19 @@ def test_accuracy(world, turn):
     assert no(differences(world.facts(), world.inputs(), specs, truth))
 
 
+def divisor_of_condensed(spec: Spec) -> dict[str, str]:
+    """What precision divides by on condensed rankings: TP + FP, whether it says k or the list."""
+    found = spec.metric.name == "precision" and spec.parameters["denom"] in ("k", "list")
+    return {"denom": "judged"} if found else {}
+
+
 @settings(AS_DRAWN)
 @given(worlds(), TURNS)
 def test_condensed(world, turn):
     def truth(unit: int, spec: Spec) -> float:
         user = world.users[unit]
         name, options = asked(world, spec)
-        if "denom" in options and spec.metric.name == "precision" and options["denom"] == "k":
-            options["denom"] = "list"  # TP + FP
+        options |= divisor_of_condensed(spec)
         return naive.value(name, world.ranked(user), world.judged[user], condensed=True, **options)
 
     facts = condense(world.facts())
@@ -253,8 +258,8 @@ def test_equal_scores_in_expectation(world, condensed, turn):
     def truth(unit: int, spec: Spec) -> float:
         user = world.users[unit]
         name, options = asked(world, spec)
-        if condensed and spec.metric.name == "precision" and options["denom"] == "k":
-            options["denom"] = "list"
+        if condensed:
+            options |= divisor_of_condensed(spec)
         groups = world.groups.get(user, [])
         return naive.expected(name, groups, world.judged[user], condensed=condensed, **options)
 
@@ -343,9 +348,8 @@ def test_random_expectation_is_the_mean_over_all_orders(ranked, judged, shown):
 
     def truth_of_judged(unit: int, spec: Spec) -> float:
         name, options = asked(world, spec)
-        if spec.metric.name == "precision" and options["denom"] == "k":
-            options["denom"] = "list"
-        return naive.expected(name, [list(judged)], judged, **options)
+        options |= divisor_of_condensed(spec)
+        return naive.expected(name, [list(judged)], judged, condensed=True, **options)
 
     specs = ACCURACY[shown::4] + ANTI[shown::8]
     cut = [spec for spec in specs if not spec.metric.exact]

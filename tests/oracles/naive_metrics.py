@@ -5,7 +5,7 @@ This is the second opinion that the fast code is tested against, so it must neve
 
 One rule decides what an empty denominator means. Counted over the *test set* (R = 0 in recall) there is
 nothing to measure: NaN. Counted over the *list* (no hit in ap[denom=hits], nothing shown) the system failed
-and scores 0. Properties of the list itself (novelty, ild, unjudged, seen) are NaN when the list is empty.
+and scores 0, but for TP + FP of a condensed list, which is no failure of the list: NaN. Properties of the list itself (novelty, ild, unjudged, seen) are NaN when the list is empty.
 
     value          one metric for one user                      (metrics.md 2, 3, 4, 5, 7)
     expected, worst_order, best_order                           tie rules
@@ -96,8 +96,8 @@ def value(
     order = list(ranked)
     if condensed:
         order = [item for item in order if item in judged]
-        if name in ("precision", "antiprecision"):
-            params.setdefault("denom", "list")
+        if name in ("precision", "antiprecision", "f1", "fbeta"):
+            params.setdefault("denom", "judged")
     nonrelevant = set(judged) - set(relevant)
     shown = order if k is None else order[:k]
     return float(METRICS[name](Case(order, shown, relevant, nonrelevant, k, weights or {}), **params))
@@ -122,8 +122,11 @@ def _hit(case: Case) -> float:
 def _precision(case: Case, denom: str = "k") -> float:
     if denom == "achievable" and not case.relevant:
         return NAN
+    if denom == "judged" and not case.shown:
+        return NAN
     achievable = min(case.depth, len(case.relevant))
-    below = {"k": case.depth, "list": len(case.shown), "achievable": achievable}[denom]
+    shown = len(case.shown)
+    below = {"k": case.depth, "list": shown, "judged": shown, "achievable": achievable}[denom]
     return case.weighted_hits / below if below else 0.0
 
 
@@ -139,8 +142,8 @@ def _recall(case: Case, cap: bool | str = False) -> float:
     return case.weighted_hits / case.weigh(case.relevant)
 
 
-def _fbeta(case: Case, beta: float = 1.0) -> float:
-    p, r = _precision(case), _recall(case)
+def _fbeta(case: Case, beta: float = 1.0, denom: str = "k") -> float:
+    p, r = _precision(case, denom), _recall(case)
     return 0.0 if p == 0 and r == 0 else (1 + beta**2) * p * r / (beta**2 * p + r)
 
 
@@ -249,7 +252,9 @@ def _atop(case: Case) -> float:
 
 
 def _antiprecision(case: Case, denom: str = "k") -> float:
-    below = {"k": case.depth, "list": len(case.shown)}[denom]
+    if denom == "judged" and not case.shown:
+        return NAN
+    below = case.depth if denom == "k" else len(case.shown)
     return sum(item in case.nonrelevant for item in case.shown) / below if below else 0.0
 
 
@@ -369,7 +374,7 @@ METRICS: dict[str, Callable[..., float]] = {
     "hit": _hit,
     "precision": _precision,
     "recall": _recall,
-    "f1": lambda case: _fbeta(case),
+    "f1": lambda case, denom="k": _fbeta(case, 1.0, denom),
     "fbeta": _fbeta,
     "rr": _rr,
     "ap": _ap,

@@ -19,6 +19,7 @@ _COMPAT = "Rules of trec_eval, ranx, recbole, lenskit, rectools, replay, recomme
 _WITHOUT_HEAD = (
     "Leave out judgements of the most-rated items, 0.1 for a tenth of them (needs --train); lists stay as they are."
 )
+_SEEN = "Train items of a user: exclude (nobody is to recommend them) or allow (they are targets like others)."
 _BY = "Groups: columns of --users or --items, or activity, taste, popularity (with --train)."
 _OUTPUT = "Write the result here instead; DIR/ (a folder) for `trueval compare`."
 _SORTED = "Runs are sorted by user: read them in pieces."
@@ -39,6 +40,7 @@ def evaluate_command(
     compat: Annotated[str | None, Option(help=_COMPAT)] = None,
     condensed: Annotated[bool, Option("--condensed", help="Drop unjudged items from the lists first.")] = False,
     without_head: Annotated[float | None, Option(help=_WITHOUT_HEAD)] = None,
+    seen: Annotated[str, Option(help=_SEEN)] = "exclude",
     interval: Annotated[str, Option(help="Intervals: bootstrap, bca, t or none.")] = "bootstrap",
     resamples: Annotated[int, Option(help="Resamples of users, for bootstrap intervals.")] = 1000,
     level: Annotated[float, Option(help="How often intervals are to hold the truth.")] = 0.95,
@@ -78,7 +80,7 @@ def evaluate_command(
     result = evaluate_run(
         recs[0] if len(recs) == 1 else recs, _only(test, users, columns), train=train, items=items, metrics=metrics,
         threshold=threshold, population=population, ties=ties, condensed=condensed, without_head=without_head,
-        interval=interval, resamples=resamples, level=level, columns=columns, sorted_by_user=sorted_by_user,
+        seen=seen, interval=interval, resamples=resamples, level=level, columns=columns, sorted_by_user=sorted_by_user,
         compat=compat, seed=seed, threads=threads, by=by, users=users, min_group=min_group, propensity=propensity,
         engine=engine,
     )  # fmt: skip

@@ -71,23 +71,24 @@ def set_stage(parts: Parts, rules: Rules, *, design: str | Design = "AR-TI-AN", 
 
 
 def evaluate_systems(
-    parts: Parts, systems: Any, rules: Rules, *, design: str | Design = "AR-TI-AN", items: Any = None
-) -> Evaluation:
-    """Fit every system on the train part, rank under the design, and measure."""
+    parts: Parts, systems: Any, rules: Rules, *, design: str | Design = "AR-TI-AN", items: Any = None,
+    notes: Sequence[str] = (),
+) -> Evaluation:  # fmt: skip
+    """Fit every system on the train part, rank under the design, and measure; `notes` are for the reader."""
     named = name_systems(systems)
     if not named:
         raise DefinitionError("no system was given", do='for example systems=["popularity"]')
     stage = set_stage(parts, rules, design=design, items=items)
     measured: dict[str, Measurements] = {}
     told: dict[str, str] = {}
-    notes: list[str] = []
+    cautions: list[str] = []
     for name, spec in named.items():
         system = spec if isinstance(spec, Run) else make_system(spec, test=parts.test).fit(stage.train)
         told[name] = text_of(system)
-        notes += cautions_on(name, system)
+        cautions += cautions_on(name, system)
         facts = rank_tasks(system, stage.tasks, stage.design, depth=stage.depth, ties=rules.ties, name=name)
         measured[name] = stage.measure(facts, first=not measured)
-    return conclude(stage, measured, systems=told, notes=notes, catalogue=facts.catalogue)
+    return conclude(stage, measured, systems=told, notes=[*cautions, *notes], catalogue=facts.catalogue)
 
 
 def conclude(
@@ -109,6 +110,7 @@ def conclude(
         inputs=stage.inputs,
         notes=[*notes, *[note] * bool(short)],
         systems=dict(systems),
+        condensed=design.condensed,
         design=str(design),
         split=dict(parts.how),
         data={"train": parts.train.fingerprint(), "test": parts.test.fingerprint()},

@@ -7,14 +7,15 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from trueval.errors import defect
 from trueval.evaluation.compat import Preset
 from trueval.evaluation.group_measures import GroupMeasures, measure_groups, merge_groups
 from trueval.evaluation.groups import Groups
 from trueval.evaluation.population import in_population
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.facts.readings import pieces, random_ranking, select
+from trueval.facts.readings import pieces, random_ranking, select, target_numbers
 from trueval.kernels import in_order
-from trueval.metrics.compute import Measured, compute, merge
+from trueval.metrics.compute import Measured, compute, inputs_of, merge
 from trueval.metrics.grammar import Spec
 from trueval.metrics.inputs import Inputs
 
@@ -33,6 +34,8 @@ class Measurements:
     split_ties: dict[int, int]  # lists whose cut at k falls between equal scores
     longest: int
     groups: dict[str, GroupMeasures] = field(default_factory=dict)
+    uncut: dict[int, int] = field(default_factory=dict)  # units with at most k targets, where their number is known
+    unjudged: int | None = None  # of condensed rankings: units whose list holds no judged item
 
     def __len__(self) -> int:
         return len(self.unit_user)
@@ -62,15 +65,36 @@ def measure_facts(
         return found
 
     values = _all_values(facts, specs, measure)
-    shuffled = random_ranking(facts) if with_random else None
-    random = {}
-    if shuffled is not None and len(shuffled):
-        comparable = {label: s for label, s in specs.items() if s.metric.against_random}
-        random = _all_values(shuffled, comparable, lambda spec, facts: compute(spec, facts, inputs))
-    cutoffs = {spec.k for spec in specs.values() if spec.k}
-    ties = {k: round(facts.tie_rate(k) * len(facts)) for k in sorted(cutoffs)}
+    random = _by_chance(facts, specs, inputs, preset) if with_random else {}
+    cutoffs = sorted({spec.k for spec in specs.values() if spec.k})
+    ties = {k: round(facts.tie_rate(k) * len(facts)) for k in cutoffs}
     by_group = measure_groups(facts, values, specs, groups, measure)
-    return Measurements(facts.unit_user, facts.stratum, values, random, ties, facts.depth, by_group)
+    number = target_numbers(facts)
+    uncut = {} if number is None else {k: int(np.count_nonzero(number <= k)) for k in cutoffs}
+    unjudged = int(np.count_nonzero(facts.length == 0)) if facts.condensed else None
+    return Measurements(
+        facts.unit_user, facts.stratum, values, random, ties, facts.depth, by_group, uncut, unjudged
+    )  # fmt: skip
+
+
+def _by_chance(
+    facts: RankingFacts, specs: Mapping[str, Spec], inputs: Inputs, preset: Preset | None
+) -> dict[str, Measured]:
+    """Values of a random ranking, by the rules of the systems' values; none where the targets are unknown."""
+    shuffled = random_ranking(facts)
+    if shuffled is None:
+        return {}
+
+    def measure(spec: Spec, facts: RankingFacts) -> Measured:
+        found = compute(spec, facts, inputs)
+        (low, high), value = spec.metric.range, found.per_unit
+        assert value is not None
+        wrong = np.isinf(value) | (value < low - 1e-9) | (value > high + 1e-9)  # undefined values are neither
+        if wrong.any() and "propensity" not in inputs_of(spec):  # weighted values have no range
+            raise defect(f"{spec} by chance is outside its range", found=f"{value[wrong][0]:g}, not {low:g} to {high:g}")
+        return _under(preset, spec, facts, found)
+
+    return _all_values(shuffled, {label: s for label, s in specs.items() if s.metric.against_random}, measure)
 
 
 def _all_values(
@@ -119,4 +143,6 @@ def merge_measurements(parts: list[Measurements]) -> Measurements:
         {k: sum(part.split_ties.get(k, 0) for part in parts) for k in first.split_ties},
         max(part.longest for part in parts),
         merge_groups([part.groups for part in parts], [len(part) for part in parts], order),
+        {k: sum(part.uncut.get(k, 0) for part in parts) for k in first.uncut},
+        None if first.unjudged is None else sum(part.unjudged or 0 for part in parts),
     )

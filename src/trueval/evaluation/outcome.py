@@ -11,6 +11,7 @@ import polars as pl
 
 from trueval.data.ids import Ids
 from trueval.errors import DefinitionError, suggest
+from trueval.evaluation.cuts import notes_on_cuts, notes_on_undefined
 from trueval.evaluation.drawing import Drawing
 from trueval.evaluation.estimate import Estimate, Sums, estimate_all, sums
 from trueval.evaluation.group_values import MIN_GROUP, GroupValues, summarise_groups
@@ -116,14 +117,16 @@ def notes_on(measured: Mapping[str, Measurements], specs: Mapping[str, Spec]) ->
     notes = []
     for name, m in measured.items():
         notes += _beaten(name, m, specs)
-        deep = sorted({str(spec) for spec in specs.values() if spec.k and 0 < m.longest < spec.k})
+        notes += notes_on_undefined(name, m, specs)
+        short = [spec for spec in specs.values() if not (spec.metric.condensed and m.unjudged is not None)]
+        deep = sorted({str(spec) for spec in short if spec.k and 0 < m.longest < spec.k})
         if deep:
             notes.append(f"{name}: no list is longer than {m.longest}; {', '.join(deep)} count the rest as not shown")
         rates = {k: n / max(len(m), 1) for k, n in m.split_ties.items()}
         told = ", ".join(f"at {k} in {rate:.0%}" for k, rate in rates.items() if rate >= 0.01)
         if told:
             notes.append(f"{name}: the cut falls between equal scores {told} of the lists")
-    return notes
+    return notes + notes_on_cuts(next(iter(measured.values())), specs)
 
 
 def _beaten(name: str, measured: Measurements, specs: Mapping[str, Spec]) -> list[str]:

@@ -34,6 +34,7 @@ def evaluate_repeats(
     seeds: Sequence[int],
     design: str | Design = "AR-TI-AN",
     items: Any = None,
+    notes: Sequence[str] = (),
 ) -> dict[str, Evaluation]:
     """Every part with every seed, by name; `combine` makes one evaluation of them."""
     strange = [part for part in parts if not isinstance(part, Parts)]
@@ -47,6 +48,6 @@ def evaluate_repeats(
             do="leave by out, or evaluate the parts one by one",
         )
     return {
-        name: evaluate_systems(part, systems, replace(rules, seed=seed), design=design, items=items)
+        name: evaluate_systems(part, systems, replace(rules, seed=seed), design=design, items=items, notes=notes)
         for name, part, seed in named
     }

@@ -14,10 +14,11 @@ from trueval.data.by_user import ByUser
 from trueval.data.ids import Ids, check_same_kind
 from trueval.data.interactions import Interactions
 from trueval.data.items import read_items
-from trueval.data.judged import judge
+from trueval.data.judged import Judged, judge
 from trueval.data.read import read
 from trueval.data.users import read_users
 from trueval.design.head import drop_head
+from trueval.design.targets import check_inside, check_unseen
 from trueval.errors import DataError
 from trueval.evaluation.features import item_aspects
 from trueval.evaluation.groups import Groups, Known, evaluated_users, find_groups, names_of
@@ -35,9 +36,11 @@ class TruthSource:
     """Test, train and catalogue. Each run adds its own items to the vocabulary, so a truth is made per run."""
 
     def __init__(
-        self, test: Any, rules: Rules, *, train: Any, items: Any, columns: Columns, without_head: float | None = None
-    ) -> None:
-        self.rules = rules
+        self, test: Any, rules: Rules, *, train: Any, items: Any, columns: Columns, without_head: float | None = None,
+        seen: str = "exclude",
+    ) -> None:  # fmt: skip
+        self.rules, self.seen_allowed = rules, seen == "allow"
+        self.checked = False  # whether all judged pairs are targets: the same whatever the run
         self.threshold, self.seed = rules.threshold, rules.seed
         self.everyone = rules.averaged_over == "all"
         self.test = _read_log(test, columns, name="test")
@@ -75,18 +78,30 @@ class TruthSource:
         return self._coded(Ids.of(*users), Ids.of(*items))
 
     def _coded(self, users: Ids, items: Ids) -> Truth:
-        judged = judge(self.test, users, items, threshold=self.threshold)
+        whole = judged = judge(self.test, users, items, threshold=self.threshold)
         head = None
         if self.head is not None:
             head = items.codes(self.head.items)
-            whole, judged = judged, drop_head(judged, head, where=NAME)
+            judged = drop_head(judged, head, where=NAME)
             self.left_out = LeftOut.of(self.head, whole, judged)
         train = None if self.pairs is None else ByUser.code(self.pairs, users, items)
         listed = None
         if self.catalogue is not None:
             listed = np.zeros(len(items), bool)
             listed[items.codes(self.catalogue)] = True
-        return Truth(users, items, judged, train, listed, self.seed, head=head)
+        if not self.checked:
+            self._check_targets(whole, judged, users, items, train, listed)
+        return Truth(users, items, judged, train, listed, self.seed, seen_allowed=self.seen_allowed, head=head)
+
+    def _check_targets(
+        self, whole: Judged, judged: Judged, users: Ids, items: Ids, train: ByUser | None, listed: np.ndarray | None
+    ) -> None:
+        """Refuse what designs refuse: judged pairs that are no targets."""
+        if listed is not None:
+            check_inside(whole, listed, users, items, where=self.test.name)
+        if self.train is not None and train is not None and not self.seen_allowed:
+            check_unseen(train, judged, users, items, where=f"{self.train.name} and {self.test.name}")
+        self.checked = True
 
     def inputs(self, truth: Truth) -> Inputs:
         """What metrics may need besides the facts; popularity counts all train users, judged or not."""
@@ -101,7 +116,9 @@ class TruthSource:
             features=None if aspects is None else aspects.matrix(),
             aspects=aspects,
             interest=Interest.of(self.train, self.test, truth.users, truth.items),
-            targets=Targets.of_run(truth.items, truth.catalogue, self.shown, truth.train),
+            targets=Targets.of_run(
+                truth.items, truth.catalogue, self.shown, None if self.seen_allowed else truth.train
+            ),
             positives=Positives.of(self.train, self.test, truth.items, self.threshold),
             propensity=self._chances(truth),
         )

@@ -8,7 +8,7 @@ import polars as pl
 from trueval.data.ids import Ids
 from trueval.design.task import Task
 from trueval.errors import DefinitionError
-from trueval.facts.ranking_facts import RankingFacts
+from trueval.facts.ranking_facts import UNKNOWN, RankingFacts
 from trueval.facts.run_checks import check_catalogue, refuse_duplicates
 from trueval.facts.run_lists import Lists, code_ids, list_parts, order_run
 from trueval.facts.truth import Truth, check_common_ids
@@ -30,7 +30,6 @@ def run_facts(
     if len(lists.score):
         choose("lists", len(lists.item) + len(rank)).count_splits(lists.start, lists.score, splits)
     targets, n_catalogue = _targets(truth)
-    shown = bool((np.diff(lists.start) == targets).all() and (rank > 0).all())
     assert truth.judged.rows.value is not None
     return RankingFacts(
         unit_user=np.arange(len(truth.users), dtype=np.int32),
@@ -47,7 +46,7 @@ def run_facts(
         users=truth.users,
         items=truth.items,
         catalogue=n_catalogue,
-        exact=shown and truth.catalogue is not None,
+        exact=_shows_all(lists, truth, targets) and bool((rank > 0).all()),
         ties=ties if len(lists.score) else "random",
         highest=truth.judged.highest,
         splits=splits,
@@ -73,15 +72,24 @@ def _join(lists: Lists, truth: Truth, name: str) -> tuple[np.ndarray, np.ndarray
 
 
 def _targets(truth: Truth) -> tuple[np.ndarray, int]:
-    """How many items could be recommended to each user (0 where nobody said which), and how many there are."""
-    targets = np.zeros(len(truth.users), np.int64)
+    """How many items could be recommended to each user (unknown where nobody said which), and how many there are."""
     if truth.catalogue is None:
-        return targets, len(truth.items)
+        return np.full(len(truth.users), UNKNOWN), len(truth.items)
     number = int(truth.catalogue.sum())
-    targets[:] = number
-    if truth.train is not None:
+    targets = np.full(len(truth.users), number)
+    if truth.train is not None and not truth.seen_allowed:
         targets -= truth.train.where(truth.catalogue[truth.train.item]).counts
     return targets, number
+
+
+def _shows_all(lists: Lists, truth: Truth, targets: np.ndarray) -> bool:
+    """Whether every list holds all targets of its user and nothing else."""
+    if truth.catalogue is None or not (np.diff(lists.start) == targets).all():
+        return False
+    if truth.train is None or truth.seen_allowed:
+        return True
+    user = np.repeat(np.arange(len(truth.users)), np.diff(lists.start))
+    return not truth.train.contains(user, lists.item).any()
 
 
 def run_task_facts(run: pl.DataFrame, task: Task, *, ties: str = "random", name: str = "run") -> RankingFacts:

@@ -12,6 +12,10 @@ from trueval.data.by_user import segment_sum
 from trueval.data.ids import Ids
 
 
+# In place of the number of targets.
+UNKNOWN = -1
+
+
 class Hits(NamedTuple):
     """Relevant items that were ranked, unit by unit, best rank first."""
 
@@ -43,7 +47,7 @@ class RankingFacts:
     tied: np.ndarray
     list_start: np.ndarray
     list_item: np.ndarray
-    targets: np.ndarray  # |T_u|; 0 where unknown
+    targets: np.ndarray  # |T_u|, or UNKNOWN for all units
     users: Ids
     items: Ids
     catalogue: int  # number of items that could be recommended

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from trueval.errors import DefinitionError, suggest
-from trueval.facts.ranking_facts import RankingFacts
+from trueval.errors import DefinitionError, defect, suggest
+from trueval.facts.ranking_facts import UNKNOWN, RankingFacts
 from trueval.kernels import blocks
 
 _ROWS = ("item", "value", "relevant", "rank", "above", "tied")  # columns of judged rows
@@ -141,7 +141,8 @@ def one_relevant(facts: RankingFacts) -> RankingFacts:
     rows = np.flatnonzero(facts.relevant)
     unit = facts.unit[rows]
     ranked = facts.rank[rows] > 0
-    found = np.bincount(unit[ranked], minlength=len(facts))
+    present = ranked | (not facts.exact)  # behind a list that was cut they are targets all the same
+    found = np.bincount(unit[present], minlength=len(facts))
     place = np.arange(len(rows)) - (np.cumsum(facts.R) - facts.R)[unit]  # relevant rows are sorted by rank
     new = np.ones(len(rows), bool)
     new[1:] = (unit[1:] != unit[:-1]) | (facts.above[rows][1:] != facts.above[rows][:-1]) | (ranked[1:] != ranked[:-1])
@@ -163,7 +164,7 @@ def one_relevant(facts: RankingFacts) -> RankingFacts:
         tied=np.where(ranked, facts.tied[rows] - relevant_tied + 1, 0).astype(np.int32),
         list_start=np.zeros(len(rows) + 1, np.int64),
         list_item=np.empty(0, np.int32),
-        targets=np.where(facts.targets[unit] > 0, facts.targets[unit] - found[unit] + ranked, 0),
+        targets=np.where(facts.targets[unit] >= 0, facts.targets[unit] - found[unit] + present, UNKNOWN),
         users=facts.users,
         items=facts.items,
         catalogue=facts.catalogue,
@@ -214,18 +215,27 @@ def flip(facts: RankingFacts) -> RankingFacts:
     return facts.changed(relevant=~facts.relevant, value=np.ones_like(facts.value), highest=1.0)
 
 
+def target_numbers(facts: RankingFacts) -> np.ndarray | None:
+    """How many items are ranked for each unit, shown or not; None where nobody knows."""
+    # a condensed list that was cut says nothing of the judged items behind it, which are targets all the same
+    number = np.diff(facts.start) if facts.condensed and not facts.exact else facts.targets
+    return None if (number < 0).any() else number
+
+
 def random_ranking(facts: RankingFacts) -> RankingFacts | None:
     """The facts of a ranking in which all targets are equal; None where the number of targets is unknown.
 
-    Under ties="expected" every metric of it is its exact expected value for a random ranking.
+    Under ties="expected" every metric of it is its value by chance: its exact expected value for a uniformly random
+    ranking of the user's targets T_u. R and N count the whole test set; the judged items inside T_u are ranked.
     """
-    # a condensed list that was cut says nothing of the judged items behind it, which are targets all the same
-    number = np.diff(facts.start) if facts.condensed and not facts.exact else facts.targets
-    if not len(facts) or (number <= 0).any():
+    number = target_numbers(facts)
+    if not len(facts) or number is None:
         return None
+    # where ranks are exact, what has none is no target (a sample may lack it); a short list lacks what it did not show
+    in_set = (facts.rank > 0) | (not facts.exact)
+    if (np.bincount(facts.unit[in_set], minlength=len(facts)) > number).any():
+        raise defect("a user has more judged items than targets", where="by chance")
     targets = number[facts.unit].astype(np.int32)
-    # a sampled target set may lack judged non-relevant items; a short list lacks only what it did not show
-    in_set = (facts.rank > 0) | facts.relevant | (not facts.exact)
     return facts.changed(
         targets=number,
         list_start=np.concatenate([[0], np.cumsum(number)]),  # every target is shown, in no order

@@ -55,6 +55,16 @@ def _weighted(spec: Spec) -> bool:
     return not {"ips", "snips"}.isdisjoint(spec.transforms)
 
 
+def has_meaning_in_1r(spec: Spec) -> bool:
+    """Whether a metric can be measured where each relevant item is ranked alone.
+
+    >>> from trueval.metrics.grammar import parse
+    >>> has_meaning_in_1r(parse("ndcg@10")), has_meaning_in_1r(parse("coverage@10"))
+    (True, False)
+    """
+    return spec.metric.family == "accuracy" and not spec.transforms and spec.parameters.get("against") != "judged"
+
+
 def compute(spec: Spec, facts: RankingFacts, inputs: Inputs) -> Measured:
     """Compute one metric."""
     metric = spec.metric
@@ -64,9 +74,7 @@ def compute(spec: Spec, facts: RankingFacts, inputs: Inputs) -> Measured:
             do="evaluate the model itself (scores or factors) or a run that ranks all targets, "
             "or use a metric with a cutoff",
         )
-    if facts.one_relevant and (
-        spec.transforms or metric.family != "accuracy" or spec.parameters.get("against") == "judged"
-    ):
+    if facts.one_relevant and not has_meaning_in_1r(spec):
         raise DefinitionError(
             f"{spec} has no meaning with one relevant item per target set (1R)", do="use an AR design for it"
         )

@@ -64,9 +64,20 @@ class Spec:
     @property
     def definition(self) -> str:
         """The full definition for footers: every parameter, default or not."""
-        words = [self.metric.formula.strip()]
+        return self.define()
+
+    def define(self, *, condensed: bool = False) -> str:
+        """The definition, on condensed rankings perhaps another one.
+
+        >>> parse("precision@5").define(), parse("precision@5").define(condensed=True)
+        ('|top(k) ∩ Rel| / k; denom=k', '|top(k) ∩ Rel| / (TP + FP), the judged items within k')
+        """
+        own = self.metric.condensed if condensed else ""
+        words = [own or self.metric.formula.strip()]
         words += [TRANSFORMS[transform] for transform in self.transforms]
         quiet = {n for n, p in self.metric.parameters.items() if p.quiet and self.parameters[n] == p.default}
+        if own and self.parameters.get("denom") in ("k", "list"):
+            quiet.add("denom")  # both are what the formula says
         words += [f"{name}={self.parameters[name]}" for name in sorted(self.parameters.keys() - quiet)]
         return "; ".join(words)
 

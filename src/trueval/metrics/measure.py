@@ -12,7 +12,7 @@ from trueval.data.aspects import Aspects
 from trueval.data.by_user import ByUser
 from trueval.data.ids import Ids
 from trueval.errors import DataError
-from trueval.facts.ranking_facts import RankingFacts
+from trueval.facts.ranking_facts import UNKNOWN, RankingFacts
 from trueval.facts.readings import with_ties
 from trueval.metrics.compute import compute
 from trueval.metrics.grammar import Spec, parse
@@ -52,7 +52,7 @@ def toy_facts(
         tied=np.array([np.count_nonzero(s == s[r - 1]) if r else 0 for r in rank], np.int32),
         list_start=np.array([0, len(ranked)]),
         list_item=np.array([code[str(item)] for item in ranked], np.int32),
-        targets=np.array([len(ranked) if complete else 0]),
+        targets=np.array([len(ranked) if complete else UNKNOWN]),
         users=Ids(pl.Series(["user"])),
         items=Ids(pl.Series(names, dtype=pl.String)),
         catalogue=len(names),

@@ -71,6 +71,8 @@ class Metric:
     aliases: tuple[str, ...] = ()
     system: bool = False  # one value for the whole system, from mergeable counts
     exact: bool = False  # needs ranks behind the list
+    by_set: bool = False  # looks at which items are within k, not at their order
+    condensed: str = ""  # the formula on condensed rankings, where it is another one
     terms: Callable[..., Any] | None = None  # the metric taken apart, where it is additive (see terms.py)
     against_random: bool = field(default=False)  # its expected value for a random ranking is computed
 
@@ -109,6 +111,8 @@ def metric(
     aliases: tuple[str, ...] = (),
     system: bool = False,
     exact: bool = False,
+    by_set: bool = False,
+    condensed: str = "",
     terms: Callable[..., Any] | None = None,
     name: str | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -126,7 +130,7 @@ def metric(
             raise TypeError(f"{label}: keywords {sorted(wanted)} are not its parameters and inputs")
         entry = Metric(
             label, function, family, formula, range, better, cutoff, dict(parameters or {}), needs, wants, undefined,
-            reference, aliases, system, exact, terms, family == "accuracy" and not system,
+            reference, aliases, system, exact, by_set, condensed, terms, family == "accuracy" and not system,
         )  # fmt: skip
         for known in (label, *aliases):
             if known in _METRICS:

@@ -30,6 +30,7 @@ def _terms(facts: RankingFacts, k: int) -> Terms:
     undefined="R = 0",
     reference="Cleverdon 1967; stratified: Steck 2011",
     terms=_terms,
+    by_set=True,
 )
 def recall(
     facts: RankingFacts, k: int, *, cap: bool | str, beta: float, gamma: float, count_from: str, average: str,
