@@ -5,7 +5,8 @@ This is the second opinion that the fast code is tested against, so it must neve
 
 One rule decides what an empty denominator means. Counted over the *test set* (R = 0 in recall) there is
 nothing to measure: NaN. Counted over the *list* (no hit in ap[denom=hits], nothing shown) the system failed
-and scores 0, but for TP + FP of a condensed list, which is no failure of the list: NaN. Properties of the list itself (novelty, ild, unjudged, seen) are NaN when the list is empty.
+and scores 0, but for TP + FP of a condensed list, of which nothing is known then: NaN. Properties of the list
+itself (novelty, ild, unjudged, seen) are NaN when the list is empty.
 
     value          one metric for one user                      (metrics.md 2, 3, 4, 5, 7)
     expected, worst_order, best_order                           tie rules

@@ -32,8 +32,8 @@ def notes_on_cuts(measured: Measurements, specs: Mapping[str, Spec]) -> list[str
         if same and number and number >= MANY * len(measured):
             what = "target items" if measured.unjudged is None else "judged items"
             notes.append(
-                f"{number:,} of {_units(measured)} have at most {k} {what}: a complete ranking of them, in whatever order, "
-                f"has the same {', '.join(same)} there; compare systems by a smaller cutoff, or by ranks"
+                f"{number:,} of {_units(measured)} have at most {k} {what}: a complete ranking of them, in whatever "
+                f"order, has the same {', '.join(same)} there; compare systems by a smaller cutoff, or by ranks"
             )
     return notes
 

@@ -91,7 +91,9 @@ def _by_chance(
         assert value is not None
         wrong = np.isinf(value) | (value < low - 1e-9) | (value > high + 1e-9)  # undefined values are neither
         if wrong.any() and "propensity" not in inputs_of(spec):  # weighted values have no range
-            raise defect(f"{spec} by chance is outside its range", found=f"{value[wrong][0]:g}, not {low:g} to {high:g}")
+            raise defect(
+                f"{spec} by chance is outside its range", found=f"{value[wrong][0]:g}, not {low:g} to {high:g}"
+            )
         return _under(preset, spec, facts, found)
 
     return _all_values(shuffled, {label: s for label, s in specs.items() if s.metric.against_random}, measure)

@@ -39,7 +39,9 @@ def evaluate_runs(
     runs = name_runs(recs)
     share = None if without_head is None else check_head_share(without_head, where=NAME)
     if seen not in SEEN:
-        raise DefinitionError(f"seen items can be {' or '.join(SEEN)}", found=repr(seen), do='seen="allow" (--seen allow)')
+        raise DefinitionError(
+            f"seen items can be {' or '.join(SEEN)}", found=repr(seen), do='seen="allow" (--seen allow)'
+        )
     how = Reading(rules, condensed, columns, sorted_by_user)
     test, train, items = (work.here(source) for source in (test, train, items))
     held = TruthSource(test, rules, train=train, items=items, columns=columns, without_head=share, seen=seen)

@@ -11,7 +11,6 @@ import numpy as np
 from trueval.data.by_user import segment_sum
 from trueval.data.ids import Ids
 
-
 # In place of the number of targets.
 UNKNOWN = -1
 
@@ -147,7 +146,7 @@ class RankingFacts:
 
     def shown(self, k: int | None) -> np.ndarray:
         """Number of items each unit was shown at cutoff k."""
-        length = self.targets if self.one_relevant else self.length
+        length = np.maximum(self.targets, 0) if self.one_relevant else self.length
         return length if k is None else np.minimum(length, k)
 
     def top(self, k: int | None) -> np.ndarray:
