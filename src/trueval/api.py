@@ -182,6 +182,7 @@ def evaluate(
     metrics: Metrics = ("ndcg@10", "recall@10", "coverage@10"),
     threshold: float | None = None,
     population: str = "relevant",
+    missing: str = "zero",
     ties: str = "random",
     interval: str | None = None,
     resamples: int = 1000,
@@ -221,7 +222,7 @@ def evaluate(
     seeds = list(seed) if isinstance(seed, Sequence) else [seed]
     rules = Rules(
         metrics, threshold, population, ties, each_interval(method) if repeated else method, resamples, compat,
-        seeds[0] if seeds else 0, by, users, min_group, propensity, level,
+        seeds[0] if seeds else 0, by, users, min_group, propensity, level, missing,
     )  # fmt: skip
     with use_threads(threads):
         if isinstance(parts, Parts) and not repeated:
@@ -240,6 +241,7 @@ def evaluate_run(
     metrics: Metrics = ("ndcg@10", "recall@10", "coverage@10"),
     threshold: float | None = None,
     population: str = "relevant",
+    missing: str = "zero",
     ties: str = "random",
     condensed: bool = False,
     without_head: float | None = None,
@@ -284,7 +286,7 @@ def evaluate_run(
     roles = parse_columns(columns) if isinstance(columns, str) else columns
     rules = Rules(
         metrics, threshold, population, ties, interval, resamples, compat, seed, by, users, min_group, propensity,
-        level,
+        level, missing,
     )  # fmt: skip
     with use_threads(threads):
         found = evaluate_runs(

@@ -33,6 +33,7 @@ class Measurements:
     split_ties: dict[int, int]  # lists whose cut at k falls between equal scores
     longest: int
     groups: dict[str, GroupMeasures] = field(default_factory=dict)
+    unlisted: np.ndarray = field(default_factory=lambda: np.empty(0, np.int32))  # users who were given no list
 
     def __len__(self) -> int:
         return len(self.unit_user)
@@ -43,6 +44,7 @@ def measure_facts(
     specs: dict[str, Spec],
     *,
     population: str,
+    missing: str = "zero",
     inputs: Inputs,
     preset: Preset | None = None,
     with_random: bool = True,
@@ -51,9 +53,14 @@ def measure_facts(
 ) -> Measurements:
     """Compute every metric (by label) over the units of the population, and its value for a random ranking.
 
-    Without `by_user`, system metrics keep their counts alone, and can have no interval.
+    Users without a list count as an empty one, unless `missing` says that they are dropped. Without `by_user`, system
+    metrics keep their counts alone, and can have no interval.
     """
     facts = select(facts, in_population(facts, population))
+    unlisted = np.empty(0, np.int32)
+    if facts.listed is not None and not facts.listed.all():
+        unlisted = np.unique(facts.unit_user[~facts.listed])
+        facts = select(facts, facts.listed) if missing == "drop" else facts
 
     def measure(spec: Spec, facts: RankingFacts) -> Measured:
         found = _under(preset, spec, facts, compute(spec, facts, inputs))
@@ -70,7 +77,7 @@ def measure_facts(
     cutoffs = {spec.k for spec in specs.values() if spec.k}
     ties = {k: round(facts.tie_rate(k) * len(facts)) for k in sorted(cutoffs)}
     by_group = measure_groups(facts, values, specs, groups, measure)
-    return Measurements(facts.unit_user, facts.stratum, values, random, ties, facts.depth, by_group)
+    return Measurements(facts.unit_user, facts.stratum, values, random, ties, facts.depth, by_group, unlisted)
 
 
 def _all_values(
@@ -95,16 +102,17 @@ def _under(preset: Preset | None, spec: Spec, facts: RankingFacts, measured: Mea
     value = measured.per_unit
     if preset.empty_is_zero:
         value = np.nan_to_num(value)
-    if preset.only_listed(spec):
-        value = np.where(facts.length > 0, value, np.nan)
+    if preset.only_listed(spec) and facts.listed is not None:
+        value = np.where(facts.listed, value, np.nan)
     return Measured(value)
 
 
 def merge_measurements(parts: list[Measurements]) -> Measurements:
     """The whole from its parts, units in the order of users, so that sums do not depend on the parts."""
+    unlisted = np.sort(np.concatenate([part.unlisted for part in parts]))
     parts = [part for part in parts if len(part)] or parts[:1]  # a part with nobody in the population adds nothing
     if len(parts) == 1:
-        return parts[0]
+        return replace(parts[0], unlisted=unlisted)
     first = parts[0]
     unit_user = np.concatenate([part.unit_user for part in parts])
     order = np.argsort(unit_user, kind="stable")
@@ -119,4 +127,5 @@ def merge_measurements(parts: list[Measurements]) -> Measurements:
         {k: sum(part.split_ties.get(k, 0) for part in parts) for k in first.split_ties},
         max(part.longest for part in parts),
         merge_groups([part.groups for part in parts], [len(part) for part in parts], order),
+        unlisted,
     )
