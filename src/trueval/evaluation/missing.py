@@ -74,7 +74,7 @@ def _everyone(m: Measurements) -> int:
 def _counted(m: Measurements, specs: Mapping[str, Spec], compat: str | None) -> str:
     """What they count as, and on which metrics that is not what 0 usually is."""
     units = np.isin(m.unit_user, m.unlisted)
-    best, other, undefined = [], [], []
+    zero, best, other, undefined = [], [], [], []
     for label, values in m.values.items():
         if values.per_unit is None:  # of the whole system: it counts the lists there are
             continue
@@ -84,10 +84,10 @@ def _counted(m: Measurements, specs: Mapping[str, Spec], compat: str | None) -> 
             undefined.append(label)
         elif known.any():
             other.append(label)
-        elif specs[label].better == "lower":
-            best.append(label)
-    rule = "missing=zero" if compat is None else f"the rules of {compat}"
-    told = [f"counted as 0 ({rule})" + f", which is the best value of {', '.join(best)}" * bool(best)]
+        else:
+            (best if specs[label].better == "lower" else zero).append(label)
+    told = ["counted as 0" + f", which is the best value of {', '.join(best)}" * bool(best)] * bool(zero or best)
     told += [f"as an empty list on {', '.join(other)}"] * bool(other)
     told += [f"left out of {', '.join(undefined)}"] * bool(undefined)
-    return "; ".join(told)
+    rule = "missing=zero" if compat is None else f"the rules of {compat}"
+    return f"{'; '.join(told) or 'they add nothing'} ({rule})"
