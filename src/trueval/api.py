@@ -183,6 +183,7 @@ def evaluate(
     metrics: Metrics | None = None,
     threshold: float | None = None,
     population: str = "relevant",
+    missing: str = "zero",
     ties: str = "random",
     interval: str | None = None,
     resamples: int = 1000,
@@ -223,7 +224,7 @@ def evaluate(
     asked, left_out = (metrics, []) if metrics is not None else default_metrics(design)
     rules = Rules(
         asked, threshold, population, ties, each_interval(method) if repeated else method, resamples, compat,
-        seeds[0] if seeds else 0, by, users, min_group, propensity, level,
+        seeds[0] if seeds else 0, by, users, min_group, propensity, level, missing,
     )  # fmt: skip
     with use_threads(threads):
         if isinstance(parts, Parts) and not repeated:
@@ -242,6 +243,7 @@ def evaluate_run(
     metrics: Metrics = METRICS,
     threshold: float | None = None,
     population: str = "relevant",
+    missing: str = "zero",
     ties: str = "random",
     condensed: bool = False,
     without_head: float | None = None,
@@ -290,7 +292,7 @@ def evaluate_run(
     roles = parse_columns(columns) if isinstance(columns, str) else columns
     rules = Rules(
         metrics, threshold, population, ties, interval, resamples, compat, seed, by, users, min_group, propensity,
-        level,
+        level, missing,
     )  # fmt: skip
     with use_threads(threads):
         found = evaluate_runs(

@@ -97,6 +97,7 @@ def test_every_metric_is_the_same_to_the_bit(files):
         {"ties": "best", "condensed": True, "interval": "t"},
         {"without_head": 0.1, "compat": "ranx"},
         {"by": "country,popularity", "min_group": 5},
+        {"missing": "drop"},
     ],
     ids=lambda asked: next(iter(asked)),
 )

@@ -474,3 +474,17 @@ def test_segments_are_sorted_and_equals_keep_their_order(seed, carried):
         wanted = [i for a, b in pairwise(start) for i in sorted(range(a, b), key=lambda i: (values[i], i))]
         assert found.tolist() == values[wanted].tolist()
         assert not carried or places.tolist() == wanted
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_seen_items_are_counted(seed: int):
+    rng = np.random.default_rng(seed)
+    lists, own = ([rng.permutation(12)[: rng.integers(0, 9)] for _ in range(7)] for _ in range(2))
+    own = [np.sort(items) for items in own]
+    columns = []
+    for rows in (lists, own):
+        columns += [np.cumsum([0, *map(len, rows)]), np.concatenate([*rows, np.empty(0)]).astype(np.int32)]
+    for depth, (first, last) in ((1, (0, 7)), (4, (2, 5)), (99, (0, 7)), (3, (3, 3))):
+        truth = sum(item in own[u] for u in range(first, last) for item in lists[u][:depth])
+        for module in (plain, compiled("seen")):
+            assert module.count_seen(*columns, depth, first, last) == truth

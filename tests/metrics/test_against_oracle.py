@@ -75,10 +75,11 @@ def jaccard(world: World) -> Callable[[Any, Any], float]:
     return similarity
 
 
-def popular_for(world: World, user: Any) -> list[Any]:
-    """Items by train count, those the user has left out; equals by id."""
+def popular_for(world: World, user: Any) -> list[list[Any]]:
+    """Items by train count, those the user has left out, in blocks of equals."""
     new = [item for item in world.items if item not in world.train.get(user, ())]
-    return sorted(new, key=lambda item: (-world.counts[item], item))
+    counts = sorted({world.counts[item] for item in new}, reverse=True)
+    return [[item for item in new if world.counts[item] == count] for count in counts]
 
 
 def strata(world: World, head: float, tail: float) -> dict[Any, str]:

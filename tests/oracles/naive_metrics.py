@@ -355,11 +355,16 @@ def _ild(case: Case, *, similarity: Callable[[Any, Any], float]) -> float:
     return sum(distances) / len(distances) if distances else NAN
 
 
-def _serendipity(case: Case, *, baseline: Sequence[Item], denom: str = "k") -> float:
-    obvious = set(baseline if case.k is None else baseline[: case.k])
-    unexpected = [item for item in case.shown if item not in obvious]
-    below = {"k": case.depth, "unexpected": len(unexpected)}[denom]
-    return sum(item in case.relevant for item in unexpected) / below if below else 0.0
+def _serendipity(case: Case, *, baseline: Sequence[Sequence[Item]], denom: str = "k") -> float:
+    """`baseline` is what a baseline shows: blocks of items it takes for equal, the best first."""
+    chance: dict[Item, float] = {}
+    for block in baseline:
+        room = len(block) if case.k is None else max(0, case.k - len(chance))
+        if room:
+            chance |= dict.fromkeys(block, min(1, room / len(block)))
+    surprise = {item: 1 - chance.get(item, 0) for item in case.shown}
+    below = {"k": case.depth, "unexpected": sum(surprise.values())}[denom]
+    return sum(surprise[item] for item in case.shown if item in case.relevant) / below if below else 0.0
 
 
 def _length(case: Case) -> float:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 METRICS = "precision@10,recall@10,ndcg@10,ap@10,rr@10,hit@10,coverage@10"
 _USERS = "Evaluate only these users: a file with a user column, perhaps with groups."
 _COMPAT = "Rules of trec_eval, ranx, recbole, lenskit, rectools, replay, recommenders or spark."
+_MISSING = "Users without recommendations: zero (count as an empty list), drop or error."
 _WITHOUT_HEAD = (
     "Leave out judgements of the most-rated items, 0.1 for a tenth of them (needs --train); lists stay as they are."
 )
@@ -36,6 +37,7 @@ def evaluate_command(
     metrics: Annotated[str, Option(help="Metrics, separated by commas; see `trueval metrics`.")] = METRICS,
     threshold: Annotated[float | None, Option(help="Values from here on are relevant; else values above 0.")] = None,
     population: Annotated[str, Option(help="Average over users: relevant, judged or all.")] = "relevant",
+    missing: Annotated[str, Option(help=_MISSING)] = "zero",
     ties: Annotated[str, Option(help="Equal scores: random, expected, worst, best or given.")] = "random",
     compat: Annotated[str | None, Option(help=_COMPAT)] = None,
     condensed: Annotated[bool, Option("--condensed", help="Drop unjudged items from the lists first.")] = False,
@@ -79,10 +81,10 @@ def evaluate_command(
     _check_output(output, per_user, report)
     result = evaluate_run(
         recs[0] if len(recs) == 1 else recs, _only(test, users, columns), train=train, items=items, metrics=metrics,
-        threshold=threshold, population=population, ties=ties, condensed=condensed, without_head=without_head,
-        seen=seen, interval=interval, resamples=resamples, level=level, columns=columns, sorted_by_user=sorted_by_user,
-        compat=compat, seed=seed, threads=threads, by=by, users=users, min_group=min_group, propensity=propensity,
-        engine=engine,
+        threshold=threshold, population=population, missing=missing, ties=ties, condensed=condensed,
+        without_head=without_head, seen=seen, interval=interval, resamples=resamples, level=level, columns=columns,
+        sorted_by_user=sorted_by_user, compat=compat, seed=seed, threads=threads, by=by, users=users,
+        min_group=min_group, propensity=propensity, engine=engine,
     )  # fmt: skip
     _write_side_files(result, baseline, per_user, report)
     _give(result, format, baseline, output)

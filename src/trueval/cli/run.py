@@ -40,7 +40,7 @@ def run_command(
     [evaluation]
     designs = ["AR-TI-AN", "1R-TI-NN100"]
     metrics = ["ndcg@10", "recall@20"]
-    baseline = "popularity"        # also population, ties, interval, level, compat, by, test, correct…
+    baseline = "popularity"        # also population, missing, ties, interval, level, compat, by, test, correct…
     [systems]
     popularity = {}
     plsa = { factors = 50 }

@@ -20,6 +20,7 @@ from trueval.evaluation.groups import Groups, Known, evaluated_users, find_group
 from trueval.evaluation.measurements import Measurements
 from trueval.evaluation.outcome import Evaluation
 from trueval.evaluation.rules import Rules
+from trueval.evaluation.run_notes import notes_on_task
 from trueval.facts.from_run import run_task_facts
 from trueval.facts.from_scores import rank_system
 from trueval.facts.ranking_facts import RankingFacts
@@ -88,6 +89,8 @@ def evaluate_systems(
         cautions += cautions_on(name, system)
         facts = rank_tasks(system, stage.tasks, stage.design, depth=stage.depth, ties=rules.ties, name=name)
         measured[name] = stage.measure(facts, first=not measured)
+        cautions += [f"{name}: {note}" for note in facts.label["notes"]]
+        rules.check_listed(measured[name], stage.train.users, name)
     return conclude(stage, measured, systems=told, notes=[*cautions, *notes], catalogue=facts.catalogue)
 
 
@@ -161,12 +164,15 @@ def rank_tasks(
 ) -> RankingFacts:
     """Facts of a fitted system under a design: percentiles side by side, 1R and condensed as readings of AR."""
     built = "given" if ties == "given" else "random"
-    parts = []
+    parts: list[RankingFacts] = []
+    notes: list[str] = []
     for number, task in enumerate(tasks):
         if not len(task.unit_user):
             continue
         if isinstance(system, Run):
-            facts = run_task_facts(read_run(system.source, columns=system.columns), task, ties=built, name=name)
+            run = read_run(system.source, columns=system.columns)
+            facts = run_task_facts(run, task, ties=built, name=name)
+            notes = notes if parts else notes_on_task(run, task)
         else:
             facts = rank_system(system, task, depth=depth, ties=built, name=name)
         facts = facts if ties in ("random", "given") else with_ties(facts, ties)
@@ -177,4 +183,4 @@ def rank_tasks(
         if design.percentiles:
             facts = facts.changed(stratum=np.full(len(facts), number, np.int32))
         parts.append(facts)
-    return concat(parts).changed(label={"design": str(design), "seed": tasks[0].seed})
+    return concat(parts).changed(label={"design": str(design), "seed": tasks[0].seed, "notes": notes})

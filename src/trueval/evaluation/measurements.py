@@ -36,6 +36,7 @@ class Measurements:
     groups: dict[str, GroupMeasures] = field(default_factory=dict)
     uncut: dict[int, int] = field(default_factory=dict)  # units with at most k targets, where their number is known
     unjudged: int | None = None  # of condensed rankings: units whose list holds no judged item
+    unlisted: np.ndarray = field(default_factory=lambda: np.empty(0, np.int32))  # users who were given no list
 
     def __len__(self) -> int:
         return len(self.unit_user)
@@ -46,6 +47,7 @@ def measure_facts(
     specs: dict[str, Spec],
     *,
     population: str,
+    missing: str = "zero",
     inputs: Inputs,
     preset: Preset | None = None,
     with_random: bool = True,
@@ -54,9 +56,14 @@ def measure_facts(
 ) -> Measurements:
     """Compute every metric (by label) over the units of the population, and its value for a random ranking.
 
-    Without `by_user`, system metrics keep their counts alone, and can have no interval.
+    Users without a list count as an empty one, unless `missing` says that they are dropped. Without `by_user`, system
+    metrics keep their counts alone, and can have no interval.
     """
     facts = select(facts, in_population(facts, population))
+    unlisted = np.empty(0, np.int32)
+    if facts.listed is not None and not facts.listed.all():
+        unlisted = np.unique(facts.unit_user[~facts.listed])
+        facts = select(facts, facts.listed) if missing == "drop" else facts
 
     def measure(spec: Spec, facts: RankingFacts) -> Measured:
         found = _under(preset, spec, facts, compute(spec, facts, inputs))
@@ -73,7 +80,7 @@ def measure_facts(
     uncut = {} if number is None else {k: int(np.count_nonzero(number <= k)) for k in cutoffs}
     unjudged = int(np.count_nonzero(facts.length == 0)) if facts.condensed else None
     return Measurements(
-        facts.unit_user, facts.stratum, values, random, ties, facts.depth, by_group, uncut, unjudged
+        facts.unit_user, facts.stratum, values, random, ties, facts.depth, by_group, uncut, unjudged, unlisted
     )  # fmt: skip
 
 
@@ -121,16 +128,17 @@ def _under(preset: Preset | None, spec: Spec, facts: RankingFacts, measured: Mea
     value = measured.per_unit
     if preset.empty_is_zero:
         value = np.nan_to_num(value)
-    if preset.only_listed(spec):
-        value = np.where(facts.length > 0, value, np.nan)
+    if preset.only_listed(spec) and facts.listed is not None:
+        value = np.where(facts.listed, value, np.nan)
     return Measured(value)
 
 
 def merge_measurements(parts: list[Measurements]) -> Measurements:
     """The whole from its parts, units in the order of users, so that sums do not depend on the parts."""
+    unlisted = np.sort(np.concatenate([part.unlisted for part in parts]))
     parts = [part for part in parts if len(part)] or parts[:1]  # a part with nobody in the population adds nothing
     if len(parts) == 1:
-        return parts[0]
+        return replace(parts[0], unlisted=unlisted)
     first = parts[0]
     unit_user = np.concatenate([part.unit_user for part in parts])
     order = np.argsort(unit_user, kind="stable")
@@ -147,4 +155,5 @@ def merge_measurements(parts: list[Measurements]) -> Measurements:
         merge_groups([part.groups for part in parts], [len(part) for part in parts], order),
         {k: sum(part.uncut.get(k, 0) for part in parts) for k in first.uncut},
         None if first.unjudged is None else sum(part.unjudged or 0 for part in parts),
+        unlisted,
     )

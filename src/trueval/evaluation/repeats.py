@@ -102,7 +102,11 @@ def _notes(evaluations: Mapping[str, Evaluation]) -> list[str]:
     for name, part in evaluations.items():
         for note in part.warnings:
             having.setdefault(note, []).append(name)
-    return [note if len(by) == len(evaluations) else f"{'; '.join(by)}: {note}" for note, by in having.items()]
+    first = {note for part in evaluations.values() for note in part.unlisted}
+    return [
+        note if len(having[note]) == len(evaluations) else f"{'; '.join(having[note])}: {note}"
+        for note in sorted(having, key=lambda note: note not in first)
+    ]
 
 
 def _system(parts: list[SystemValues], specs: Mapping[str, Spec], drawing: Drawing, mixing: np.ndarray) -> SystemValues:

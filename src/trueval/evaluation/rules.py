@@ -14,6 +14,7 @@ from trueval.evaluation.group_values import MIN_GROUP, check_min_group, notes_on
 from trueval.evaluation.groups import By, Groups
 from trueval.evaluation.manifest import make_manifest
 from trueval.evaluation.measurements import Measurements, measure_facts
+from trueval.evaluation.missing import check_missing, notes_on_missing, refuse_missing
 from trueval.evaluation.outcome import Evaluation, label_specs, notes_on, random_values, summarise
 from trueval.evaluation.population import check_anyone, check_population
 from trueval.facts.ranking_facts import RankingFacts
@@ -42,9 +43,11 @@ class Rules:
     min_group: int = MIN_GROUP
     propensity: Any = None
     level: float = 0.95
+    missing: str = "zero"
 
     def __post_init__(self) -> None:
         check_population(self.population)
+        check_missing(self.missing, self.compat)
         check_min_group(self.min_group)
         find_preset(self.compat)
         self.drawing.checked()
@@ -75,9 +78,14 @@ class Rules:
         """All metrics of one system, or a part of it. The random ranking is the same whatever the system: it is
         measured with the first."""
         return measure_facts(
-            facts, dict(specs), population=self.averaged_over, inputs=inputs, preset=self.preset, with_random=first,
-            groups=groups, by_user=self.interval != "none",
+            facts, dict(specs), population=self.averaged_over, missing=self.missing, inputs=inputs, preset=self.preset,
+            with_random=first, groups=groups, by_user=self.interval != "none",
         )  # fmt: skip
+
+    def check_listed(self, measured: Measurements, users: Ids, name: str) -> None:
+        """Refuse a system that leaves users without recommendations, where the rule says so."""
+        if self.missing == "error":
+            refuse_missing(measured, users, name)
 
     def conclude(
         self,
@@ -91,7 +99,7 @@ class Rules:
     ) -> Evaluation:
         """Estimates of all systems, with what the reader must know; `told` goes to the manifest."""
         for m in measured.values():
-            check_anyone(len(m), self.averaged_over)
+            check_anyone(len(m), self.averaged_over, dropped=len(m.unlisted) if self.missing == "drop" else 0)
         found = {
             name: summarise(
                 m, users=users[name], interval=self.interval, seed=self.seed, resamples=self.resamples,
@@ -110,11 +118,13 @@ class Rules:
             threshold=self.threshold,
             seed=self.seed,
             compat=self.compat,
+            missing=None if self.compat is not None and self.missing == "zero" else self.missing,
             propensity=None if inputs.propensity is None else inputs.propensity.told(clips),
             **told,
         )
+        unlisted = notes_on_missing(measured, specs, missing=self.missing, compat=self.compat)
         all_notes = notes_on(measured, specs) + notes_on_groups({n: s.groups for n, s in found.items()}, list(specs))
         first = next(iter(measured.values()))
         if self.interval != "none" and first.unit_user.min() == first.unit_user.max():
             all_notes.append("one user only: intervals are undefined")
-        return Evaluation(found, dict(specs), random_values(first), manifest, [*all_notes, *notes])
+        return Evaluation(found, dict(specs), random_values(first), manifest, [*unlisted, *all_notes, *notes], unlisted)

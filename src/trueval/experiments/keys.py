@@ -55,7 +55,7 @@ KINDS: dict[str, dict[str, Kind]] = {
     "evaluation": {
         "designs": _TEXTS, "metrics": _TEXTS, "baseline": _TEXT, "population": _TEXT, "ties": _TEXT,
         "interval": _TEXT, "level": _NUMBER, "resamples": _WHOLE, "compat": _TEXT, "by": _TEXTS, "min_group": _WHOLE,
-        "propensity": _TEXT, "test": _TEXT, "correct": _TEXT,
+        "propensity": _TEXT, "missing": _TEXT, "test": _TEXT, "correct": _TEXT,
     },
     "systems": {},
 }  # fmt: skip

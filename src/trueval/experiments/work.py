@@ -112,7 +112,8 @@ def _judge(entry: Entry, repeat: Repeat, benches: dict[str, _Bench], cache: Cach
         if entry.kind != "run" and not bench.plan.design.condensed:
             facts = shortened(facts, bench.stage.depth)
         with said_of(entry):
-            bench.measured[entry.name] = bench.stage.measure(facts, first=not bench.measured)
+            bench.measured[entry.name] = found = bench.stage.measure(facts, first=not bench.measured)
+            bench.stage.rules.check_listed(found, bench.stage.train.users, entry.target)
         bench.told[entry.name] = entry.text
         bench.notes += [f"{entry.name}{caution}" for caution in facts.label["cautions"]]
         bench.catalogue = facts.catalogue
@@ -149,4 +150,5 @@ def _rank(system: Any, entry: Entry, stage: Stage) -> RankingFacts:
     with said_of(entry):
         facts = rank_tasks(system, stage.tasks, stage.design, depth=depth, ties=stage.rules.ties, name=entry.name)
     cautions = [told.removeprefix(entry.name) for told in cautions_on(entry.name, system)]
+    cautions += [f": {note}" for note in facts.label["notes"]]
     return facts.changed(label={**facts.label, "depth": depth, "system": entry.text, "cautions": cautions})

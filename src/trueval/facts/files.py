@@ -18,9 +18,9 @@ from trueval.facts.ranking_facts import RankingFacts
 _MANIFEST = "facts.json"
 _VERSION = 1
 _SINGLE = ("catalogue", "exact", "ties", "counted", "highest", "one_relevant", "condensed", "label")
-_BY_UNIT = ("targets", "stratum", "pool")
+_BY_UNIT = ("targets", "stratum", "pool", "listed")
 _BY_ROW = ("item", "value", "relevant", "rank", "above", "tied", "score", "list_rank")
-_OPTIONAL = ("stratum", "pool", "score", "list_rank")
+_OPTIONAL = ("stratum", "pool", "listed", "score", "list_rank")
 _COLUMNS = {
     "units": ("user", "list_item", *(name for name in (*_BY_UNIT, *_BY_ROW) if name not in _OPTIONAL)),
     "users": ("user",),

@@ -50,6 +50,7 @@ def run_facts(
         ties=ties if len(lists.score) else "random",
         highest=truth.judged.highest,
         splits=splits,
+        listed=np.diff(lists.start) > 0,
     )
 
 

@@ -58,6 +58,7 @@ class RankingFacts:
     stratum: np.ndarray | None = None  # percentile of each unit (P1R)
     # non-relevant items each unit's sample was drawn from, where all were equally likely
     pool: np.ndarray | None = None
+    listed: np.ndarray | None = None  # whether each unit's user was given a list; None: all were
     one_relevant: bool = False
     condensed: bool = False
     highest: float = 0.0  # highest value of the test set; 0 where unknown

@@ -77,6 +77,7 @@ def select(facts: RankingFacts, keep: np.ndarray) -> RankingFacts:
         counted=len(facts) if facts.counted is None else facts.counted,
         stratum=None if facts.stratum is None else facts.stratum[keep],
         pool=None if facts.pool is None else facts.pool[keep],
+        listed=None if facts.listed is None else facts.listed[keep],
         score=None if facts.score is None else facts.score[rows],
         list_rank=None if facts.list_rank is None else facts.list_rank[rows],
         **{name: getattr(facts, name)[rows] for name in _ROWS},
@@ -89,7 +90,7 @@ def pieces(facts: RankingFacts, units: int) -> Iterator[RankingFacts]:
         rows = slice(facts.start[part.start], facts.start[part.stop])
         shown = slice(facts.list_start[part.start], facts.list_start[part.stop])
         ends = slice(part.start, part.stop + 1)
-        of_units = {name: _sliced(facts, name, part) for name in ("unit_user", "targets", "stratum", "pool")}
+        of_units = {name: _sliced(facts, name, part) for name in ("unit_user", "targets", "stratum", "pool", "listed")}
         of_rows = {name: _sliced(facts, name, rows) for name in (*_ROWS, "score", "list_rank")}
         yield facts.changed(
             start=facts.start[ends] - rows.start,
@@ -121,7 +122,7 @@ def concat(parts: Sequence[RankingFacts]) -> RankingFacts:
     for part in parts:
         splits[: len(part.splits)] += part.splits
     plain = ("unit_user", "item", "value", "relevant", "rank", "above", "tied", "list_item", "targets")
-    optional = ("stratum", "pool", "score", "list_rank")
+    optional = ("stratum", "pool", "listed", "score", "list_rank")
     return parts[0].changed(
         start=starts("start"),
         list_start=starts("list_start"),
@@ -174,6 +175,7 @@ def one_relevant(facts: RankingFacts) -> RankingFacts:
         score=None if facts.score is None else facts.score[rows],
         stratum=None if facts.stratum is None else facts.stratum[unit],
         pool=None if facts.pool is None else facts.pool[unit],
+        listed=None if facts.listed is None else facts.listed[unit],
         one_relevant=True,
         condensed=facts.condensed,
         label=facts.label,
