@@ -48,7 +48,8 @@ def held_out_share(parts: Parts) -> Share | None:
         logs = [part.frame for part in (parts.train, parts.validation, parts.test) if part is not None]
         rows = pl.concat([frame.select("user") for frame in logs]).group_by("user").agg(rows=pl.len())
         tested = parts.test.frame.group_by("user").agg(tested=pl.len())
-        return tested.join(rows, on="user").select("user", share=pl.col("tested") / pl.col("rows"))
+        both = rows.join(tested, on="user", how="left").sort("user")
+        return both.select("user", share=pl.col("tested").fill_null(0) / pl.col("rows"))
     if how.get("how") == "kfold":
         return 1 / int(how["n"])
     return float(how["sample"]) if how.get("how") == "unbiased" else None
@@ -65,6 +66,11 @@ def notes_on_weights(specs: Mapping[str, Spec], propensity: RowPropensity | None
         notes.append(
             "propensities are taken as the chance to be in the test set: if they speak of a whole log, and the test is "
             f"a random share of it, multiply them by that share ({', '.join(scaled)} would change)"
+        )
+    elif scaled and isinstance(propensity.share, pl.DataFrame) and (untested := (propensity.share["share"] == 0).sum()):
+        notes.append(
+            f"{untested:,} of {len(propensity.share):,} users have too few rows for any to be held out: without what "
+            f"they like, {', '.join(scaled)} may be too low"
         )
     by_user = [label for label, spec in weighted.items() if spec.parameters.get("average") == "mean"]
     if by_user:

@@ -81,7 +81,7 @@ def _solve(cells: Cells, steps: int, tolerance: float) -> tuple[np.ndarray, bool
             tried = log_theta.copy()
             tried[free] += length * move
             new = _height(cells, tried)
-            if new >= height or length < 1e-9:
+            if new >= height - 1e-9 * (1 + abs(height)) or length < 1e-9:  # less than that is rounding
                 break
             length /= 2
         log_theta, height = tried, new
