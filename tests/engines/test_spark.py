@@ -81,10 +81,10 @@ def test_every_metric_is_the_same_to_the_bit(files):
         if not metric.exact and metric.name not in ("mae", "mse", "rmse")
     ]
     assert len(metrics) > 35
-    metrics += ["anti(precision)@5", "recall@10[beta=0.5]", "ips(precision)@5", "snips(recall)@5"]
+    metrics += ["anti(precision)@5", "recall@10[beta=0.5]", "ips(precision)@5", "snips(recall)@5", "snips(dcg)@5"]
     local, spark = both(
         files["run"], files["test"], train=files["train"], items=files["items"], threshold=4, metrics=metrics,
-        propensity="popularity:0.5",
+        propensity="popularity:0.5", population="all",
     )  # fmt: skip
     assert_same(local, spark)
 

@@ -21,6 +21,7 @@ from trueval.evaluation.measurements import Measurements
 from trueval.evaluation.outcome import Evaluation
 from trueval.evaluation.rules import Rules
 from trueval.evaluation.run_notes import notes_on_task
+from trueval.evaluation.weighted import held_out_share
 from trueval.facts.from_run import run_task_facts
 from trueval.facts.from_scores import rank_system
 from trueval.facts.ranking_facts import RankingFacts
@@ -124,12 +125,15 @@ def conclude(
 def _inputs(parts: Parts, train: TrainSet, task: Task, table: pl.DataFrame | None, rules: Rules) -> Inputs:
     """What metrics may need besides the facts."""
     popularity = Popularity.of(train.log, len(train.items))
-    chance = None
+    chance, share = None, None
     if rules.propensity is not None:
         chance = Propensity.read(rules.propensity, train=parts.train, test=parts.test)
+        share = held_out_share(parts)
     aspects = item_aspects(parts.train.items if table is None else table, train.items)
     return Inputs(
-        propensity=RowPropensity.make(chance, parts.test, train.users, train.items, threshold=rules.threshold),
+        propensity=RowPropensity.make(
+            chance, parts.test, train.users, train.items, threshold=rules.threshold, share=share
+        ),
         train=train.log,
         popularity=popularity,
         features=None if aspects is None else aspects.matrix(),

@@ -125,12 +125,13 @@ def _under(preset: Preset | None, spec: Spec, facts: RankingFacts, measured: Mea
     """Apply a library's rule for users without lists and for undefined values."""
     if preset is None or measured.per_unit is None:
         return measured
-    value = measured.per_unit
+    value, ratio = measured.per_unit, measured.ratio
     if preset.empty_is_zero:
         value = np.nan_to_num(value)
     if preset.only_listed(spec) and facts.listed is not None:
         value = np.where(facts.listed, value, np.nan)
-    return Measured(value)
+        ratio = None if ratio is None else ratio.where(facts.listed)
+    return Measured(value, ratio)
 
 
 def merge_measurements(parts: list[Measurements]) -> Measurements:

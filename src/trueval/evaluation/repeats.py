@@ -202,11 +202,7 @@ def nested_error(repeats: Sequence[Sums], mixing: np.ndarray | None = None) -> t
 
 def _influence(s: Sums) -> np.ndarray:
     """How much each user moves the value, to first order."""
-    below = s.denominator.sum(axis=0)
-    present = below > 0
-    ratio = s.numerator.sum(axis=0)[present] / below[present]
-    moved = ((s.numerator[:, present] - ratio * s.denominator[:, present]) / below[present]).mean(axis=1)
-    middle = ratio.mean()
+    middle, moved = s.influence()
     step = max(abs(middle), 1e-9) * 1e-6
     rises = s.finish(np.array([middle - step, middle + step]))
     return moved * float(rises[1] - rises[0]) / (2 * step)

@@ -17,6 +17,7 @@ from trueval.evaluation.measurements import Measurements, measure_facts
 from trueval.evaluation.missing import check_missing, notes_on_missing, refuse_missing
 from trueval.evaluation.outcome import Evaluation, label_specs, notes_on, random_values, summarise
 from trueval.evaluation.population import check_anyone, check_population
+from trueval.evaluation.weighted import check_averaged, notes_on_weights
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.metrics.grammar import Spec, parse_all
 from trueval.metrics.inputs import Inputs
@@ -70,6 +71,7 @@ class Rules:
     def specs(self, sample: int = 0) -> dict[str, Spec]:
         """The metrics by label, under the preset."""
         asked = label_specs(parse_all(self.metrics), sample)
+        check_averaged(asked.values(), self.averaged_over, compat=self.compat)
         return {label: self.preset.apply(spec) if self.preset else spec for label, spec in asked.items()}
 
     def measure(
@@ -127,4 +129,5 @@ class Rules:
         first = next(iter(measured.values()))
         if self.interval != "none" and first.unit_user.min() == first.unit_user.max():
             all_notes.append("one user only: intervals are undefined")
+        all_notes += notes_on_weights(specs, inputs.propensity)
         return Evaluation(found, dict(specs), random_values(first), manifest, [*unlisted, *all_notes, *notes], unlisted)

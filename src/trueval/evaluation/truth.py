@@ -23,11 +23,13 @@ from trueval.errors import DataError
 from trueval.evaluation.features import item_aspects
 from trueval.evaluation.groups import Groups, Known, evaluated_users, find_groups, names_of
 from trueval.evaluation.rules import Rules
+from trueval.evaluation.weighted import held_out_share
 from trueval.evaluation.without_head import NAME, Head, LeftOut
 from trueval.facts.truth import Truth
-from trueval.metrics.inputs import Inputs, Popularity, Positives, RowPropensity
+from trueval.metrics.inputs import Inputs, Popularity, Positives, RowPropensity, Share
 from trueval.metrics.interest import Interest, Targets
 from trueval.propensity.propensity import Propensity
+from trueval.splits.folder import saved_parts
 
 Columns = Mapping[str, Any] | None
 
@@ -55,8 +57,11 @@ class TruthSource:
         if self.item_table is None and self.train is not None:
             self.item_table = self.train.items
         self.propensity: Propensity | None = None
+        self.share: Share | None = None
         if rules.propensity is not None:
             self.propensity = Propensity.read(rules.propensity, train=self.train, test=self.test)
+            parts = saved_parts(test) if isinstance(test, (str, Path)) else None
+            self.share = None if parts is None else held_out_share(parts)
         self.head = None if without_head is None else Head.of(without_head, self.train, self.test)
         self.left_out: LeftOut | None = None  # the same whatever the run
         self.others: list[pl.Series] = []  # items of the other runs of the evaluation
@@ -125,7 +130,9 @@ class TruthSource:
 
     def _chances(self, truth: Truth) -> RowPropensity | None:
         """Propensities of the relevant pairs, of which those of the head do not count either."""
-        made = RowPropensity.make(self.propensity, self.test, truth.users, truth.items, threshold=self.threshold)
+        made = RowPropensity.make(
+            self.propensity, self.test, truth.users, truth.items, threshold=self.threshold, share=self.share
+        )
         if made is None or truth.head is None:
             return made
         return replace(made, pairs=made.pairs.where(~np.isin(made.pairs.item, truth.head)))

@@ -78,18 +78,22 @@ def compute(spec: Spec, facts: RankingFacts, inputs: Inputs) -> Measured:
         raise DefinitionError(
             f"{spec} has no meaning with one relevant item per target set (1R)", do="use an AR design for it"
         )
-    if _weighted(spec):
-        return Measured(inverse_weighted(spec, facts, inputs))
-    for transform in spec.transforms:
-        facts = _TRANSFORMS[transform](facts)
-    supplied = {name: inputs.supply(name, metric=str(spec)) for name in metric.needs}
-    supplied |= {name: getattr(inputs, name) for name in metric.wants}
-    result = metric.function(facts, spec.k, **spec.parameters, **supplied)
+    result = inverse_weighted(spec, facts, inputs) if _weighted(spec) else _plain(spec, facts, inputs)
     if isinstance(result, Tally):
         return Measured(None, tally=replace(result, range=metric.range))
     if isinstance(result, Ratio):
         return Measured(result.per_unit(), ratio=result)
     return Measured(result)
+
+
+def _plain(spec: Spec, facts: RankingFacts, inputs: Inputs) -> np.ndarray | Ratio | Tally:
+    """What the metric's own function returns."""
+    metric = spec.metric
+    for transform in spec.transforms:
+        facts = _TRANSFORMS[transform](facts)
+    supplied = {name: inputs.supply(name, metric=str(spec)) for name in metric.needs}
+    supplied |= {name: getattr(inputs, name) for name in metric.wants}
+    return metric.function(facts, spec.k, **spec.parameters, **supplied)
 
 
 _TRANSFORMS: dict[str, Callable[[RankingFacts], RankingFacts]] = {"anti": flip}

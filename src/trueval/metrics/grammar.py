@@ -14,9 +14,15 @@ from trueval.metrics.registry import Metric, Parameter, find, names
 TRANSFORMS = {
     "anti": "with relevance flipped among judged items",
     "ips": "every relevant item weighted by 1 / propensity",
-    "snips": "every relevant item weighted by 1 / propensity, divided by the sum of the weights",
+    "snips": "every relevant item weighted by 1 / propensity, weights scaled to mean 1",
 }
-_CLIP = Parameter(0.0, low=0.0, meaning="largest weight allowed; 0 allows all")
+# Parameters of metrics weighted by propensities; `average` is that of snips alone.
+WEIGHTING = {
+    "clip": Parameter(0.0, low=0.0, meaning="largest weight allowed; 0 allows all"),
+    "average": Parameter(
+        "pooled", ("pooled", "mean"), meaning="weights scaled over the relevant items of all users, or of each user"
+    ),
+}
 LARGEST_CUTOFF = 100_000_000  # no list is longer, and tables of discounts must fit in memory
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -57,9 +63,13 @@ class Spec:
 
     @property
     def naive(self) -> Spec:
-        """The same metric without propensities."""
-        parameters = {name: value for name, value in self.parameters.items() if name != "clip"}
-        return Spec(find(self.metric.name), self.k, parameters)
+        """The same metric without propensities, averaged over users in the same way."""
+        metric = find(self.metric.name)
+        parameters = {name: value for name, value in self.parameters.items() if name in metric.parameters}
+        if "snips" in self.transforms and "average" in parameters:
+            pooled = parameters["average"] == "pooled"
+            parameters["average"] = "pooled" if pooled else metric.parameters["average"].default
+        return Spec(metric, self.k, parameters)
 
     @property
     def definition(self) -> str:
@@ -171,7 +181,8 @@ class _Reader:
         if metric.family != "accuracy":
             raise self._complaint(f"{name}(…) takes an accuracy metric, {metric.name} is not one", at=inner_at)
         if name != "anti":
-            metric = replace(metric, parameters={**metric.parameters, "clip": _CLIP})
+            own = WEIGHTING if name == "snips" else {"clip": WEIGHTING["clip"]}
+            metric = replace(metric, parameters={**metric.parameters, **own})
         inside = self._tail()
         if not self._peek(")"):
             raise self._complaint("a closing parenthesis was expected")

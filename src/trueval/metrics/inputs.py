@@ -94,25 +94,39 @@ def _relevant(log: Interactions, threshold: float | None) -> pl.DataFrame:
     return _relevant_rows(log, threshold).select("user", "item").unique()
 
 
+# The share of a log that was held out by chance: one for all, or a table of user and share.
+Share = float | pl.DataFrame
+
+
 @dataclass(frozen=True, slots=True)
 class RowPropensity:
-    """The propensity of every relevant test pair, in codes."""
+    """The propensity of every relevant test pair, in codes; `notes` say what a reader should know of them."""
 
     pairs: ByUser  # value: p
     source: str
+    share: Share | None = None
+    notes: tuple[str, ...] = ()
 
     @staticmethod
     def make(
-        propensity: Propensity | None, test: Interactions, users: Ids, items: Ids, *, threshold: float | None
-    ) -> RowPropensity | None:
-        """Look up the relevant rows of a test log; None without propensities."""
+        propensity: Propensity | None, test: Interactions, users: Ids, items: Ids, *, threshold: float | None,
+        share: Share | None = None,
+    ) -> RowPropensity | None:  # fmt: skip
+        """Look up the relevant rows of a test log; None without propensities.
+
+        Where the test is a random `share` of the log that propensities speak of, they are multiplied by it.
+        """
         if propensity is None:
             return None
         frame = _relevant_rows(test, threshold)
-        p = propensity.of(frame)
-        return RowPropensity(
-            ByUser.code(frame.select("user", "item", value=p), users, items).distinct(), propensity.source
-        )
+        p, source = propensity.of(frame), propensity.source
+        if isinstance(share, pl.DataFrame):
+            p = p * frame.select("user").join(share, on="user", how="left", maintain_order="left")["share"]
+            source += ", times the share of the user's rows that was held out"
+        elif share is not None and share < 1:
+            p, source = p * share, f"{source}, times {share:g}, the share held out"
+        pairs = ByUser.code(frame.select("user", "item", value=p), users, items).distinct()
+        return RowPropensity(pairs, source, share, (*propensity.notes, *propensity.unseen_in(frame)))
 
     def told(self, clips: Iterable[float] = ()) -> dict[str, Any]:
         """What a reader must know of the weights, for the manifest: as they are, and cut at each limit used."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -40,3 +40,17 @@ def weigh(terms: Terms, facts: RankingFacts, weight: np.ndarray, *, average: str
         total, whole = np.where(terms.defined, total, 0.0), np.where(terms.defined, whole, 0.0)
     ratio = Ratio(total, whole)
     return ratio if average == "pooled" else ratio.per_unit()
+
+
+def self_normalised(terms: Terms, facts: RankingFacts, weight: np.ndarray) -> Ratio:
+    """The metric with weights scaled to mean 1 over all relevant rows, so that equal weights change nothing.
+
+    A mean over relevant items is Σ w·amount / Σ w. A sum for each user is (Σ w·amount / Σ w) · (R / users): what the
+    weighted mean relevant item adds, times the number of relevant items per user.
+    """
+    found = weigh(replace(terms, mean=True), facts, weight, average="pooled")
+    assert isinstance(found, Ratio)
+    if terms.mean:
+        return found
+    number, users = facts.per_unit(facts.unit[facts.relevant]), np.ones(len(facts))
+    return Ratio(np.column_stack([found.numerator, number]), np.column_stack([found.denominator, users]))

@@ -124,6 +124,12 @@ def load_parts(folder: str | Path) -> Parts:
     return Parts(**parts, dropped=tables.get("dropped"), candidates=candidates, how=told["how"])
 
 
+def saved_parts(test: str | Path) -> Parts | None:
+    """The parts that a test file was saved with by `save_parts`; None for other files."""
+    path = Path(test)
+    return load_parts(path.parent) if path.name == "test.parquet" and (path.parent / _MANIFEST).is_file() else None
+
+
 def _read_manifest(folder: Path) -> dict[str, Any]:
     try:
         told = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))

@@ -75,7 +75,7 @@ def ope(
     doubts = [text for _, text in found.doubts]
     assumed = _assumptions(rows, policy, chances, values, weights)
     manifest = _manifest(table.name, rows, policy, chances, names, seen, clip, cut, interval, level, seed)
-    return OffPolicy(tuple(values), found, trust(found), (*doubts, *notes), assumed, manifest)
+    return OffPolicy(tuple(values), found, trust(found), (*doubts, *notes, *chances.notes), assumed, manifest)
 
 
 def _chosen(asked: str | Sequence[str] | None, policy: Policy, chances: Chances) -> tuple[list[str], list[str]]:
