@@ -23,7 +23,7 @@ from trueval.evaluation.rules import Rules
 from trueval.facts.from_run import run_task_facts
 from trueval.facts.from_scores import rank_system
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.facts.readings import concat, condense, one_relevant, with_ties
+from trueval.facts.readings import concat, condense, one_relevant
 from trueval.metrics.grammar import Spec
 from trueval.metrics.inputs import Inputs, Popularity, Positives, RowPropensity
 from trueval.metrics.interest import Interest, Targets
@@ -158,16 +158,14 @@ def rank_tasks(
     system: Recommender | Run, tasks: Sequence[Task], design: Design, *, depth: int, ties: str, name: str
 ) -> RankingFacts:
     """Facts of a fitted system under a design: percentiles side by side, 1R and condensed as readings of AR."""
-    built = "given" if ties == "given" else "random"
     parts = []
     for number, task in enumerate(tasks):
         if not len(task.unit_user):
             continue
         if isinstance(system, Run):
-            facts = run_task_facts(read_run(system.source, columns=system.columns), task, ties=built, name=name)
+            facts = run_task_facts(read_run(system.source, columns=system.columns), task, ties=ties, name=name)
         else:
-            facts = rank_system(system, task, depth=depth, ties=built, name=name)
-        facts = facts if ties in ("random", "given") else with_ties(facts, ties)
+            facts = rank_system(system, task, depth=depth, ties=ties, name=name)
         if design.relevant == "1R" and not design.resample:
             facts = one_relevant(facts)
         if design.condensed:

@@ -11,7 +11,7 @@ from trueval.facts.ranking_facts import RankingFacts
 from trueval.metrics.grammar import Spec
 from trueval.metrics.inputs import Inputs, require
 from trueval.metrics.registry import all_metrics
-from trueval.metrics.terms import Terms, weigh
+from trueval.metrics.terms import Terms, best_for, weigh
 
 
 def inverse_weighted(spec: Spec, facts: RankingFacts, inputs: Inputs) -> np.ndarray:
@@ -20,12 +20,14 @@ def inverse_weighted(spec: Spec, facts: RankingFacts, inputs: Inputs) -> np.ndar
     ips sums: unbiased for what the metric would be if everything relevant had been observed. snips divides by
     the sum of the weights, user by user: slightly biased, far steadier, and exact for constant terms.
     """
-    terms = _terms(spec, facts)
-    p = require(inputs.propensity, "propensity", metric=str(spec)).of_rows(facts)
-    clip = spec.parameters["clip"]
-    weight = np.where(facts.relevant, 1 / p, 0.0)
-    if clip:
-        weight = np.minimum(weight, clip)
+    propensity, clip = require(inputs.propensity, "propensity", metric=str(spec)), spec.parameters["clip"]
+
+    def weights(facts: RankingFacts) -> np.ndarray:
+        weight = np.where(facts.relevant, 1 / propensity.of_rows(facts), 0.0)
+        return np.minimum(weight, clip) if clip else weight
+
+    facts = best_for(facts, lambda facts: _terms(spec, facts), weights)
+    terms, weight = _terms(spec, facts), weights(facts)
     if "snips" in spec.transforms:
         terms = Terms(terms.rows, terms.amount, mean=True)
     elif terms.mean:

@@ -7,6 +7,7 @@ import numpy as np
 from trueval.data.by_user import ByUser
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.metrics.inputs import Popularity
+from trueval.metrics.lists import place_sum
 from trueval.metrics.registry import Parameter, metric
 
 
@@ -18,6 +19,7 @@ from trueval.metrics.registry import Parameter, metric
     needs=("popularity", "train"),
     undefined="never",
     reference="Ge et al. 2010",
+    ties=lambda parameters: "linear" if parameters["denom"] == "k" else "set",
 )
 def serendipity(facts: RankingFacts, k: int, *, denom: str, popularity: Popularity, train: ByUser) -> np.ndarray:
     """Share of the list that is relevant and not what everybody gets.
@@ -29,13 +31,17 @@ def serendipity(facts: RankingFacts, k: int, *, denom: str, popularity: Populari
     >>> measure("serendipity@5", ["A", "B", "C", "D", "E"], {"B", "C", "E", "G"}, popularity=popular)
     0.4
     """
-    inside = facts.top(k)
-    unit, item = facts.list_unit[inside], facts.list_item[inside]
-    unexpected = ~_expected(facts, k, popularity, train, unit, item)
-    useful = facts.per_unit(unit, (unexpected & facts.list_relevant[inside]).astype(np.float64))
+
+    def unexpected(rows: np.ndarray) -> np.ndarray:
+        return ~_expected(facts, k, popularity, train, facts.list_unit[rows], facts.list_item[rows])
+
     if denom == "k":
+        useful = place_sum(facts, k, lambda rows: (unexpected(rows) & facts.list_relevant[rows]).astype(np.float64))
         return useful / k
-    number = facts.per_unit(unit, unexpected.astype(np.float64))
+    inside = facts.top(k)
+    new, unit = unexpected(inside), facts.list_unit[inside]
+    useful = facts.per_unit(unit[new & facts.list_relevant[inside]])
+    number = facts.per_unit(unit[new])
     return np.divide(useful, number, out=np.zeros(len(facts)), where=number > 0)
 
 
