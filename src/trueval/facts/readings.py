@@ -231,8 +231,12 @@ def condense(facts: RankingFacts) -> RankingFacts:
 
 
 def flip(facts: RankingFacts) -> RankingFacts:
-    """Relevance turned round among the judged items: what anti-metrics measure."""
-    return facts.changed(relevant=~facts.relevant, value=np.ones_like(facts.value), highest=1.0)
+    """Relevance turned round among the judged items: what anti-metrics measure.
+
+    The best order of equals is then the one that puts what is now relevant last.
+    """
+    ties = {"best": "worst", "worst": "best"}.get(facts.ties, facts.ties)
+    return facts.changed(relevant=~facts.relevant, value=np.ones_like(facts.value), highest=1.0, ties=ties)
 
 
 def random_ranking(facts: RankingFacts) -> RankingFacts | None:
