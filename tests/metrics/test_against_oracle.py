@@ -75,6 +75,12 @@ def jaccard(world: World) -> Callable[[Any, Any], float]:
     return similarity
 
 
+def described(world: World, similarity: Callable[[World], Callable[[Any, Any], float]]) -> Callable[[Any, Any], float]:
+    """Undefined where an item has no features."""
+    alike = similarity(world)
+    return lambda a, b: alike(a, b) if all(any(world.features.get(i, ())) for i in (a, b)) else math.nan
+
+
 def popular_for(world: World, user: Any) -> list[list[Any]]:
     """Items by train count, those the user has left out, in blocks of equals."""
     new = [item for item in world.items if item not in world.train.get(user, ())]
@@ -104,7 +110,7 @@ def list_value(world: World, user: Any, spec: Spec) -> float:
         "epc": lambda: {"popularity": counts, "n_users": people, "aware": how["relevance"]},
         "efd": lambda: {"popularity": counts, "aware": how["relevance"]},
         "epd": lambda: {"profile": own, "similarity": cosine(world), "aware": how["relevance"]},
-        "ild": lambda: {"similarity": {"cosine": cosine, "jaccard": jaccard}[how["similarity"]](world)},
+        "ild": lambda: {"similarity": described(world, {"cosine": cosine, "jaccard": jaccard}[how["similarity"]])},
         "serendipity": lambda: {"baseline": popular_for(world, user), "denom": how["denom"]},
         "unjudged": dict,
         "list_length": dict,

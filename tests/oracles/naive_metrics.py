@@ -351,7 +351,9 @@ def _epd(
 
 
 def _ild(case: Case, *, similarity: Callable[[Any, Any], float]) -> float:
-    distances = [1 - similarity(a, b) for a, b in itertools.combinations(case.shown, 2)]
+    """A pair of items whose similarity is undefined (NaN) is left out."""
+    pairs = [similarity(a, b) for a, b in itertools.combinations(case.shown, 2)]
+    distances = [1 - both for both in pairs if not math.isnan(both)]
     return sum(distances) / len(distances) if distances else NAN
 
 

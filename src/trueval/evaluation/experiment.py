@@ -25,7 +25,7 @@ from trueval.evaluation.weighted import held_out_share
 from trueval.facts.from_run import run_task_facts
 from trueval.facts.from_scores import rank_system
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.facts.readings import concat, condense, one_relevant, with_ties
+from trueval.facts.readings import concat, condense, one_relevant
 from trueval.metrics.grammar import Spec
 from trueval.metrics.inputs import Inputs, Popularity, Positives, RowPropensity
 from trueval.metrics.interest import Interest, Targets
@@ -167,7 +167,6 @@ def rank_tasks(
     system: Recommender | Run, tasks: Sequence[Task], design: Design, *, depth: int, ties: str, name: str
 ) -> RankingFacts:
     """Facts of a fitted system under a design: percentiles side by side, 1R and condensed as readings of AR."""
-    built = "given" if ties == "given" else "random"
     parts: list[RankingFacts] = []
     notes: list[str] = []
     for number, task in enumerate(tasks):
@@ -175,11 +174,10 @@ def rank_tasks(
             continue
         if isinstance(system, Run):
             run = read_run(system.source, columns=system.columns)
-            facts = run_task_facts(run, task, ties=built, name=name)
+            facts = run_task_facts(run, task, ties=ties, name=name)
             notes = notes if parts else notes_on_task(run, task)
         else:
-            facts = rank_system(system, task, depth=depth, ties=built, name=name)
-        facts = facts if ties in ("random", "given") else with_ties(facts, ties)
+            facts = rank_system(system, task, depth=depth, ties=ties, name=name)
         if design.relevant == "1R" and not design.resample:
             facts = one_relevant(facts)
         if design.condensed:

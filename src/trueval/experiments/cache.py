@@ -89,6 +89,7 @@ def shortened(facts: RankingFacts, depth: int) -> RankingFacts:
     return facts.changed(
         list_start=np.concatenate([[0], np.cumsum(length)]),
         list_item=facts.list_item[facts.place <= depth],
+        list_same=None if facts.list_same is None else facts.list_same[facts.place <= depth],
         splits=facts.splits[:depth],
     )
 

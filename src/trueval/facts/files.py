@@ -20,9 +20,10 @@ _VERSION = 1
 _SINGLE = ("catalogue", "exact", "ties", "counted", "highest", "one_relevant", "condensed", "label")
 _BY_UNIT = ("targets", "stratum", "pool", "listed")
 _BY_ROW = ("item", "value", "relevant", "rank", "above", "tied", "score", "list_rank")
-_OPTIONAL = ("stratum", "pool", "listed", "score", "list_rank")
+_BY_PLACE = ("list_item", "list_same")
+_OPTIONAL = ("stratum", "pool", "listed", "score", "list_rank", "list_same")
 _COLUMNS = {
-    "units": ("user", "list_item", *(name for name in (*_BY_UNIT, *_BY_ROW) if name not in _OPTIONAL)),
+    "units": ("user", *(name for name in (*_BY_UNIT, *_BY_ROW, *_BY_PLACE) if name not in _OPTIONAL)),
     "users": ("user",),
     "items": ("item",),
 }
@@ -68,9 +69,8 @@ def _unit_table(facts: RankingFacts) -> pl.DataFrame:
     single = {name: getattr(facts, name) for name in _BY_UNIT if getattr(facts, name) is not None}
     rows = {name: getattr(facts, name) for name in _BY_ROW if getattr(facts, name) is not None}
     table = pl.DataFrame({"user": facts.users.decode(facts.unit_user), **single})
-    lists = _nested(rows, facts.unit, len(facts)).hstack(
-        _nested({"list_item": facts.list_item}, facts.list_unit, len(facts))
-    )
+    shown = {name: getattr(facts, name) for name in _BY_PLACE if getattr(facts, name) is not None}
+    lists = _nested(rows, facts.unit, len(facts)).hstack(_nested(shown, facts.list_unit, len(facts)))
     return table.hstack(lists)
 
 
@@ -93,7 +93,7 @@ def load_facts(folder: str | Path) -> RankingFacts:
         found = f"{len(units):,} rows instead of {told['units']:,}"
         raise DataError("units of the facts are missing", where=str(folder), found=found, do="save the facts again")
     by_unit: dict[str, Any] = {name: units[name].to_numpy(writable=True) for name in _BY_UNIT if name in units.columns}
-    by_row: dict[str, Any] = {name: _flat(units[name]) for name in (*_BY_ROW, "list_item") if name in units.columns}
+    by_row: dict[str, Any] = {name: _flat(units[name]) for name in (*_BY_ROW, *_BY_PLACE) if name in units.columns}
     return RankingFacts(
         unit_user=users.codes(units["user"]),
         start=_starts(units["item"]),

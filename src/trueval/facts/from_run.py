@@ -8,7 +8,9 @@ import polars as pl
 from trueval.data.ids import Ids
 from trueval.design.task import Task
 from trueval.errors import DefinitionError
+from trueval.facts.equals import same_as_next
 from trueval.facts.ranking_facts import UNKNOWN, RankingFacts
+from trueval.facts.readings import SETTLED, with_ties
 from trueval.facts.run_checks import check_catalogue, refuse_duplicates
 from trueval.facts.run_lists import Lists, code_ids, list_parts, order_run
 from trueval.facts.truth import Truth, check_common_ids
@@ -22,7 +24,8 @@ def run_facts(
 
     A part of a run (`whole=False`) may well have nothing in common with the test set, a whole run may not.
     """
-    lists = order_run(run, truth, ties=ties, name=name)
+    built = ties if ties in SETTLED else "random"
+    lists = order_run(run, truth, ties=built, name=name)
     if whole:
         check_common_ids(run["user"], run["item"], truth, name)
     order, rank, above, tied = _join(lists, truth, name)
@@ -31,7 +34,7 @@ def run_facts(
         choose("lists", len(lists.item) + len(rank)).count_splits(lists.start, lists.score, splits)
     targets, n_catalogue = _targets(truth)
     assert truth.judged.rows.value is not None
-    return RankingFacts(
+    facts = RankingFacts(
         unit_user=np.arange(len(truth.users), dtype=np.int32),
         start=truth.judged.rows.start,
         item=truth.judged.rows.item[order],
@@ -47,11 +50,17 @@ def run_facts(
         items=truth.items,
         catalogue=n_catalogue,
         exact=_shows_all(lists, truth, targets) and bool((rank > 0).all()),
-        ties=ties if len(lists.score) else "random",
+        ties=built if len(lists.score) else "random",
         highest=truth.judged.highest,
         splits=splits,
         listed=np.diff(lists.start) > 0,
+        list_same=None if ties == built else _same(lists),
     )
+    return facts if ties == built else with_ties(facts, ties)
+
+
+def _same(lists: Lists) -> np.ndarray:
+    return same_as_next(lists.start, lists.score) if len(lists.score) else np.zeros(len(lists.item), bool)
 
 
 def _join(lists: Lists, truth: Truth, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

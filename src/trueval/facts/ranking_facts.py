@@ -65,6 +65,8 @@ class RankingFacts:
     label: dict[str, Any] = field(default_factory=dict)
     # rank as in the lists, where a tie rule has moved `rank` away from them
     list_rank: np.ndarray | None = None
+    # whether each row of the lists scores like the target behind it, shown or not; kept for tie rules that ask
+    list_same: np.ndarray | None = None
     # what several metrics compute alike is computed once
     memory: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
 

@@ -14,6 +14,7 @@ from trueval.metrics.grammar import Spec
 from trueval.metrics.inputs import Inputs
 from trueval.metrics.inverse import inverse_weighted
 from trueval.metrics.results import Ratio, Tally
+from trueval.metrics.ties import check_ties
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,7 @@ def compute(spec: Spec, facts: RankingFacts, inputs: Inputs) -> Measured:
 def _plain(spec: Spec, facts: RankingFacts, inputs: Inputs) -> np.ndarray | Ratio | Tally:
     """What the metric's own function returns."""
     metric = spec.metric
+    check_ties(spec, facts)
     for transform in spec.transforms:
         facts = _TRANSFORMS[transform](facts)
     supplied = {name: inputs.supply(name, metric=str(spec)) for name in metric.needs}

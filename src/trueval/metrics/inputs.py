@@ -46,14 +46,6 @@ class Popularity:
         """Counts of a train log."""
         return Popularity(np.bincount(train.item, minlength=n_items), int(np.count_nonzero(train.counts)))
 
-    @property
-    def rank(self) -> np.ndarray:
-        """Popularity rank of each item, 1 for the most popular; equals share the mean of their ranks."""
-        order = np.sort(-self.counts)
-        low = np.searchsorted(order, -self.counts, side="left")
-        high = np.searchsorted(order, -self.counts, side="right")
-        return (low + high + 1) / 2
-
 
 @dataclass(frozen=True)
 class Positives:
@@ -70,6 +62,17 @@ class Positives:
             return Once(lambda: np.bincount(items.codes(_relevant(log, threshold)["item"]), minlength=len(items)))
 
         return Positives(None if train is None else counted(train), counted(test))
+
+    def popularity_rank(self, *, metric: str) -> np.ndarray:
+        """Rank of each item by relevant train ratings, 1 for most; equals share the mean of their ranks.
+
+        >>> Positives(lambda: np.array([1, 3, 1]), lambda: np.zeros(3)).popularity_rank(metric="").tolist()
+        [2.5, 1.0, 2.5]
+        """
+        fewer = -require(self.train, "positives", metric=metric)()
+        order = np.sort(fewer)
+        low, high = (np.searchsorted(order, fewer, side=side) for side in ("left", "right"))
+        return (low + high + 1) / 2
 
     def counts(self, source: str) -> np.ndarray:
         """Counts from "all", "test", or "train" (plus one, since test items may have none there)."""

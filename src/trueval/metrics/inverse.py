@@ -12,7 +12,7 @@ from trueval.metrics.grammar import WEIGHTING, Spec
 from trueval.metrics.inputs import Inputs, require
 from trueval.metrics.registry import all_metrics
 from trueval.metrics.results import Ratio
-from trueval.metrics.terms import Terms, self_normalised, weigh
+from trueval.metrics.terms import Terms, best_for, self_normalised, weigh
 
 
 def inverse_weighted(spec: Spec, facts: RankingFacts, inputs: Inputs) -> np.ndarray | Ratio:
@@ -23,12 +23,14 @@ def inverse_weighted(spec: Spec, facts: RankingFacts, inputs: Inputs) -> np.ndar
     constant terms. With average=mean it scales them user by user, which for users with one relevant item undoes
     the weights altogether.
     """
-    terms = _terms(spec, facts)
-    p = require(inputs.propensity, "propensity", metric=str(spec)).of_rows(facts)
-    clip = spec.parameters["clip"]
-    weight = np.where(facts.relevant, 1 / p, 0.0)
-    if clip:
-        weight = np.minimum(weight, clip)
+    propensity, clip = require(inputs.propensity, "propensity", metric=str(spec)), spec.parameters["clip"]
+
+    def weights(facts: RankingFacts) -> np.ndarray:
+        weight = np.where(facts.relevant, 1 / propensity.of_rows(facts), 0.0)
+        return np.minimum(weight, clip) if clip else weight
+
+    facts = best_for(facts, lambda facts: _terms(spec, facts), weights)
+    terms, weight = _terms(spec, facts), weights(facts)
     if "snips" in spec.transforms:
         ratio = self_normalised(terms, facts, weight)
         return ratio if spec.parameters["average"] == "pooled" else ratio.per_unit()

@@ -12,6 +12,7 @@ from trueval.data.aspects import Aspects
 from trueval.data.by_user import ByUser
 from trueval.data.ids import Ids
 from trueval.errors import DataError
+from trueval.facts.equals import same_as_next
 from trueval.facts.ranking_facts import UNKNOWN, RankingFacts
 from trueval.facts.readings import with_ties
 from trueval.metrics.compute import compute
@@ -57,6 +58,7 @@ def toy_facts(
         items=Ids(pl.Series(names, dtype=pl.String)),
         catalogue=len(names),
         exact=complete,
+        list_same=same_as_next(np.array([0, len(ranked)]), s),
     )
 
 
@@ -106,11 +108,11 @@ def measure(
     rated = {str(item): profile[item] if isinstance(profile, Mapping) else 1.0 for item in profile}
     own = facts.items.codes(pl.Series(sorted(rated), dtype=pl.String))
     train = ByUser(np.array([0, len(own)]), own, np.array([rated[item] for item in sorted(rated)], np.float64))
-    known = None if positives is None else _by_name(positives, names, 0)
+    counts, known = (_by_name(own or {}, names, 0) for own in (popularity, positives))
     inputs = Inputs(
-        positives=None if known is None else Positives(lambda: np.zeros(len(names)), lambda: known),
+        positives=Positives(lambda: counts, lambda: known) if popularity or positives else None,
         train=train if profile or popularity else None,
-        popularity=None if popularity is None else Popularity(_by_name(popularity, names, 0), users),
+        popularity=None if popularity is None else Popularity(counts, users),
         features=None if features is None else _by_name(features, names, [0.0] * len(next(iter(features.values())))),
         aspects=None if aspects is None else _aspects(aspects, facts.items),
         interest=Interest(lambda: train, lambda: _scale([*facts.value.tolist(), *rated.values()])),

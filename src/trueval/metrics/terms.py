@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from trueval.facts.ranking_facts import RankingFacts
+from trueval.facts.readings import settled_by
 from trueval.metrics.results import Ratio
 
 
@@ -23,6 +25,20 @@ class Terms:
     amount: np.ndarray
     mean: bool
     defined: np.ndarray | None = None
+
+
+def best_for(
+    facts: RankingFacts, terms: Callable[[RankingFacts], Terms], weight: Callable[[RankingFacts], np.ndarray]
+) -> RankingFacts:
+    """The facts with equals in the order that is best (ties=worst: worst) once every item has its weight."""
+    if facts.ties not in ("best", "worst"):
+        return facts
+    # what each item adds at the first place
+    ranked = facts.rank > 0
+    first = terms(facts.changed(rank=ranked.astype(np.int32), ties="random"))
+    importance = np.zeros(len(facts.item))
+    importance[np.flatnonzero(facts.relevant & ranked)[first.rows]] = first.amount
+    return settled_by(facts, importance * weight(facts))
 
 
 def weigh(terms: Terms, facts: RankingFacts, weight: np.ndarray, *, average: str = "mean") -> np.ndarray | Ratio:

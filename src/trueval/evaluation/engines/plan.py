@@ -18,7 +18,7 @@ from trueval.evaluation.truth import TruthSource
 from trueval.evaluation.without_head import head_places
 from trueval.facts.from_run import run_facts
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.facts.readings import condense, with_ties
+from trueval.facts.readings import condense
 from trueval.facts.truth import Truth
 from trueval.metrics.inputs import Inputs
 
@@ -87,13 +87,13 @@ class Plan:
     def whole(self, run: pl.DataFrame) -> Part:
         """Measure a whole run."""
         everyone = np.arange(len(self.truth.users))
-        facts = run_facts(run, self.truth, ties=self._built, name=self.name)
+        facts = run_facts(run, self.truth, ties=self.rules.ties, name=self.name)
         return self._measure(everyone, facts, self.truth)
 
     def part(self, run: pl.DataFrame, codes: np.ndarray) -> Part:
         """Measure some users (codes, ascending) by their rows of a run; there may be rows of unknown users as well."""
         truth = _for_users(self.truth, codes)
-        facts = run_facts(run, truth, ties=self._built, name=self.name, whole=False)
+        facts = run_facts(run, truth, ties=self.rules.ties, name=self.name, whole=False)
         return self._measure(codes, facts.changed(users=self.truth.users, unit_user=codes.astype(np.int32)), truth)
 
     def merge(self, parts: Iterable[Part]) -> MeasuredRun:
@@ -133,16 +133,9 @@ class Plan:
         empty = {"user": truth.users.values.head(0), "item": truth.items.values.head(0)}
         return self.part(pl.DataFrame(empty | {"rank": pl.Series([], dtype=pl.Int64)}), codes)
 
-    @property
-    def _built(self) -> str:
-        """The tie rule that lists are put in order by; the others are readings of that order."""
-        return self.rules.ties if self.rules.ties in ("random", "given") else "random"
-
     def _measure(self, users: np.ndarray, facts: RankingFacts, truth: Truth) -> Part:
         specs, head = self.rules.specs(), truth.head
         listed, seen = facts.length > 0, count_seen(facts, truth.train, specs.values())
-        if self.rules.ties != self._built:
-            facts = with_ties(facts, self.rules.ties)
         places = None if head is None else head_places(facts, head, specs.values())
         judged = condense(facts) if self.condensed else facts
         measured = self.rules.measure(judged, specs, inputs=self.inputs, groups=self.groups, first=self.first)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from trueval.errors import DefinitionError
@@ -57,7 +59,7 @@ def precision(
         if denom != "k":
             raise DefinitionError("a stratified precision divides by k", do="leave denom out")
         return stratified(
-            _terms(facts, k), facts, positives, metric="precision", beta=beta, gamma=gamma, count_from=count_from,
+            partial(_terms, k=k), facts, positives, metric="precision", beta=beta, gamma=gamma, count_from=count_from,
             average="mean",
         )  # fmt: skip
     hits = hits_at(facts, k)

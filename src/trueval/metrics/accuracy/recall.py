@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from trueval.errors import DefinitionError
@@ -48,7 +50,7 @@ def recall(
         if cap:
             raise DefinitionError("a stratified or pooled recall has no cap", do="leave cap out")
         return stratified(
-            _terms(facts, k), facts, positives, metric="recall", beta=beta, gamma=gamma, count_from=count_from,
+            partial(_terms, k=k), facts, positives, metric="recall", beta=beta, gamma=gamma, count_from=count_from,
             average=average,
         )  # fmt: skip
     if cap == "list":

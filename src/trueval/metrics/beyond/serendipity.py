@@ -7,6 +7,7 @@ import numpy as np
 from trueval.data.by_user import ByUser
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.metrics.inputs import Popularity
+from trueval.metrics.lists import place_sum
 from trueval.metrics.registry import Parameter, metric
 
 
@@ -19,6 +20,7 @@ from trueval.metrics.registry import Parameter, metric
     needs=("popularity", "train"),
     undefined="never",
     reference="Ge et al. 2010",
+    ties=lambda parameters: "linear" if parameters["denom"] == "k" else "set",
 )
 def serendipity(facts: RankingFacts, k: int, *, denom: str, popularity: Popularity, train: ByUser) -> np.ndarray:
     """Share of the list that is relevant and not what everybody gets.
@@ -33,13 +35,14 @@ def serendipity(facts: RankingFacts, k: int, *, denom: str, popularity: Populari
     >>> measure("serendipity@1", ["A"], {"A"}, popularity={"A": 3, "B": 3, "C": 1})  # the baseline shows A or B
     0.5
     """
-    inside = facts.top(k)
-    unit, item = facts.list_unit[inside], facts.list_item[inside]
-    unexpected = 1 - _expected(facts, k, popularity, train, unit, item)
-    useful = facts.per_unit(unit, unexpected * facts.list_relevant[inside])
+
+    def unexpected(rows: np.ndarray) -> np.ndarray:
+        return 1 - _expected(facts, k, popularity, train, facts.list_unit[rows], facts.list_item[rows])
+
+    useful = place_sum(facts, k, lambda rows: unexpected(rows) * facts.list_relevant[rows])
     if denom == "k":
         return useful / k
-    number = facts.per_unit(unit, unexpected)
+    number = place_sum(facts, k, unexpected)
     return np.divide(useful, number, out=np.zeros(len(facts)), where=number > 0)
 
 
