@@ -158,7 +158,7 @@ def test_ids_of_any_kind():
 
 def test_end_to_end_with_what_to_know_beside():
     test = pl.DataFrame({"user": [1, 1, 2], "item": ["a", "b", "a"], "p": [0.5, 0.1, 0.5]})
-    train = pl.DataFrame({"user": [1, 2, 3, 4], "item": ["c", "a", "a", "b"]})
+    train = pl.DataFrame({"user": [1, 5, 3, 4], "item": ["c", "a", "a", "b"]})
     recs = pl.DataFrame({"user": [1, 2], "item": ["a", "a"], "rank": [1, 1]})
     asked = "snips(recall)@1,snips(recall)@1[average=mean],ips(precision)@1[clip=4]"
     result = tv.evaluate_run(recs, test, metrics=asked, propensity="column:p", population="all")
