@@ -211,6 +211,10 @@ def evaluate(
     items, or of `users` and `items` given here; or "activity", "taste" (users), "popularity" (items). Groups of
     fewer than `min_group` users are shown, but left out of gaps.
 
+    `propensity` is how likely a relevant pair was to be observed, for ips(m) and snips(m): "column:NAME" of the log,
+    "popularity:GAMMA", a table of item (or user, position) and p, or a `Propensity`. Where the split drew the test
+    part by chance, it is multiplied by the share that was held out.
+
     >>> import trueval as tv
     >>> pairs = [(u, (u + j * j) % 11) for u in range(8) for j in range(4)]
     >>> log = pl.DataFrame(pairs, schema=["user", "item"], orient="row")

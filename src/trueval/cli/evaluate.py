@@ -25,7 +25,7 @@ _BY = "Groups: columns of --users or --items, or activity, taste, popularity (wi
 _OUTPUT = "Write the result here instead; DIR/ (a folder) for `trueval compare`."
 _SORTED = "Runs are sorted by user: read them in pieces."
 _ENGINE = "What does the work: local (this machine, all cores) or spark (parquet files; a cluster, if one is set up)."
-_PROPENSITY = "Chances for ips(…) and snips(…): column:NAME of the test, popularity:GAMMA."
+_PROPENSITY = "Chances to be observed, for ips(…) and snips(…): column:NAME of the test, popularity:GAMMA."
 
 
 def evaluate_command(

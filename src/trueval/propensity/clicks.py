@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import connected_components
 from trueval.errors import DataError, rows_found
 
 WHERE = "position-based model"
-_SLICE = "or measure on a slice in which items were shown in random order (Propensity.randomised)"
+_SLICE = "or measure on a slice shown in random order (randomised:FILE, Propensity.randomised)"
 
 
 def checked_clicks(frame: pl.DataFrame, *, needs: tuple[str, ...], where: str) -> pl.DataFrame:
@@ -87,7 +87,7 @@ class Cells:
     """Rows alike in item and position as one cell: n rows, c of them clicked."""
 
     positions: pl.Series  # ascending
-    item: np.ndarray
+    item: np.ndarray  # ascending
     place: np.ndarray  # among the positions
     n: np.ndarray
     c: np.ndarray
@@ -114,8 +114,8 @@ class Cells:
 
     def matrix(self, values: np.ndarray) -> sparse.csr_array:
         """A value for each cell, in rows of items and columns of positions."""
-        shape = (int(self.item.max(initial=-1)) + 1, len(self.positions))
-        return sparse.csr_array((values, (self.item, self.place)), shape=shape)
+        begins = np.concatenate([[0], np.cumsum(np.bincount(self.item))])
+        return sparse.csr_array((values, self.place, begins), shape=(len(begins) - 1, len(self.positions)))
 
 
 def check_linked(cells: Cells) -> None:

@@ -19,7 +19,10 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
+from trueval.kernels import blocks
 from trueval.propensity.clicks import Cells, check_linked
+
+_TOGETHER = 1 << 14  # items whose shares are dense at once
 
 
 @dataclass(frozen=True)
@@ -97,8 +100,15 @@ def _height(cells: Cells, log_theta: np.ndarray) -> float:
 
 
 def _curvature(shares: sparse.csr_array, of_item: np.ndarray) -> np.ndarray:
-    weighted = shares.T @ (shares * of_item[:, None])
-    return np.diag(of_item @ shares) - weighted.toarray()
+    return np.diag(of_item @ shares) - _products(shares, shares, of_item)
+
+
+def _products(left: sparse.csr_array, right: sparse.csr_array, weight: np.ndarray) -> np.ndarray:
+    """Σ over items of weight · left' · right, position by position; some items at a time, dense on one side."""
+    total = np.zeros((left.shape[1], right.shape[1]))
+    for part in blocks(len(weight), _TOGETHER):
+        total += left[part].T @ (right[part].toarray() * weight[part, None])
+    return total
 
 
 def _log_errors(cells: Cells, theta: np.ndarray, best: int) -> np.ndarray:
@@ -108,9 +118,9 @@ def _log_errors(cells: Cells, theta: np.ndarray, best: int) -> np.ndarray:
     """
     varies = np.where(cells.n > 1, cells.c * (cells.n - cells.c) / np.maximum(cells.n - 1, 1), cells.c)
     shares, of_item = _shares(cells, theta), np.bincount(cells.item, cells.c)
-    cross = (cells.matrix(varies).T @ shares).toarray()
-    own = shares.T @ (shares * np.bincount(cells.item, varies)[:, None])
-    spread = np.diag(np.bincount(cells.place, varies)) - cross - cross.T + own.toarray()
+    cross = _products(cells.matrix(varies), shares, np.ones(len(of_item)))
+    own = _products(shares, shares, np.bincount(cells.item, varies))
+    spread = np.diag(np.bincount(cells.place, varies)) - cross - cross.T + own
     free = np.arange(len(theta)) != best
     inverse = np.linalg.inv(_curvature(shares, of_item)[np.ix_(free, free)])
     error = np.zeros(len(theta))
