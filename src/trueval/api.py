@@ -7,10 +7,12 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import polars as pl
 
+from trueval.errors import DefinitionError, suggest
+from trueval.evaluation.estimate import Estimate
 from trueval.evaluation.experiment import evaluate_systems
 from trueval.evaluation.fairness import Disparity, demographic_parity, equal_opportunity
 from trueval.evaluation.group_values import MIN_GROUP
@@ -45,19 +47,41 @@ class Result:
     >>> result = tv.evaluate_run(recs, test, metrics=["rr", "hit@1"], interval="none")
     >>> result["run", "rr"].value
     0.75
+    >>> list(result["run"])
+    ['rr', 'hit@1']
     """
 
     evaluation: Evaluation
     repeats: Mapping[str, Evaluation] = field(default_factory=dict, repr=False)  # by name, of several folds or seeds
 
-    def __getitem__(self, key: tuple[str, str]) -> Any:
-        """The estimate of one system and metric."""
+    @overload
+    def __getitem__(self, key: tuple[str, str]) -> Estimate: ...
+    @overload
+    def __getitem__(self, key: str) -> dict[str, Estimate]: ...
+    def __getitem__(self, key: tuple[str, str] | str) -> Estimate | dict[str, Estimate]:
+        """The estimate of one system and metric; with a system alone, all of its estimates by metric."""
+        if not isinstance(key, tuple):
+            return dict(self.evaluation.system(key).estimates)
+        if len(key) != 2:
+            raise DefinitionError(
+                "a value is found by system and metric",
+                found=repr(key),
+                do='for example result["popularity", "ndcg@10"]',
+            )
         name, metric = key
         estimates = self.evaluation.system(name).estimates
-        if metric in estimates:
-            return estimates[metric]
+        label = metric if metric in estimates else self._label(metric)
+        return estimates[label]
+
+    def _label(self, metric: Any) -> str:
+        """What a metric is called here, that may be written in another way."""
         wanted = parse(metric)
-        return next(e for label, e in estimates.items() if self.evaluation.specs[label] == wanted)
+        for label, spec in self.evaluation.specs.items():
+            if spec == wanted:
+                return label
+        raise DefinitionError(
+            f"{metric!r} was not measured", found=suggest(metric, self.evaluation.specs), do="add it to metrics"
+        )
 
     def __str__(self) -> str:
         return table_text(self.evaluation) + repeats_text(self.repeats, self.evaluation)

@@ -37,7 +37,7 @@ class OutputError(TruevalError):
     """A result that could not be written; nothing is left half written."""
 
 
-def suggest(name: str, known: Iterable[str], *, most: int = 3) -> str:
+def suggest(name: object, known: Iterable[object], *, most: int = 3) -> str:
     """Words for the reader who mistyped a name.
 
     >>> suggest("ndgc", ["ndcg", "precision"])
@@ -45,8 +45,8 @@ def suggest(name: str, known: Iterable[str], *, most: int = 3) -> str:
     >>> suggest("zzz", ["ndcg", "precision"])
     'known: ndcg, precision'
     """
-    known = sorted(known)
-    close = difflib.get_close_matches(name, known, n=most, cutoff=0.55)
+    known = sorted(map(str, known))
+    close = difflib.get_close_matches(str(name), known, n=most, cutoff=0.55)
     return f"did you mean {', '.join(close)}?" if close else "known: " + ", ".join(known)
 
 
