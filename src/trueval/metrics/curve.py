@@ -6,9 +6,11 @@ import itertools
 from collections.abc import Iterable
 from typing import Any
 
+from trueval.arguments import checked
 from trueval.metrics.grammar import Spec, parse
 
 
+@checked
 def curve(metric: str | Spec, **parameters: Iterable[Any]) -> list[str]:
     """A metric for every value of some parameters; all are computed from the same ranking.
 
