@@ -7,11 +7,14 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import polars as pl
 
+from trueval.arguments import checked
+from trueval.errors import DefinitionError, suggest
 from trueval.evaluation.defaults import METRICS, default_metrics
+from trueval.evaluation.estimate import Estimate
 from trueval.evaluation.experiment import evaluate_systems
 from trueval.evaluation.fairness import Disparity, demographic_parity, equal_opportunity
 from trueval.evaluation.group_values import MIN_GROUP
@@ -46,19 +49,41 @@ class Result:
     >>> result = tv.evaluate_run(recs, test, metrics=["rr", "hit@1"], interval="none")
     >>> result["run", "rr"].value
     0.75
+    >>> list(result["run"])
+    ['rr', 'hit@1']
     """
 
     evaluation: Evaluation
     repeats: Mapping[str, Evaluation] = field(default_factory=dict, repr=False)  # by name, of several folds or seeds
 
-    def __getitem__(self, key: tuple[str, str]) -> Any:
-        """The estimate of one system and metric."""
+    @overload
+    def __getitem__(self, key: tuple[str, str]) -> Estimate: ...
+    @overload
+    def __getitem__(self, key: str) -> dict[str, Estimate]: ...
+    def __getitem__(self, key: tuple[str, str] | str) -> Estimate | dict[str, Estimate]:
+        """The estimate of one system and metric; with a system alone, all of its estimates by metric."""
+        if not isinstance(key, tuple):
+            return dict(self.evaluation.system(key).estimates)
+        if len(key) != 2:
+            raise DefinitionError(
+                "a value is found by system and metric",
+                found=repr(key),
+                do='for example result["popularity", "ndcg@10"]',
+            )
         name, metric = key
         estimates = self.evaluation.system(name).estimates
-        if metric in estimates:
-            return estimates[metric]
+        label = metric if metric in estimates else self._label(metric)
+        return estimates[label]
+
+    def _label(self, metric: Any) -> str:
+        """What a metric is called here, that may be written in another way."""
         wanted = parse(metric)
-        return next(e for label, e in estimates.items() if self.evaluation.specs[label] == wanted)
+        for label, spec in self.evaluation.specs.items():
+            if spec == wanted:
+                return label
+        raise DefinitionError(
+            f"{metric!r} was not measured", found=suggest(metric, self.evaluation.specs), do="add it to metrics"
+        )
 
     def __str__(self) -> str:
         return table_text(self.evaluation) + repeats_text(self.repeats, self.evaluation)
@@ -66,6 +91,7 @@ class Result:
     def __repr__(self) -> str:
         return f"<Result: {len(self.evaluation.systems)} systems, {len(self.evaluation.specs)} metrics>"
 
+    @checked
     def show(self, *, baseline: str | None = None) -> None:
         """Print the table, with comparisons where a baseline is named."""
         print_evaluation(self.evaluation, file=sys.stdout, comparisons=self.compare(baseline) if baseline else ())
@@ -103,6 +129,7 @@ class Result:
         """What a reader should know before trusting the numbers."""
         return self.evaluation.warnings
 
+    @checked
     def by(self, column: str) -> pl.DataFrame:
         """One row per system, group and metric: value, interval, n, undefined, and whether gaps count the group.
 
@@ -121,10 +148,12 @@ class Result:
         """
         return group_frame(self.evaluation, column)
 
+    @checked
     def gaps(self, column: str) -> pl.DataFrame:
         """One row per system and metric: highest minus lowest group, lowest over highest, with intervals."""
         return gap_frame(self.evaluation, column)
 
+    @checked
     def parity(
         self, column: str, *, k: int | None = None, discount: bool = False, against: str = "catalogue"
     ) -> dict[str, Disparity]:
@@ -132,6 +161,7 @@ class Result:
         systems = self.evaluation.systems.items()
         return {n: demographic_parity(s.by(column), k=k, discount=discount, against=against) for n, s in systems}
 
+    @checked
     def opportunity(self, column: str, *, k: int | None = None) -> dict[str, Disparity]:
         """Equal opportunity by system: true-positive rates by user or item group."""
         return {name: equal_opportunity(s.by(column), k=k) for name, s in self.evaluation.systems.items()}
@@ -148,23 +178,28 @@ class Result:
 
         return agreement(self, **options)
 
+    @checked
     def to_dict(self, *, baseline: str | None = None) -> dict[str, Any]:
         """The record that `trueval evaluate --format json` prints."""
         record = as_record(self.evaluation, self.compare(baseline) if baseline else ())
         return record | ({"repeats": self.per_repeat.to_dicts()} if self.repeats else {})
 
+    @checked
     def to_json(self, *, baseline: str | None = None) -> str:
         """The record as text."""
         return json.dumps(self.to_dict(baseline=baseline), ensure_ascii=False, indent=1, default=str)
 
+    @checked
     def to_markdown(self, *, baseline: str | None = None) -> str:
         """A Markdown table, marked where a difference from the baseline is shown."""
         return as_markdown(self.evaluation, self.compare(baseline) if baseline else ())
 
+    @checked
     def to_latex(self, *, baseline: str | None = None) -> str:
         """A LaTeX (booktabs) table, marked in the same way."""
         return as_latex(self.evaluation, self.compare(baseline) if baseline else ())
 
+    @checked
     def save(self, folder: str | Path) -> None:
         """Write a folder that `compare` reads: results.parquet (every user's values), summary.json, manifest.json."""
         from trueval.report.saved import save_folder
@@ -175,6 +210,7 @@ class Result:
             save_folder(evaluation, Path(folder) / name.replace(", ", "-").replace(" ", "-"))
 
 
+@checked
 def evaluate(
     parts: Parts | Sequence[Parts],
     systems: Any,
@@ -222,6 +258,7 @@ def evaluate(
     >>> 0 <= result["popularity", "auc"].value <= 1
     True
     """
+    _check_parts(parts)
     repeated = not isinstance(parts, Parts) or isinstance(seed, Sequence)
     method = interval or ("t" if repeated else "bootstrap")
     seeds = list(seed) if isinstance(seed, Sequence) else [seed]
@@ -238,6 +275,18 @@ def evaluate(
     return Result(combine(repeats, interval=method, level=level), repeats)
 
 
+def _check_parts(parts: Any) -> None:
+    """Refuse what is not the parts of a split, and say which function is for it."""
+    if isinstance(parts, Parts) or (isinstance(parts, (list, tuple)) and all(isinstance(p, Parts) for p in parts)):
+        return
+    raise DefinitionError(
+        "evaluate needs the parts of a split",
+        found=type(parts).__name__,
+        do="parts = tv.split(log, …); recommendations already made: tv.evaluate_run(recs, test)",
+    )
+
+
+@checked
 def evaluate_run(
     recs: Any,
     test: Any,

@@ -49,7 +49,7 @@ def defect(what: str, *, where: str = "", found: str = "") -> TruevalError:
     return TruevalError(what, where=where, found=found, do="please report this: it is a defect of trueval")
 
 
-def suggest(name: str, known: Iterable[str], *, most: int = 3) -> str:
+def suggest(name: object, known: Iterable[object], *, most: int = 3) -> str:
     """Words for the reader who mistyped a name.
 
     >>> suggest("ndgc", ["ndcg", "precision"])
@@ -57,8 +57,8 @@ def suggest(name: str, known: Iterable[str], *, most: int = 3) -> str:
     >>> suggest("zzz", ["ndcg", "precision"])
     'known: ndcg, precision'
     """
-    known = sorted(known)
-    close = difflib.get_close_matches(name, known, n=most, cutoff=0.55)
+    known = sorted(map(str, known))
+    close = difflib.get_close_matches(str(name), known, n=most, cutoff=0.55)
     return f"did you mean {', '.join(close)}?" if close else "known: " + ", ".join(known)
 
 

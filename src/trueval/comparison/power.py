@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from trueval.arguments import checked
 from trueval.errors import DefinitionError
 
 POWER = 0.8  # what "would show" means, unless said otherwise
 
 
+@checked
 def power(
     *,
     sd: float,

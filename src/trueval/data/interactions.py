@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import polars as pl
 
-from trueval.data.ids import plain
+from trueval.data.ids import as_text, plain
 from trueval.errors import DataError, rows_found
 
 ROLES = ("user", "item", "value", "time")
@@ -67,6 +67,7 @@ class Interactions:
         if "value" in frame.columns:
             frame = frame.with_columns(_values(frame, name))
         if "time" in frame.columns:
+            as_text(frame["time"].head(1), what="times", where=f"{name}, column time")
             frame = frame.with_columns(_times(frame, name))
         order = [role for role in ROLES if role in frame.columns]
         return Interactions(frame.select(*order, pl.exclude(order)), name, _side(users, "user"), _side(items, "item"))

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from trueval.arguments import checked
 from trueval.data.columns import LOG_ROLES, ColumnMap, find_roles, parse_columns, renaming
 from trueval.data.datasets import CATALOGUE, data_home
 from trueval.data.failures import reading
@@ -18,6 +19,7 @@ from trueval.data.tables import ids_are_text, parquet_parts, scan_parts, scan_ta
 from trueval.errors import DataError, suggest
 
 
+@checked
 def read(source: Any, *, columns: ColumnMap | str | None = None, name: str | None = None) -> Interactions:
     """Read a log.
 

@@ -117,7 +117,9 @@ def _not_numbers(frame: pl.LazyFrame, role: str, where: str) -> DataError:
 def _check_whole(frame: pl.LazyFrame, kind: pl.DataType, where: str) -> None:
     if not kind.is_float():
         raise _not_numbers(frame, "rank", where)
-    broken = frame.filter(pl.col("rank").is_null() | (pl.col("rank") != pl.col("rank").floor()))
+    broken = frame.filter(
+        pl.col("rank").is_null() | ~pl.col("rank").is_finite() | (pl.col("rank") != pl.col("rank").floor())
+    )
     rows = _collected(broken.select("user", "item", "rank"), where)
     if len(rows):
         raise DataError(

@@ -74,7 +74,10 @@ def _everyone(m: Measurements) -> int:
 def _counted(m: Measurements, specs: Mapping[str, Spec], compat: str | None) -> str:
     """What they count as, and on which metrics that is not what 0 usually is."""
     units = np.isin(m.unit_user, m.unlisted)
-    zero, best, other, undefined = [], [], [], []
+    zero: list[str] = []
+    best: list[str] = []
+    other: list[str] = []
+    undefined: list[str] = []
     for label, values in m.values.items():
         if values.per_unit is None:  # of the whole system: it counts the lists there are
             continue

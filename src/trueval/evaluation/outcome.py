@@ -57,7 +57,7 @@ class Evaluation:
 
     def system(self, name: str) -> SystemValues:
         """One system by name."""
-        if name not in self.systems:
+        if not isinstance(name, str) or name not in self.systems:
             raise DefinitionError(f"there is no system {name!r} in this evaluation", found=suggest(name, self.systems))
         return self.systems[name]
 

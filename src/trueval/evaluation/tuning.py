@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from trueval.arguments import checked
 from trueval.design.design import Design
 from trueval.errors import DataError, DefinitionError
 from trueval.evaluation.experiment import evaluate_systems
@@ -50,6 +51,7 @@ class Tuning:
             return f"{self.system} by {self.metric} on the validation part\n{self.table}"
 
 
+@checked
 def tune(
     system: Any,
     grid: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]],

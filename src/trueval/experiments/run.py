@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from trueval.api import Result
+from trueval.arguments import checked
 from trueval.data.interactions import Interactions
 from trueval.errors import DefinitionError
 from trueval.evaluation.manifest import make_manifest
@@ -21,6 +22,7 @@ from trueval.experiments.work import Found, do_experiment
 from trueval.kernels import use_threads
 
 
+@checked
 def run(
     experiment: str | Path | Mapping[str, Any],
     out: str | Path | None = None,

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from trueval.arguments import checked
 from trueval.data.failures import reading
 from trueval.data.ids import Ids
 from trueval.data.writing import whole_folder
@@ -29,6 +30,7 @@ _COLUMNS = {
 }
 
 
+@checked
 def save_facts(facts: RankingFacts, folder: str | Path) -> Path:
     """Write facts into a folder, in place of facts written there earlier; any other content is left alone.
 
@@ -82,6 +84,7 @@ def _nested(columns: dict[str, np.ndarray], unit: np.ndarray, units: int) -> pl.
     return every.join(lists, on="unit", how="left", maintain_order="left").drop("unit").fill_null([])
 
 
+@checked
 def load_facts(folder: str | Path) -> RankingFacts:
     """Read facts back from a folder written by `save_facts` (see there), equal to the last bit."""
     folder = Path(folder)

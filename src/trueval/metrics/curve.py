@@ -6,10 +6,12 @@ import itertools
 from collections.abc import Iterable
 from typing import Any
 
+from trueval.arguments import checked
 from trueval.metrics.grammar import Spec, parse
 from trueval.metrics.strata import pooled_by_default
 
 
+@checked
 def curve(metric: str | Spec, **parameters: Iterable[Any]) -> list[str]:
     """A metric for every value of some parameters; all are computed from the same ranking, and averaged alike.
 

@@ -98,14 +98,19 @@ def parse(text: str | Spec) -> Spec:
     >>> parse("ndcg@10").k
     10
     """
-    return text if isinstance(text, Spec) else _Reader(text).read()
+    if isinstance(text, Spec):
+        return text
+    if not isinstance(text, str):
+        raise DefinitionError("a metric is written as text", found=repr(text)[:60], do="for example ndcg@10")
+    return _Reader(text).read()
 
 
 def parse_all(texts: str | Spec | Iterable[str | Spec]) -> list[Spec]:
     """Read several metrics (also "a@5, b@10" in one string); the same one twice is an error."""
     if isinstance(texts, str):
         texts = split_list(texts)
-    specs = [parse(text) for text in ([texts] if isinstance(texts, Spec) else texts)]
+    several: Iterable[Any] = texts if isinstance(texts, Iterable) else [texts]
+    specs = [parse(text) for text in several]
     for spec in list(specs):  # a weighted value is never shown without the plain one beside it
         if {"ips", "snips"} & set(spec.transforms) and spec.naive not in specs:
             specs.insert(specs.index(spec), spec.naive)

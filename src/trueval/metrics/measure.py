@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from trueval.arguments import checked
 from trueval.data.aspects import Aspects
 from trueval.data.by_user import ByUser
 from trueval.data.ids import Ids
@@ -75,10 +76,11 @@ def _check_list(ranked: Sequence[Any], scores: Sequence[float] | None) -> None:
         raise DataError("scores must be finite and descend, like the list", found=str(list(scores)))
 
 
+@checked
 def measure(
     metric: str | Spec,
     ranked: Sequence[Any],
-    judged: Judged,
+    judged: Mapping[Any, float] | Collection[Any],
     *,
     threshold: float | None = None,
     complete: bool = False,

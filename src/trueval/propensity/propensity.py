@@ -47,6 +47,10 @@ class Propensity:
         frame = _frame(log)
         if name not in frame.columns:
             raise DataError(f"there is no propensity column {name!r}", where="test", found=", ".join(frame.columns))
+        if not frame.schema[name].is_numeric():
+            raise DataError(
+                "propensities must be numbers", where=f"test, column {name}", found=f"type {frame.schema[name]}"
+            )
         return _checked(frame.select("user", "item", p=pl.col(name).cast(pl.Float64)), f"column {name}")
 
     @staticmethod

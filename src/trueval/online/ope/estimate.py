@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from trueval.arguments import checked
 from trueval.data.ids import Ids
 from trueval.errors import DefinitionError, suggest
 from trueval.online.ope.cases import Rows, rows_of
@@ -24,6 +25,7 @@ from trueval.online.ope.tables import Columns, parse_roles
 from trueval.online.ope.weights import ALL, SLATE, Weighting, tuned_clip, weighting
 
 
+@checked
 def ope(
     log: Any,
     target: Any,
