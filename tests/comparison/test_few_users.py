@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 
 import numpy as np
+import polars as pl
 import pytest
 from comparison_worlds import evaluation_of, system_of, world
 from hypothesis import given
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 import trueval as tv
 from trueval.api import Result
 from trueval.comparison.exact import FEW, exact_interval, exact_p, least_p
+from trueval.errors import DefinitionError
 from trueval.metrics.results import Ratio
 
 TESTS = ["t", "wilcoxon", "permutation", "bootstrap"]
@@ -165,8 +167,6 @@ def test_pooled_ratios_of_few_who_differ():
 
 def test_system_metrics_of_few_users():
     """Three users get one list each time: nothing varies when one of them is left out."""
-    import polars as pl
-
     test = pl.DataFrame({"user": [0, 1, 2], "item": [0, 0, 0]})
     runs = {
         name: pl.DataFrame(
@@ -182,3 +182,21 @@ def test_system_metrics_of_few_users():
 def test_the_least_p_of_many_is_not_zero():
     assert 0 < least_p(10**6) < 1e-300
     assert compare(np.ones(5000)).p > 0
+
+
+def test_power_of_few_users_is_none():
+    assert tv.power(sd=0.1, users=5, difference=9.0) == 0
+    assert tv.power(sd=0.1, users=6, difference=9.0) > 0.9
+    assert tv.power(sd=0.1, difference=9.0) == 6
+    with pytest.raises(DefinitionError, match="5 users can show no difference at 0.05"):
+        tv.power(sd=0.1, users=5)
+
+
+@pytest.mark.parametrize("interval", ["bootstrap", "bca", "t"])
+def test_intervals_without_width_are_said(interval):
+    test = pl.DataFrame({"user": [0, 1, 2], "item": [0, 1, 2]})
+    right = test.with_columns(rank=pl.lit(1))
+    mixed = right.with_columns(item=pl.Series([0, 1, 5]))
+    result = tv.evaluate_run({"right": right, "mixed": mixed}, test, metrics="hit@1,ndcg@1", interval=interval)
+    said = [text for text in result.warnings if "without width" in text]
+    assert said == ["right: hit@1, ndcg@1 the same for all 3 users; an interval without width says little about others"]

@@ -96,7 +96,7 @@ def _lowest(own: np.ndarray, zeros: int, level: float) -> float:
     below, above = (0.0, own.max(initial=0.0)) if refuted(0.0) else (own.min(initial=0.0), 0.0)
     if below < 0 and not refuted(below):
         return float(below)
-    for _ in range(60):
+    for _ in range(45):
         middle = (below + above) / 2
         below, above = (middle, above) if refuted(middle) else (below, middle)
     return float(above)

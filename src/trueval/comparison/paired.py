@@ -151,8 +151,8 @@ def _comparison(row: Tested, q: float, family: int, joined: Joined, baseline: st
         metric=row.metric, system=row.system, baseline=baseline, difference=row.mean.value, low=row.low,
         high=row.high, p=row.p, p_corrected=q, verdict=_verdict(row, q, better, options), n=row.mean.users,
         test=row.test, reason=row.reason, alternative=row.alternative, correction=options.correct, family=family,
-        error=row.mean.error, free=row.mean.free, effect=_effect(row), wins=wins, ties=row.equal, losses=losses, detectable=float("nan"),
-        repeats=row.repeats, better=better, level=options.level,
+        error=row.mean.error, free=row.mean.free, effect=_effect(row), wins=wins, ties=row.equal,
+        losses=losses, detectable=float("nan"), repeats=row.repeats, better=better, level=options.level,
     )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from trueval.evaluation.group_values import MIN_GROUP, check_min_group, notes_on
 from trueval.evaluation.groups import By, Groups
 from trueval.evaluation.manifest import make_manifest
 from trueval.evaluation.measurements import Measurements, measure_facts
-from trueval.evaluation.outcome import Evaluation, label_specs, notes_on, random_values, summarise
+from trueval.evaluation.outcome import Evaluation, label_specs, notes_on, notes_on_widths, random_values, summarise
 from trueval.evaluation.population import check_anyone, check_population
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.metrics.grammar import Spec, parse_all
@@ -117,4 +117,5 @@ class Rules:
         first = next(iter(measured.values()))
         if self.interval != "none" and first.unit_user.min() == first.unit_user.max():
             all_notes.append("one user only: intervals are undefined")
+        all_notes += notes_on_widths(found)
         return Evaluation(found, dict(specs), random_values(first), manifest, [*all_notes, *notes])

@@ -43,7 +43,7 @@ def difference(
     >>> from trueval.online.ab.estimates import estimate
     >>> x, a, b = parse_metrics("x:mean")[0], Sample(np.array([1.0, 2, 3, 4])), Sample(np.array([4.0, 5, 6, 7]))
     >>> d = difference(x, estimate(x, a), estimate(x, b), samples=(a, b))
-    >>> d.value, round(d.p, 4), d.relative
+    >>> d.value, round(d.p, 4), round(d.relative, 6)
     (3.0, 0.0286, 1.2)
     """
     found = _tested(metric, control, arm, samples, rules, adjusted)
