@@ -130,6 +130,24 @@ def notes_on(measured: Mapping[str, Measurements], specs: Mapping[str, Spec]) ->
     return notes + notes_on_cuts(next(iter(measured.values())), specs)
 
 
+def notes_on_widths(systems: Mapping[str, SystemValues]) -> list[str]:
+    """Intervals of users who all have the same value: they have no width, which is no certainty."""
+    notes = []
+    for name, system in systems.items():
+        same = [label for label in system.sums if _no_width(system.estimates[label])]
+        if same:
+            users = system.estimates[same[0]].n
+            notes.append(
+                f"{name}: {', '.join(same)} the same for all {users:,} users; an interval without width says little "
+                "about others"
+            )
+    return notes
+
+
+def _no_width(e: Estimate) -> bool:
+    return e.n > 1 and e.high - e.low <= 1e-12 * abs(e.value)
+
+
 def _beaten(name: str, measured: Measurements, specs: Mapping[str, Spec]) -> list[str]:
     """Where a list scores above 1: the ideal of these metrics is a greedy one, and values are not cut."""
     notes = []

@@ -45,7 +45,9 @@ def compare(
     values are means over seeds, and intervals count the spread over users and over seeds. Results that differ in
     anything else (data, split, design, population, ties, definitions…) are refused, with what differs.
 
-    `test`: "t", "wilcoxon" (zeros by Pratt), "permutation" (sign flips) or "bootstrap", on all `metrics` or some;
+    `test`: "t", "wilcoxon" (zeros by Pratt), "permutation" (sign flips) or "bootstrap" (bootstrap-t), on all `metrics`
+    or some. Where at most 12 users differ, or all by the same, t is replaced by the exact sign-flip test; no test gives
+    a p below what so many users can show. Each comparison has the `test` that was made and, if another, the `reason`.
     `correct`: "holm", "bonferroni", "bh" (Benjamini–Hochberg) or "none", over all comparisons made; `alternative`:
     "two-sided", "better" or "worse".
 

@@ -180,6 +180,8 @@ def _assumptions(
         notes.append("no user or round is known: rows are taken as independent")
     elif rows.clusters < 2:
         notes.append("all rows are of one user or round: there is no interval")
+    if flat := list(dict.fromkeys(v.estimator for v in values if v.high - v.low <= 1e-12 * abs(v.value))):
+        notes.append(f"{', '.join(flat)}: nothing varies; an interval without width says little about other data")
     return tuple(notes)
 
 
