@@ -14,8 +14,9 @@ import hashlib
 import inspect
 import sys
 import types
+from collections import Counter
 from collections.abc import Iterator
-from importlib.machinery import SourceFileLoader
+from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,8 @@ import numpy as np
 
 from trueval.recommenders.own_files import files_digest, is_own, own_files
 
-Seen = dict[int, Any]  # by id, and held: the id of a thing that is gone is given to another one
+# Things by id, and held: the id of a thing that is gone is given to another one. Digests by name of the module.
+Seen = dict[int | str, Any]
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis), np.generic, np.dtype)
 # Made by Python from the rest, or of no influence on what a class does.
 _MADE = {
@@ -63,7 +65,7 @@ def _pieces(thing: Any, seen: Seen) -> Iterator[bytes]:
         return
     seen[id(thing)] = thing
     if isinstance(thing, types.ModuleType):
-        yield _module_digest(thing.__name__)
+        yield _module_digest(thing.__name__, seen)
     elif isinstance(thing, (list, tuple)):
         for value in thing:
             yield from _pieces(value, seen)
@@ -97,7 +99,7 @@ def _of_code_with_a_name(thing: Any, seen: Seen) -> Iterator[bytes]:
     module = sys.modules.get(name)
     place = getattr(module, "__file__", None)
     if place is not None:
-        yield _module_digest(name)
+        yield _module_digest(name, seen)
         if not is_own(place) or "<locals>" not in thing.__qualname__:
             return
     elif name.partition(".")[0] in sys.stdlib_module_names:
@@ -128,7 +130,7 @@ def _of_code(code: types.CodeType, seen: Seen) -> Iterator[bytes]:
         yield from _pieces(const, seen)
     for step in dis.get_instructions(code):
         if step.opname == "IMPORT_NAME" and step.argval and own_files(step.argval, loaded=True):
-            yield _module_digest(step.argval)
+            yield _module_digest(step.argval, seen)
 
 
 def _names(code: types.CodeType) -> set[str]:
@@ -144,34 +146,76 @@ def _is_filled(cell: types.CellType) -> bool:
         return False
 
 
-def _module_digest(name: str) -> bytes:
+def _module_digest(name: str, seen: Seen) -> bytes:
     """The files behind a module, none of which may have changed since it was loaded."""
-    for module, path in own_files(name, loaded=True).items():
-        if module in sys.modules and not _is_as_loaded(sys.modules[module], path):
-            raise Unknown(f"{path.name} is not what was loaded any more")
-    return files_digest(name).encode()
+    if name not in seen:
+        for module, path in own_files(name, loaded=True).items():
+            if module in sys.modules and not _is_as_loaded(sys.modules[module], path):
+                raise Unknown(f"{path.name} has changed since it was loaded")
+        seen[name] = files_digest(name).encode()
+    found: bytes = seen[name]
+    return found
 
 
 def _is_as_loaded(module: types.ModuleType, path: Path) -> bool:
-    """Whether the functions and constants of a module are those of its file as it is now.
+    """Whether the code of a module is that of its file as it is now.
 
-    Nothing can be said where something else than Python's own loader made the module, as pytest does with tests.
+    At first sight functions and constants are compared, later the file with what it was. Nothing can be said where
+    something else than Python's own loader made the module, as pytest does with tests.
     """
     if not isinstance(getattr(module, "__loader__", None), SourceFileLoader):
         return True
     try:
         source = path.read_bytes()
+        spec, before = _SIGHTS.get(module.__name__, (None, b""))
+        if spec is not None and spec is module.__spec__:  # a reload gives it another one
+            return source == before
         tree, compiled = ast.parse(source), compile(source, str(path), "exec", dont_inherit=True)
     except (OSError, SyntaxError, ValueError):
         return False
-    written = set(_codes(compiled))
-    for value in [*vars(module).values()]:
+    same = _has_functions_of(module, set(_codes(compiled)), path) and _has_constants_of(module, tree)
+    if same:
+        _SIGHTS[module.__name__] = module.__spec__, source
+    return same
+
+
+# Files of modules when they were first looked at, and whose they were.
+_SIGHTS: dict[str, tuple[ModuleSpec | None, bytes]] = {}
+
+
+def _has_functions_of(module: types.ModuleType, written: set[types.CodeType], path: Path) -> bool:
+    for value in vars(module).values():
         members = vars(value).values() if isinstance(value, type) and value.__module__ == module.__name__ else [value]
         for member in members:
             code = getattr(getattr(member, "__func__", getattr(member, "fget", member)), "__code__", None)
             if isinstance(code, types.CodeType) and Path(code.co_filename).name == path.name and code not in written:
                 return False
-    return all(_is_now(vars(module), node) for node in tree.body if isinstance(node, ast.Assign))
+    return True
+
+
+def _has_constants_of(module: types.ModuleType, tree: ast.Module) -> bool:
+    """Whether numbers and texts that are named once, and by no function, have the values that the file gives them."""
+    elsewhere = {name for node in ast.walk(tree) if isinstance(node, ast.Global) for name in node.names}
+    bodies: list[tuple[list[ast.stmt], Any]] = [(tree.body, vars(module))]
+    bodies += [(n.body, vars(vars(module).get(n.name, object))) for n in tree.body if isinstance(n, ast.ClassDef)]
+    for body, names in bodies:
+        given = [pair for node in body for pair in _given(node)]
+        times = Counter(name for name, _ in given)
+        for name, value in given:
+            if times[name] == 1 and name not in elsewhere and repr(names.get(name)) != repr(value):
+                return False
+    return True
+
+
+def _given(node: ast.stmt) -> Iterator[tuple[str, Any]]:
+    """Names that a statement gives numbers or texts; lists and the like may be filled later."""
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    try:
+        value = ast.literal_eval(getattr(node, "value", None) or "[]")
+    except (ValueError, TypeError, SyntaxError):
+        return
+    if isinstance(value, (bool, int, float, complex, str, bytes)):
+        yield from ((target.id, value) for target in targets if isinstance(target, ast.Name))
 
 
 def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
@@ -179,13 +223,3 @@ def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
     for const in code.co_consts:
         if isinstance(const, types.CodeType):
             yield from _codes(const)
-
-
-def _is_now(names: dict[str, Any], node: ast.Assign) -> bool:
-    """Whether a constant that a file gives a name has that value in memory."""
-    try:
-        value = ast.literal_eval(node.value)
-    except (ValueError, TypeError, SyntaxError):
-        return True
-    named = [target.id for target in node.targets if isinstance(target, ast.Name)]
-    return all(name in names and repr(names[name]) == repr(value) for name in named)

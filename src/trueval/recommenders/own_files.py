@@ -44,7 +44,7 @@ def own_files(name: str, *, loaded: bool) -> dict[str, Path]:
         waiting += names
         if by_name:
             top = path.parents[one.count(".") + (path.stem == "__init__")]
-            found |= {f"file {other}": other for other in _python_files(top)}
+            found |= {_module_name(other.relative_to(top)): other for other in _python_files(top)}
     return found
 
 
@@ -142,6 +142,15 @@ def _imports(path: Path, module: str) -> tuple[list[str], bool]:
             else:
                 by_name = True
     return [name for name in names if name], by_name
+
+
+def _module_name(path: Path) -> str:
+    """What a file is called as a module.
+
+    >>> _module_name(Path("models/deep/__init__.py"))
+    'models.deep'
+    """
+    return ".".join(path.with_suffix("").parts).removesuffix(".__init__")
 
 
 def _called(function: ast.expr) -> str:
