@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from itertools import pairwise
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -14,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trueval.kernels import choose, look_up, plain, use_kernels
-from trueval.kernels import compiled as store
 
 FLOATS = (np.float32, np.float64)
 COUNTS = ("rank", "above", "tied")
@@ -450,15 +447,6 @@ def test_hash_kernels_know_what_a_dictionary_knows(distinct, crowded, seed):
     compiled("lists").look_up_hashes(*halves, *table, out)
     place = {key: j for j, key in enumerate(known)}
     assert out.tolist() == [place.get(key, -1) for key in asked]
-
-
-def test_what_was_compiled_before_a_kernel_changed_is_forgotten(tmp_path):
-    newest = max(source.stat().st_mtime for source in Path(store.__file__).parent.glob("*.py"))
-    for name, age in (("old.nbi", -1), ("new.nbi", +1)):
-        (tmp_path / name).write_bytes(b"")
-        os.utime(tmp_path / name, (newest + age, newest + age))
-    store._forget_stale(tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["new.nbi"]
 
 
 @given(seed=st.integers(0, 2**32), carried=st.booleans())

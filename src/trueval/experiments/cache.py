@@ -10,7 +10,8 @@ import hashlib
 import json
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +30,10 @@ DEPTH = 100
 
 @dataclass(frozen=True)
 class Cache:
-    """A folder of facts, by key; without a folder nothing is kept."""
+    """A folder of facts, by key; without a folder nothing is kept. `notes` is what somebody should hear of."""
 
     folder: Path | None = None
+    notes: list[str] = field(default_factory=list)
 
     def get(self, key: str, *, depth: int) -> RankingFacts | None:
         """Facts with lists at least so long as asked for; None where there are none that can be used."""
@@ -39,8 +41,9 @@ class Cache:
             return None
         try:
             facts = load_facts(self.folder / key)
-        except DataError:  # damaged: they are made anew
-            shutil.rmtree(self.folder / key)
+        except DataError as problem:
+            self.notes.append(f"facts that were kept are damaged, and made again: {problem.found} ({problem.where})")
+            remove(self.folder / key)
             return None
         return facts if facts.label.get("depth", 0) >= depth else None
 
@@ -48,6 +51,15 @@ class Cache:
         """Keep facts, written whole or not at all."""
         if self.folder is not None:
             save_facts(facts, self.folder / key)
+
+
+def remove(path: Path) -> None:
+    """Remove a file or folder, where that can be done."""
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with suppress(OSError):
+            path.unlink()
 
 
 def stage_key(stage: Stage, catalogue: pl.DataFrame | None) -> dict[str, Any]:

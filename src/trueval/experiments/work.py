@@ -19,7 +19,7 @@ from trueval.experiments.entries import Entry, said_of
 from trueval.experiments.experiment import Experiment
 from trueval.experiments.splitting import Repeat
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.progress import hushed, progress
+from trueval.progress import hushed, note, progress
 from trueval.recommenders.registry import cautions_on
 from trueval.recommenders.run import Run
 
@@ -62,6 +62,8 @@ def do_experiment(experiment: Experiment, log: Interactions, cache: Cache) -> Fo
                 step(0, f"{entry.name}, {repeat.name}" if repeat.name else entry.name)
                 with hushed():
                     used = _judge(entry, repeat, benches, cache)
+                while cache.notes:
+                    note(cache.notes.pop(0))
                 for design, key in used.items():
                     keys[design].setdefault(repeat.name, {})[entry.name] = key
                 step()
@@ -108,7 +110,10 @@ def _judge(entry: Entry, repeat: Repeat, benches: dict[str, _Bench], cache: Cach
         facts = cache.get(key, depth=bench.stage.depth)
         if facts is None:
             facts = _rank(fitted(bench.stage), entry, bench.stage)
-            cache.put(key, facts)
+            if entry.is_still(identity, repeat.seed, repeat.fold):
+                cache.put(key, facts)
+            else:
+                cache.notes.append(f"{entry.name}: its files changed during the work, so its facts are not kept")
         if entry.kind != "run" and not bench.plan.design.condensed:
             facts = shortened(facts, bench.stage.depth)
         with said_of(entry):

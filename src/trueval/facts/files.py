@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +11,13 @@ import polars as pl
 from trueval.arguments import checked
 from trueval.data.failures import reading
 from trueval.data.ids import Ids
+from trueval.data.sealed import file_checksum, seal, unseal
 from trueval.data.writing import whole_folder
 from trueval.errors import DataError, OutputError
 from trueval.facts.ranking_facts import RankingFacts
 
 _MANIFEST = "facts.json"
-_VERSION = 1
+_VERSION = 2
 _SINGLE = ("catalogue", "exact", "ties", "counted", "highest", "one_relevant", "condensed", "label")
 _BY_UNIT = ("targets", "stratum", "pool", "listed")
 _BY_ROW = ("item", "value", "relevant", "rank", "above", "tied", "score", "list_rank")
@@ -47,13 +47,14 @@ def save_facts(facts: RankingFacts, folder: str | Path) -> Path:
     folder = Path(folder)
     _check_free(folder)
     told = {name: getattr(facts, name) for name in _SINGLE}
-    text = json.dumps({"version": _VERSION, **told, "units": len(facts), "splits": facts.splits.tolist()}, indent=1)
+    told = {"version": _VERSION, **told, "units": len(facts), "splits": facts.splits.tolist()}
     what = "the facts could not be written; nothing was left behind"
     with whole_folder(folder, what=what, do="choose a folder that can be written, with enough free space") as place:
         _unit_table(facts).write_parquet(place / "units.parquet")
         facts.users.values.alias("user").to_frame().write_parquet(place / "users.parquet")
         facts.items.values.alias("item").to_frame().write_parquet(place / "items.parquet")
-        (place / _MANIFEST).write_text(text + "\n", encoding="utf-8")
+        checksums = {name: file_checksum(place / f"{name}.parquet") for name in _COLUMNS}
+        (place / _MANIFEST).write_text(seal({**told, "checksums": checksums}), encoding="utf-8")
     return folder
 
 
@@ -89,7 +90,10 @@ def load_facts(folder: str | Path) -> RankingFacts:
     """Read facts back from a folder written by `save_facts` (see there), equal to the last bit."""
     folder = Path(folder)
     told = _read_manifest(folder)
-    tables = {name: _read_table(folder / f"{name}.parquet", needed) for name, needed in _COLUMNS.items()}
+    tables = {
+        name: _read_table(folder / f"{name}.parquet", needed, told["checksums"].get(name))
+        for name, needed in _COLUMNS.items()
+    }
     units = tables["units"]
     users, items = Ids(tables["users"]["user"]), Ids(tables["items"]["item"])
     if len(units) != told["units"]:
@@ -120,10 +124,11 @@ def _starts(lists: pl.Series) -> np.ndarray:
 
 def _read_manifest(folder: Path) -> dict[str, Any]:
     try:
-        told = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
-        if not isinstance(told, dict) or told.get("version") != _VERSION:
+        text = (folder / _MANIFEST).read_text(encoding="utf-8")
+        if f'"version": {_VERSION},' not in text:
             raise ValueError(f"not version {_VERSION} of the format")
-        if missing := {*_SINGLE, "units", "splits"} - told.keys():
+        told = unseal(text)
+        if missing := {*_SINGLE, "units", "splits", "checksums"} - told.keys():
             raise ValueError("no " + ", ".join(sorted(missing)))
     except (OSError, ValueError) as problem:
         raise DataError(
@@ -135,8 +140,11 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     return told
 
 
-def _read_table(path: Path, needed: tuple[str, ...]) -> pl.DataFrame:
+def _read_table(path: Path, needed: tuple[str, ...], checksum: str) -> pl.DataFrame:
     with reading(path, what="parquet", do="save the facts again"):
+        if file_checksum(path) != checksum:
+            found = "another checksum than when it was written"
+            raise DataError("the file has changed", where=str(path), found=found, do="save the facts again")
         table = pl.read_parquet(path)
     if missing := set(needed) - set(table.columns):
         found = "no " + ", ".join(sorted(missing))
