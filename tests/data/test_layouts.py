@@ -222,7 +222,7 @@ def test_kuairec(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "item_categories.csv").write_text('video_id,feat\n2,[8]\n3649,"[27, 9]"\n')
     (folder / "user_features.csv").write_text("user_id,user_active_degree\n0,high_active\n1,full_active\n")
     log = read(tmp_path)
-    assert log.frame.rows() == [(0, 3649, 1.273397, 1593878903438, 13838, 10867)]
+    assert log.frame.rows() == [(0, 3649, 1.273397, 1593878903.438, 13838, 10867)]
     assert log.items is not None
     assert log.items["aspects"].to_list() == [["8"], ["27", "9"]]
     assert log.users is not None

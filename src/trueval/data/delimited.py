@@ -116,12 +116,14 @@ def scan_delimited(
     names = [new_names.get(name, name) for name in form.names]
     if form.separator in ("::", " "):
         fields = split_lines(path, names, separator=form.separator, skip_first=form.header)
-        return numbers_where_possible(fields, leave=("user", "item")).lazy()
+        leave = ("user", "item") if "prediction" in found else ("user", "item", "time")
+        return numbers_where_possible(fields, leave=leave).lazy()
     types: dict[str, type[pl.DataType]] = {"user": pl.String, "item": pl.String}
     if not exact:
         types |= {"value": pl.Float64, "score": pl.Float64}
-    with reading(path, what="a text table"):
-        frame = pl.scan_csv(
+
+    def scanned() -> pl.LazyFrame:
+        return pl.scan_csv(
             path,
             separator=form.separator,
             has_header=form.header,
@@ -130,6 +132,12 @@ def scan_delimited(
             infer_schema_length=None if exact else 10_000,
             glob=False,
         )
+
+    with reading(path, what="a text table"):
+        frame = scanned()
+        if "time" in found and "prediction" not in found and frame.collect_schema()["time"].is_float():
+            types["time"] = pl.String  # fractions of seconds may have more digits than a float
+            frame = scanned()
     # Without ids a row that lacks its roles may still hold other columns: it is broken, not blank.
     of_blank = pl.col(list(found)) if "prediction" not in found else pl.all()
     return frame.filter(~pl.all_horizontal(of_blank.is_null()))

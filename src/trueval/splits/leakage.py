@@ -126,7 +126,7 @@ def _futures(parts: Parts) -> Iterator[Check]:
     cut = test["time"].min()
     found = {
         "own_future": train.join(first, on="user").filter(pl.col("time") > pl.col("first_test")),
-        "global_future": train.filter(pl.col("time") > cut).with_columns(first_test=pl.lit(cut, pl.Int64)),
+        "global_future": train.filter(pl.col("time") > cut).with_columns(first_test=pl.lit(cut, test.schema["time"])),
         "early_items": test.join(born, on="item").filter(pl.col("time") < pl.col("first_in_train")),
     }
     promised = _PROMISED.get(str(parts.how.get("how")), ())
@@ -139,7 +139,9 @@ def _futures(parts: Parts) -> Iterator[Check]:
 def _duplicates(parts: Parts) -> Check:
     frames = [part.frame for part in (parts.train, parts.validation, parts.test) if part is not None]
     columns = [role for role in ROLES if all(role in frame.columns for frame in frames)]
-    rows = pl.concat([frame.select(columns) for frame in frames])
+    rows = pl.concat(
+        [frame.select(columns) for frame in frames], how="vertical_relaxed"
+    )  # 1 and 1.5 are times of two types
     alike = rows.filter(rows.is_duplicated()).group_by(columns).len("times")
     repeats = int(alike["times"].sum()) - len(alike)
     meaning = f"rows that repeat another one ({', '.join(columns)})"
