@@ -112,7 +112,7 @@ def scan_delimited(
     """
     form = shape(path, columns, suffix=suffix, lone=len(roles) == 1)
     found = find_roles(form.names, columns, roles=roles, where=str(path))
-    new_names = renaming(form.names, found)
+    new_names = renaming(form.names, found, roles)
     names = [new_names.get(name, name) for name in form.names]
     if form.separator in ("::", " "):
         fields = split_lines(path, names, separator=form.separator, skip_first=form.header)

@@ -117,7 +117,8 @@ def _again(log: Interactions, columns: ColumnMap | None, name: str | None) -> In
 
 
 def _renamed(frame: pl.DataFrame, columns: ColumnMap | None, where: str) -> pl.DataFrame:
-    return frame.rename(renaming(frame.columns, find_roles(frame.columns, columns, roles=LOG_ROLES, where=where)))
+    found = find_roles(frame.columns, columns, roles=LOG_ROLES, where=where)
+    return frame.rename(renaming(frame.columns, found, LOG_ROLES))
 
 
 def _named_roles(frame: pl.DataFrame, columns: ColumnMap | None, name: str) -> Interactions:
@@ -148,9 +149,10 @@ def _read_folder(folder: Path, columns: ColumnMap | None, name: str) -> Interact
 
 
 def _read_file(path: Path, columns: ColumnMap | None, name: str) -> Interactions:
-    layout = log_layout(path) if columns is None else None
+    # What a known file has besides its columns is nothing: it can only be told what it has not.
+    layout = log_layout(path) if all(column in (None, "") for column in (columns or {}).values()) else None
     if layout is not None and layout.read_log is not None:
-        return layout.read_log(path, name)
+        return _again(layout.read_log(path, name), columns, name)
     try:
         frame = scan_table(path, columns, roles=LOG_ROLES).collect()
     except pl.exceptions.ComputeError:

@@ -48,15 +48,14 @@ def ids_are_text(path: Path) -> bool:
 
 
 def stem(path: Path) -> str:
-    """The name of a table: its file name without format and compression.
+    """The name of a table: its file name without format and compression; other dots are part of the name.
 
-    >>> stem(Path("runs/bpr.v2.csv.gz"))
-    'bpr.v2'
+    >>> stem(Path("runs/bpr.v2.csv.gz")), stem(Path("runs/bpr.v2"))
+    ('bpr.v2', 'bpr.v2')
     """
     name = path.name
-    for suffix in (*_COMPRESSED, table_suffix(path)):
-        if suffix and name.lower().endswith(suffix):
-            name = name[: -len(suffix)]
+    for known in ((*_COMPRESSED, ".zip"), (*SUFFIXES, ".ascii")):
+        name = next((name[: -len(suffix)] for suffix in known if name.lower().endswith(suffix)), name)
     return name or path.name
 
 
@@ -91,7 +90,7 @@ def scan_table(
 def _renamed(frame: pl.LazyFrame, columns: ColumnMap | None, roles: Sequence[str], where: str) -> pl.LazyFrame:
     with reading(where, what="a table"):
         names = frame.collect_schema().names()
-    return frame.rename(renaming(names, find_roles(names, columns, roles=roles, where=where)))
+    return frame.rename(renaming(names, find_roles(names, columns, roles=roles, where=where), roles))
 
 
 def scan_parts(folder: Path) -> pl.LazyFrame:
