@@ -94,7 +94,7 @@ def _told(made: Parts | Sequence[Parts], log: Interactions, output: Path) -> str
     lines += [f"split: {_named(several[0])}", ""]
     for number, parts in enumerate(several, start=1):
         lines += [f"fold-{number}"] if len(several) > 1 else []
-        lines += _counts(parts)
+        lines += parts.counted()
     found = [leakage(parts) for parts in several]
     worst = max(found, key=lambda one: ("ok", "caution", "wrong").index(one.verdict))
     if len(found) > 1:
@@ -106,19 +106,3 @@ def _named(parts: Parts) -> str:
     own = ("how", "fold", "window", "from", "to")  # what differs from fold to fold is not the split's name
     told = [f"{name}={value}" for name, value in parts.how.items() if name not in own and value is not None]
     return f"{parts.how['how']}({', '.join(told)})"
-
-
-def _counts(parts: Parts) -> list[str]:
-    report = parts.report()
-    lines = []
-    for name in ("train", "validation", "test", "observed", "dropped"):
-        rows = report[name]
-        if rows:
-            share = f"{rows / report['rows']:.1%}"
-            lines.append(f"  {name:<11}{rows:>13,} rows {share:>7}")
-    lines += [f"    {rows:>13,} dropped: {reason}" for reason, rows in report["reasons"].items()]
-    unseen = f"{report['unseen_users']:,} users and {report['unseen_items']:,} items"
-    lines.append(f"  tested: {report['test_users']:,} users, {report['test_items']:,} items; {unseen} unseen in train")
-    if report["untested_users"]:
-        lines.append(f"  not tested: {report['untested_users']:,} users of train")
-    return lines

@@ -107,7 +107,7 @@ def conclude(
         stage.specs,
         users=dict.fromkeys(measured, stage.train.users),
         inputs=stage.inputs,
-        notes=[*notes, *[note] * bool(short)],
+        notes=[*parts.cautions, *notes, *[note] * bool(short)],
         systems=dict(systems),
         design=str(design),
         split=dict(parts.how),

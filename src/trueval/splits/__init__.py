@@ -8,6 +8,7 @@ from typing import Any, Literal, overload
 
 from trueval.data.interactions import Interactions
 from trueval.errors import DefinitionError, suggest
+from trueval.progress import note
 from trueval.splits.core import keep_core
 from trueval.splits.folder import load_parts, save_parts
 from trueval.splits.given import given, unbiased
@@ -78,7 +79,7 @@ def split(
     if "seed" in known:
         options["seed"] = check_count("seed", seed, split=how, least=0)
     if not min_user and not min_item:
-        return make(log, **options)
+        return _told(make(log, **options))
     few = {
         name: check_count(name, n, split=how, least=0) for name, n in (("min_user", min_user), ("min_item", min_item))
     }
@@ -92,8 +93,17 @@ def split(
     log, dropped = keep_core(log, **few)
     made = make(log, **options)
     if isinstance(made, Parts):
-        return with_dropped(made, dropped, told=few)
-    return [with_dropped(parts, dropped, told=few) for parts in made]
+        return _told(with_dropped(made, dropped, told=few))
+    return _told([with_dropped(parts, dropped, told=few) for parts in made])
+
+
+def _told(made: Parts | list[Parts]) -> Parts | list[Parts]:
+    """The same, after a note on rows that nobody asked to drop."""
+    several = [made] if isinstance(made, Parts) else made
+    for number, parts in enumerate(several, 1):
+        for caution in parts.cautions:
+            note(f"split {parts.how['how']}{f', part {number}' if len(several) > 1 else ''}: {caution}")
+    return made
 
 
 def options_of(how: str) -> list[str]:

@@ -15,12 +15,12 @@ from trueval.data.times import nanoseconds
 from trueval.errors import DataError, DefinitionError
 from trueval.splits.chance import Coded
 from trueval.splits.options import check_choice, check_count, check_ratio, check_together, need_time, share_of
-from trueval.splits.parts import DROPPED, TEST, TRAIN, VALIDATION, Parts, assemble
+from trueval.splits.parts import DROPPED, TEST, TRAIN, UNSEEN, VALIDATION, Parts, assemble
 
 Number = int | float
 Moment = int | float | str | date | datetime | np.datetime64
 
-_COLD = ("user unseen before the cut", "item unseen before the cut")
+_COLD = (f"user {UNSEEN}", f"item {UNSEEN}")
 _REASONS = (*_COLD, *(f"validation: {reason}" for reason in _COLD), "after the window")
 _AFTER = DROPPED + 4
 
