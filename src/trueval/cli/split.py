@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from trueval.data.interactions import Interactions
     from trueval.splits import Parts
 
-_HOW = "holdout, kfold, leave_one_out, temporal, user_temporal, rolling or uniform_test."
+_HOW = "holdout, kfold, leave_one_out, temporal, user_temporal, rolling, uniform_test or unbiased."
+_MAR = "unbiased: ratings of items chosen at random; not needed where DATA holds them (Coat, CM100k, Yahoo! R3)."
 _UNSEEN = "temporal, rolling: drop or keep users and items without history."
 _VALIDATION = "Share of the log for validation (leave_one_out: interactions)."
 
@@ -34,6 +35,8 @@ def split_command(
     which: Annotated[str | None, Option(help="leave_one_out: last or random.")] = None,
     n: Annotated[int | None, Option("--n", help="leave_one_out: interactions of each user.")] = None,
     unseen: Annotated[str | None, Option(help=_UNSEEN)] = None,
+    mar: Annotated[str | None, Option(help=_MAR)] = None,
+    sample: Annotated[float | None, Option(help="unbiased: share of the random ratings to test on.")] = None,
     rounding: Annotated[str | None, Option("--round", help="uniform_test: floor or nearest.")] = None,
     threshold: Annotated[float | None, Option(help="uniform_test: count only values from here on.")] = None,
     validation: Annotated[float | None, Option(help=_VALIDATION)] = None,
@@ -47,8 +50,8 @@ def split_command(
 ) -> None:
     """Hold out a part of a log, and say what leaks.
 
-    Writes train.parquet, test.parquet and split.json (and validation, dropped, candidates if there are
-    any) into a folder; several folds or windows go to fold-1, fold-2… inside it.
+    Writes train.parquet, test.parquet and split.json (and validation, observed, dropped, candidates if there
+    are any) into a folder; several folds or windows go to fold-1, fold-2… inside it.
 
     Examples:
 
@@ -57,8 +60,10 @@ def split_command(
       trueval split log.csv --columns user=uid,item=sku --how leave_one_out -o parts
 
       trueval split ml-1m --how uniform_test --ratio 0.2 --eps 0.2 -o parts
+
+      trueval split coat --how unbiased --ratio 0.2 -o parts
     """
-    from trueval.data.read import read
+    from trueval.data.read import read, read_pair
     from trueval.kernels import use_threads
     from trueval.progress import set_quiet
     from trueval.splits import save_parts, split
@@ -66,6 +71,7 @@ def split_command(
     set_quiet(quiet)
     given = {"ratio": ratio, "eps": eps, "windows": windows, "by": by, "over": over, "which": which}
     given |= {"unseen": unseen, "round": rounding, "threshold": threshold, "validation": _whole(validation)}
+    given |= {"mar": mar, "sample": sample}
     given |= {"n" if how == "kfold" else "folds": folds}
     options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if n is not None:
@@ -73,7 +79,10 @@ def split_command(
     if at:
         options["at"] = at if how == "rolling" or len(at) > 1 else at[0]
     with use_threads(threads):
-        log = read(data, columns=columns)
+        if how == "unbiased":
+            log, options["mar"] = read_pair(data, mar, columns=columns)
+        else:
+            log = read(data, columns=columns)
         made = split(log, how, seed=seed, min_user=min_user, min_item=min_item, **options)
         save_parts(made, output, log=log, force=force)
         if not quiet:

@@ -14,6 +14,7 @@ from trueval.errors import DataError
 
 # Where a row goes; DROPPED + j is dropped for reason j.
 TRAIN, VALIDATION, TEST, DROPPED = 0, 1, 2, 3
+OBSERVED = "observed"
 UNSEEN = "unseen before the cut"
 # A smaller share of lost rows is not worth a warning.
 _NOTICEABLE = 0.01
@@ -47,6 +48,14 @@ class Parts:
     def eta(self) -> int | None:
         """Test ratings of every candidate item, where the split made them equal."""
         return self.how.get("eta")
+
+    @property
+    def sides(self) -> dict[str, Parts]:
+        """The parts by what they are tested on: "" is `test`, and "observed" the held-out share of a biased log."""
+        if self.observed is None:
+            return {"": self}
+        biased = replace(self, test=self.observed, observed=self.test, how={**self.how, "tested": OBSERVED})
+        return {"": self, OBSERVED: biased}
 
     @property
     def rows(self) -> int:
