@@ -121,6 +121,16 @@ def test_a_part_whose_times_happen_to_be_whole(tmp_path: Path) -> None:
     assert leakage(given)["global_future"].count == 0
 
 
+def test_two_clocks_are_not_compared() -> None:
+    """Seconds in one table and a date, in microseconds, in the other: nobody knows what is later."""
+    train = pl.DataFrame({"user": [1, 1], "item": [1, 2], "time": [START + 100, START + 200]})
+    test = pl.DataFrame({"user": [1], "item": [2], "time": [datetime.fromtimestamp(START, UTC)]})
+    found = leakage(split(train, "given", test=test))
+    assert [found[name].verdict for name in ("own_future", "global_future", "early_items")] == ["unknown"] * 3
+    dates = train.with_columns(pl.from_epoch("time"))
+    assert leakage(split(dates, "given", test=test))["own_future"].count == 2
+
+
 @pytest.mark.parametrize(
     "at",
     [

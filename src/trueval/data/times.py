@@ -47,6 +47,15 @@ def nanoseconds(text: str) -> int | None:
     return int(moment.to_physical()[0]) * (1 if moment.dtype.time_unit == "ns" else 1000)  # type: ignore[attr-defined]
 
 
+def ticks_per_second(size: float) -> int:
+    """Of a clock that shows such numbers (the present is about 1.7e9 seconds after 1970).
+
+    >>> ticks_per_second(1_700_000_000), ticks_per_second(1_700_000_000_000)
+    (1, 1000)
+    """
+    return next((ticks for ticks in (1, 10**3, 10**6) if size < 10**11 * ticks), 10**9)
+
+
 def _numbers(raw: pl.Series, where: str) -> pl.Series:
     if raw.dtype == pl.String:
         return _of_text(raw.str.strip_chars(), where)

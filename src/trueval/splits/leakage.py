@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from trueval.data.interactions import ROLES
+from trueval.data.times import ticks_per_second
 from trueval.splits.parts import Parts
 
 _SEVERITY = ("ok", "unknown", "caution", "wrong")
@@ -19,6 +21,7 @@ _PROMISED = {
     "user_temporal": ("own_future",),
 }
 _NO_TIME = "unknown: no time column"
+_TWO_CLOCKS = "unknown: train and test count time in different units"
 
 
 @dataclass(frozen=True)
@@ -121,6 +124,10 @@ def _futures(parts: Parts) -> Iterator[Check]:
         for name, meaning in meanings.items():
             yield Check(name, None, 0, "unknown", f"{_NO_TIME} ({meaning})", "add times to see")
         return
+    if _other_clocks(train["time"], test["time"]):
+        for name, meaning in meanings.items():
+            yield Check(name, None, 0, "unknown", f"{_TWO_CLOCKS} ({meaning})", "write times in one unit to see")
+        return
     first = test.group_by("user").agg(pl.col("time").min().alias("first_test"))
     born = train.group_by("item").agg(pl.col("time").min().alias("first_in_train"))
     cut = test["time"].min()
@@ -134,6 +141,13 @@ def _futures(parts: Parts) -> Iterator[Check]:
         among = len(test) if name == "early_items" else len(train)
         verdict = "wrong" if name in promised else "caution"
         yield _check(name, rows, among, verdict, meanings[name], "systems learn from the future: split by time")
+
+
+def _other_clocks(*times: pl.Series) -> bool:
+    """Whether tables from different places count seconds here and, say, microseconds there."""
+    sizes = [float(np.abs(column.to_numpy()).max()) for column in times]
+    known = [size for size in sizes if size > 10**8]  # smaller numbers need not count from 1970
+    return len(known) == len(sizes) and len({ticks_per_second(size) for size in known}) > 1
 
 
 def _duplicates(parts: Parts) -> Check:

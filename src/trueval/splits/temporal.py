@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from trueval.data.interactions import Interactions
-from trueval.data.times import nanoseconds
+from trueval.data.times import nanoseconds, ticks_per_second
 from trueval.errors import DataError, DefinitionError
 from trueval.splits.chance import Coded
 from trueval.splits.options import check_choice, check_count, check_ratio, check_together, need_time, share_of
@@ -202,7 +202,7 @@ def moment(at: Moment, times: np.ndarray, *, split: str) -> Number:
     975628800.0
     """
     low, high = times.min().item(), times.max().item()
-    exactly = _on_clock(at, ticks=_ticks_per_second(max(abs(low), abs(high))))
+    exactly = _on_clock(at, ticks=ticks_per_second(max(abs(low), abs(high))))
     if exactly is None or not low < exactly <= high:
         raise DefinitionError(
             "the moment of the cut could not be read" if exactly is None else "the cut lies outside of the log",
@@ -213,11 +213,6 @@ def moment(at: Moment, times: np.ndarray, *, split: str) -> Number:
     # A float of the log is the one nearest to what was written, and so is the cut. Whole times are compared exactly:
     # a row at or after 3.5 is one at or after 4.
     return float(exactly) if times.dtype.kind == "f" else ceil(exactly)
-
-
-def _ticks_per_second(size: Number) -> int:
-    """Of a clock that shows such numbers (the present is about 1.7e9 seconds after 1970)."""
-    return next((ticks for ticks in (1, 10**3, 10**6) if size < 10**11 * ticks), 10**9)
 
 
 def _on_clock(at: Moment, *, ticks: int) -> Fraction | None:
