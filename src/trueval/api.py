@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, overload
 
 import polars as pl
@@ -15,7 +12,7 @@ from trueval.arguments import checked
 from trueval.errors import DefinitionError, suggest
 from trueval.evaluation.defaults import METRICS, default_metrics
 from trueval.evaluation.estimate import Estimate
-from trueval.evaluation.experiment import evaluate_systems
+from trueval.evaluation.experiment import evaluate_sides
 from trueval.evaluation.fairness import Disparity, demographic_parity, equal_opportunity
 from trueval.evaluation.group_values import MIN_GROUP
 from trueval.evaluation.groups import By
@@ -26,11 +23,9 @@ from trueval.evaluation.rules import Rules
 from trueval.evaluation.runs import evaluate_runs
 from trueval.kernels import use_threads
 from trueval.metrics.grammar import Spec, parse
-from trueval.report.formats import as_latex, as_markdown, as_record, summary_frame
 from trueval.report.groups import gap_frame, group_frame
-from trueval.report.repeats import repeats_text
-from trueval.report.terminal import print_evaluation, table_text
-from trueval.splits.parts import Parts
+from trueval.report.sides import Shown
+from trueval.splits.parts import OBSERVED, Parts
 
 if TYPE_CHECKING:
     from trueval.comparison.agreement import Agreement
@@ -40,8 +35,11 @@ Metrics = str | Sequence[str | Spec]
 
 
 @dataclass(frozen=True)
-class Result:
+class Result(Shown):
     """What an evaluation found. Prints as a table.
+
+    Of parts with an unbiased test (split `unbiased`) it holds the values on that test, and `observed` those on the
+    held-out share of the biased log; both are shown side by side, with Kendall's τ between their orders (`alike`).
 
     >>> import trueval as tv
     >>> recs = pl.DataFrame({"user": [1, 1, 2], "item": ["a", "b", "a"], "rank": [1, 2, 1]})
@@ -55,6 +53,8 @@ class Result:
 
     evaluation: Evaluation
     repeats: Mapping[str, Evaluation] = field(default_factory=dict, repr=False)  # by name, of several folds or seeds
+
+    observed: Result | None = field(default=None, repr=False)
 
     @overload
     def __getitem__(self, key: tuple[str, str]) -> Estimate: ...
@@ -85,29 +85,8 @@ class Result:
             f"{metric!r} was not measured", found=suggest(metric, self.evaluation.specs), do="add it to metrics"
         )
 
-    def __str__(self) -> str:
-        return table_text(self.evaluation) + repeats_text(self.repeats, self.evaluation)
-
     def __repr__(self) -> str:
         return f"<Result: {len(self.evaluation.systems)} systems, {len(self.evaluation.specs)} metrics>"
-
-    @checked
-    def show(self, *, baseline: str | None = None) -> None:
-        """Print the table, with comparisons where a baseline is named."""
-        print_evaluation(self.evaluation, file=sys.stdout, comparisons=self.compare(baseline) if baseline else ())
-        sys.stdout.write(repeats_text(self.repeats, self.evaluation))
-
-    def table(self) -> pl.DataFrame:
-        """One row per system and metric: value, interval, n, undefined."""
-        return summary_frame(self.evaluation)
-
-    @property
-    def per_user(self) -> pl.DataFrame:
-        """One row per system and user, one column per metric; of several folds or seeds, for each of them."""
-        if self.repeats:
-            named = [e.per_user().select(pl.lit(name).alias("repeat"), pl.all()) for name, e in self.repeats.items()]
-            return pl.concat(named)
-        return self.evaluation.per_user()
 
     @property
     def per_repeat(self) -> pl.DataFrame:
@@ -178,37 +157,6 @@ class Result:
 
         return agreement(self, **options)
 
-    @checked
-    def to_dict(self, *, baseline: str | None = None) -> dict[str, Any]:
-        """The record that `trueval evaluate --format json` prints."""
-        record = as_record(self.evaluation, self.compare(baseline) if baseline else ())
-        return record | ({"repeats": self.per_repeat.to_dicts()} if self.repeats else {})
-
-    @checked
-    def to_json(self, *, baseline: str | None = None) -> str:
-        """The record as text."""
-        return json.dumps(self.to_dict(baseline=baseline), ensure_ascii=False, indent=1, default=str)
-
-    @checked
-    def to_markdown(self, *, baseline: str | None = None) -> str:
-        """A Markdown table, marked where a difference from the baseline is shown."""
-        return as_markdown(self.evaluation, self.compare(baseline) if baseline else ())
-
-    @checked
-    def to_latex(self, *, baseline: str | None = None) -> str:
-        """A LaTeX (booktabs) table, marked in the same way."""
-        return as_latex(self.evaluation, self.compare(baseline) if baseline else ())
-
-    @checked
-    def save(self, folder: str | Path) -> None:
-        """Write a folder that `compare` reads: results.parquet (every user's values), summary.json, manifest.json."""
-        from trueval.report.saved import save_folder
-
-        if not self.repeats:
-            save_folder(self.evaluation, Path(folder))
-        for name, evaluation in self.repeats.items():  # a folder in the folder for each fold or seed
-            save_folder(evaluation, Path(folder) / name.replace(", ", "-").replace(" ", "-"))
-
 
 @checked
 def evaluate(
@@ -269,10 +217,16 @@ def evaluate(
     )  # fmt: skip
     with use_threads(threads):
         if isinstance(parts, Parts) and not repeated:
-            return Result(evaluate_systems(parts, systems, rules, design=design, items=items, notes=left_out))
+            sides = evaluate_sides(parts, systems, rules, design=design, items=items, notes=left_out)
+            return _of_sides({side: Result(found) for side, found in sides.items()})
         several = [parts] if isinstance(parts, Parts) else list(parts)
         repeats = evaluate_repeats(several, systems, rules, seeds=seeds, design=design, items=items, notes=left_out)
-    return Result(combine(repeats, interval=method, level=level), repeats)
+    whole = {side: Result(combine(own, interval=method, level=level), own) for side, own in repeats.items()}
+    return _of_sides(whole)
+
+
+def _of_sides(sides: Mapping[str, Result]) -> Result:
+    return replace(sides[""], observed=sides.get(OBSERVED))
 
 
 def _check_parts(parts: Any) -> None:

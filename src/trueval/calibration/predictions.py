@@ -80,7 +80,7 @@ def read_predictions(source: Any, *, columns: ColumnMap | str | None = None, nam
         where = label = name or "predictions"
         frame = as_polars(source, where=where)
         found = find_roles(frame.columns, columns, roles=_roles(frame.columns, columns), where=where)
-        frame = frame.rename(renaming(frame.columns, found))
+        frame = frame.rename(renaming(frame.columns, found, PREDICTION_ROLES))
     else:
         path = locate(source)
         where, label = str(path), name or stem(path)

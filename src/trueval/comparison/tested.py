@@ -139,7 +139,7 @@ def _by_t(
 def _needs_exact(mean: Mean, one: Pair) -> bool:
     """Few differences are not normal enough for t, and those without a spread have no t at all."""
     differ = np.count_nonzero(one.shares)
-    return mean.users > 1 and differ > 0 and (differ <= FEW or mean.spread == 0)
+    return bool(mean.users > 1 and differ > 0 and (differ <= FEW or mean.spread == 0))
 
 
 def _by_signs(row: Tested, one: Pair, tail: str, level: float) -> Tested:

@@ -80,7 +80,7 @@ def _collected(frame: pl.LazyFrame, where: str) -> pl.DataFrame:
 def _renamed(frame: pl.LazyFrame, columns: ColumnMap | None, where: str) -> pl.LazyFrame:
     names = frame.collect_schema().names()
     found = find_roles(names, columns, roles=RUN_ROLES, where=where)
-    return frame.rename(renaming(names, found)).select(list(found))
+    return frame.rename(renaming(names, found, RUN_ROLES)).select(list(found))
 
 
 def _chosen(frame: pl.LazyFrame, where: str) -> pl.LazyFrame:

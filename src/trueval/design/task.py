@@ -110,7 +110,7 @@ def _task(
 
 
 def _vocabularies(parts: Parts, catalogue: pl.Series | None) -> tuple[Ids, Ids]:
-    logs = [log for log in (parts.train, parts.validation, parts.test) if log is not None]
+    logs = [log for log in (parts.train, parts.validation, parts.test, parts.observed) if log is not None]
     for role in ("user", "item"):
         for log in logs[1:]:
             check_same_kind(logs[0].frame[role], log.frame[role], role=role, where=(logs[0].name, log.name))

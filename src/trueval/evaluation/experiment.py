@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -73,26 +73,41 @@ def set_stage(parts: Parts, rules: Rules, *, design: str | Design = "AR-TI-AN", 
 
 
 def evaluate_systems(
+    parts: Parts, systems: Any, rules: Rules, *, design: str | Design = "AR-TI-AN", items: Any = None
+) -> Evaluation:
+    """Fit every system on the train part, rank under the design, and measure on the test part."""
+    return evaluate_sides(replace(parts, observed=None), systems, rules, design=design, items=items)[""]
+
+
+def evaluate_sides(
     parts: Parts, systems: Any, rules: Rules, *, design: str | Design = "AR-TI-AN", items: Any = None,
     notes: Sequence[str] = (),
-) -> Evaluation:  # fmt: skip
-    """Fit every system on the train part, rank under the design, and measure; `notes` are for the reader."""
+) -> dict[str, Evaluation]:  # fmt: skip
+    """The same on every side of the parts (see `Parts.sides`), every system fitted once for all; `notes` are for the
+    reader."""
     named = name_systems(systems)
     if not named:
         raise DefinitionError("no system was given", do='for example systems=["popularity"]')
-    stage = set_stage(parts, rules, design=design, items=items)
-    measured: dict[str, Measurements] = {}
+    stages = {side: set_stage(own, rules, design=design, items=items) for side, own in parts.sides.items()}
+    measured: dict[str, dict[str, Measurements]] = {side: {} for side in stages}
     told: dict[str, str] = {}
-    cautions: list[str] = []
+    cautions: dict[str, list[str]] = {side: [] for side in stages}
+    catalogue: dict[str, int] = {}
     for name, spec in named.items():
-        system = spec if isinstance(spec, Run) else make_system(spec, test=parts.test).fit(stage.train)
+        system = spec if isinstance(spec, Run) else make_system(spec, test=parts.test).fit(stages[""].train)
         told[name] = text_of(system)
-        cautions += cautions_on(name, system)
-        facts = rank_tasks(system, stage.tasks, stage.design, depth=stage.depth, ties=rules.ties, name=name)
-        measured[name] = stage.measure(facts, first=not measured)
-        cautions += [f"{name}: {note}" for note in facts.label["notes"]]
-        rules.check_listed(measured[name], stage.train.users, name)
-    return conclude(stage, measured, systems=told, notes=[*cautions, *notes], catalogue=facts.catalogue)
+        for own in cautions.values():
+            own += cautions_on(name, system)
+        for side, stage in stages.items():
+            facts = rank_tasks(system, stage.tasks, stage.design, depth=stage.depth, ties=rules.ties, name=name)
+            measured[side][name] = stage.measure(facts, first=not measured[side])
+            catalogue[side] = facts.catalogue
+            cautions[side] += [f"{name}: {note}" for note in facts.label["notes"]]
+            rules.check_listed(measured[side][name], stage.train.users, name)
+    return {
+        side: conclude(stage, measured[side], systems=told, notes=[*cautions[side], *notes], catalogue=catalogue[side])
+        for side, stage in stages.items()
+    }
 
 
 def conclude(
@@ -112,7 +127,7 @@ def conclude(
         stage.specs,
         users=dict.fromkeys(measured, stage.train.users),
         inputs=stage.inputs,
-        notes=[*notes, *[note] * bool(short)],
+        notes=[*parts.cautions, *_all_relevant(stage), *notes, *[note] * bool(short)],
         systems=dict(systems),
         condensed=design.condensed,
         design=str(design),
@@ -120,6 +135,17 @@ def conclude(
         data={"train": parts.train.fingerprint(), "test": parts.test.fingerprint()},
         catalogue=catalogue,
     )
+
+
+def _all_relevant(stage: Stage) -> list[str]:
+    """Of ratings from a biased and an unbiased test: what is missing where every rating counts as liked."""
+    test = stage.parts.test
+    if stage.parts.observed is None or stage.rules.threshold is not None or not test.has("value"):
+        return []
+    values = test.frame["value"].unique().sort()
+    if len(values) < 3 or values[0] <= 0:
+        return []
+    return [f"every rated item counts as relevant, values from {values[0]:g} to {values[-1]:g}: give a threshold"]
 
 
 def _inputs(parts: Parts, train: TrainSet, task: Task, table: pl.DataFrame | None, rules: Rules) -> Inputs:

@@ -141,6 +141,8 @@ def merge_measurements(parts: list[Measurements]) -> Measurements:
     if len(parts) == 1:
         return replace(parts[0], unlisted=unlisted)
     first = parts[0]
+    # Where the targets of one unit are not known there is no random ranking of the whole: parts without one decide.
+    random = [label for label in first.random if all(label in part.random for part in parts)]
     unit_user = np.concatenate([part.unit_user for part in parts])
     order = np.argsort(unit_user, kind="stable")
     stratum = None
@@ -150,7 +152,7 @@ def merge_measurements(parts: list[Measurements]) -> Measurements:
         unit_user[order],
         stratum,
         {label: merge([part.values[label] for part in parts]).take(order) for label in first.values},
-        {label: merge([part.random[label] for part in parts]).take(order) for label in first.random},
+        {label: merge([part.random[label] for part in parts]).take(order) for label in random},
         {k: sum(part.split_ties.get(k, 0) for part in parts) for k in first.split_ties},
         max(part.longest for part in parts),
         merge_groups([part.groups for part in parts], [len(part) for part in parts], order),

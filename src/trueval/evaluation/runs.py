@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from trueval.data.tables import stem
 from trueval.design.head import check_head_share, head_word
 from trueval.design.targets import SEEN
 from trueval.errors import DefinitionError, suggest
@@ -87,15 +88,15 @@ def _design_of(without_head: float | None, *, condensed: bool, seen: str) -> str
 def name_runs(recs: Any) -> dict[str, Any]:
     """Names of runs: a mapping's own, or the names of the files.
 
-    >>> list(name_runs(["a/bpr.parquet", "b/pop.csv.gz"]))
-    ['bpr', 'pop']
+    >>> list(name_runs(["a/bpr.v1.parquet", "b/pop.csv.gz"]))
+    ['bpr.v1', 'pop']
     """
     if isinstance(recs, Mapping):
         return dict(recs)
     sources = list(recs) if isinstance(recs, (list, tuple)) else [recs]
     named: dict[str, Any] = {}
     for source in sources:
-        name = Path(source).name.split(".")[0] if isinstance(source, (str, Path)) else "run"
+        name = stem(Path(source)) if isinstance(source, (str, Path)) else "run"
         if name in named:
             raise DefinitionError(
                 f"two runs are called {name!r}",

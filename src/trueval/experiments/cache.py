@@ -65,7 +65,7 @@ def remove(path: Path) -> None:
 def stage_key(stage: Stage, catalogue: pl.DataFrame | None) -> dict[str, Any]:
     """All that decides facts on a stage, whatever the system."""
     parts, rules = stage.parts, stage.rules
-    held = {"train": parts.train, "test": parts.test, "validation": parts.validation}
+    held = {"train": parts.train, "test": parts.test, "validation": parts.validation, "observed": parts.observed}
     return {
         "version": __version__,
         "data": {name: None if log is None else log.fingerprint() for name, log in held.items()},

@@ -35,7 +35,7 @@ def _is_seeds(value: Any) -> bool:
 
 
 def _is_columns(value: Any) -> bool:
-    return isinstance(value, Mapping) and all(_is_text(v) or _is_whole(v) for v in value.values())
+    return isinstance(value, Mapping) and all(v in (None, "") or _is_text(v) or _is_whole(v) for v in value.values())
 
 
 Kind = tuple[Callable[[Any], bool], str, str]  # check, in words, an example

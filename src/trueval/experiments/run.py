@@ -57,7 +57,8 @@ def run(
     if folder is not None:
         check_folder(folder, chosen.record, resume=resume)
     with use_threads(threads), importable(chosen.written.base):
-        log = chosen.source.read_log()
+        log, splitting = chosen.splitting.with_log(chosen.source)
+        chosen = replace(chosen, splitting=splitting)
         if folder is not None:
             open_folder(folder, chosen.record)
         found = do_experiment(chosen, log, Cache(None if folder is None else folder / FACTS))

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from trueval.experiments.between import LEAST, Alike, alike_grid, alike_told
+from trueval.comparison.between import LEAST, Alike, alike_grid, alike_told
 from trueval.report.findings import listed
 from trueval.report.html import Section
 from trueval.report.html_designs import designs_page, joined_definitions

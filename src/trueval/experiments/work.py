@@ -50,8 +50,8 @@ class Found:
 def do_experiment(experiment: Experiment, log: Interactions, cache: Cache) -> Found:
     """Evaluations of every design and repeat."""
     items, users = experiment.source.read_items(), experiment.source.read_users()
-    evaluations: Evaluations = {design: {} for design in experiment.plans}
-    keys: dict[str, dict[str, dict[str, str]]] = {design: {} for design in experiment.plans}
+    evaluations: Evaluations = {}
+    keys: dict[str, dict[str, dict[str, str]]] = {}
     seeds = experiment.splitting.repeats(log, columns=experiment.source.columns)
     first = next(seeds)
     total = len(first) * len(experiment.splitting.seeds) * len(experiment.systems)
@@ -65,10 +65,10 @@ def do_experiment(experiment: Experiment, log: Interactions, cache: Cache) -> Fo
                 while cache.notes:
                     note(cache.notes.pop(0))
                 for design, key in used.items():
-                    keys[design].setdefault(repeat.name, {})[entry.name] = key
+                    keys.setdefault(design, {}).setdefault(repeat.name, {})[entry.name] = key
                 step()
             for design, bench in benches.items():
-                evaluations[design][repeat.name] = conclude(
+                evaluations.setdefault(design, {})[repeat.name] = conclude(
                     bench.stage, bench.measured, systems=bench.told, notes=[*bench.notes, *bench.plan.notes],
                     catalogue=bench.catalogue,
                 )  # fmt: skip
@@ -84,16 +84,17 @@ def _chained(first: list[Repeat], others: Iterator[list[Repeat]]) -> Iterator[Re
 def _benches(
     experiment: Experiment, repeat: Repeat, items: pl.DataFrame | None, users: pl.DataFrame | None
 ) -> dict[str, _Bench]:
-    """Every design applied to one split."""
+    """Every design applied to one split, and to both of its sides where it has two."""
     found = {}
     for design, plan in experiment.plans.items():
         rules = replace(plan.rules(experiment.rules, seed=repeat.seed), users=users)
-        try:
-            stage = set_stage(repeat.parts, rules, design=plan.design, items=items)
-        except TruevalError as problem:
-            place = " and ".join(filter(None, (f"[evaluation] designs: {design}", problem.where)))
-            raise type(problem)(problem.what, where=place, found=problem.found, do=problem.do) from problem
-        found[design] = _Bench(plan, stage, stage_key(stage, items))
+        for side, parts in repeat.parts.sides.items():
+            try:
+                stage = set_stage(parts, rules, design=plan.design, items=items)
+            except TruevalError as problem:
+                place = " and ".join(filter(None, (f"[evaluation] designs: {design}", problem.where)))
+                raise type(problem)(problem.what, where=place, found=problem.found, do=problem.do) from problem
+            found["-".join(filter(None, (design, side)))] = _Bench(plan, stage, stage_key(stage, items))
     return found
 
 
