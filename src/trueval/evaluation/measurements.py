@@ -56,7 +56,7 @@ def measure_facts(
     facts = select(facts, in_population(facts, population))
 
     def measure(spec: Spec, facts: RankingFacts) -> Measured:
-        found = _under(preset, spec, facts, compute(spec, facts, inputs))
+        found = _under(preset, spec, facts, compute(spec, _read_by(preset, spec, facts), inputs))
         if found.tally is not None and not by_user:
             return Measured(None, tally=replace(found.tally, added=()))
         return found
@@ -66,7 +66,9 @@ def measure_facts(
     random = {}
     if shuffled is not None and len(shuffled):
         comparable = {label: s for label, s in specs.items() if s.metric.against_random}
-        random = _all_values(shuffled, comparable, lambda spec, facts: compute(spec, facts, inputs))
+        random = _all_values(
+            shuffled, comparable, lambda spec, facts: compute(spec, _read_by(preset, spec, facts), inputs)
+        )
     cutoffs = {spec.k for spec in specs.values() if spec.k}
     ties = {k: round(facts.tie_rate(k) * len(facts)) for k in sorted(cutoffs)}
     by_group = measure_groups(facts, values, specs, groups, measure)
@@ -88,16 +90,27 @@ def _all_values(
     }
 
 
+def _read_by(preset: Preset | None, spec: Spec, facts: RankingFacts) -> RankingFacts:
+    """The facts as a library sees them whose metric knows no threshold."""
+    if preset is None or spec.metric.name not in preset.levelless:
+        return facts
+    return facts.changed(relevant=facts.value > 0)
+
+
 def _under(preset: Preset | None, spec: Spec, facts: RankingFacts, measured: Measured) -> Measured:
     """Apply a library's rule for users without lists and for undefined values."""
     if preset is None or measured.per_unit is None:
         return measured
-    value = measured.per_unit
+    value, ratio = measured.per_unit, measured.ratio
     if preset.empty_is_zero:
-        value = np.nan_to_num(value)
+        value = np.nan_to_num(value)  # to a pooled value they add nothing either way
     if preset.only_listed(spec):
-        value = np.where(facts.length > 0, value, np.nan)
-    return Measured(value)
+        listed = facts.length > 0
+        value = np.where(listed, value, np.nan)
+        if ratio is not None:
+            above, below = (np.where(listed, part, 0.0) for part in (ratio.numerator, ratio.denominator))
+            ratio = replace(ratio, numerator=above, denominator=below)
+    return Measured(value, ratio)
 
 
 def merge_measurements(parts: list[Measurements]) -> Measurements:

@@ -17,7 +17,7 @@ from trueval.evaluation.truth import TruthSource
 from trueval.evaluation.without_head import head_places
 from trueval.facts.from_run import run_facts
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.facts.readings import condense, with_ties
+from trueval.facts.readings import SETTLED, condense, with_ties
 from trueval.facts.truth import Truth
 from trueval.metrics.inputs import Inputs
 
@@ -114,7 +114,7 @@ class Plan:
     @property
     def _built(self) -> str:
         """The tie rule that lists are put in order by; the others are readings of that order."""
-        return self.rules.ties if self.rules.ties in ("random", "given") else "random"
+        return self.rules.ties if self.rules.ties in SETTLED else "random"
 
     def _measure(self, users: np.ndarray, facts: RankingFacts) -> Part:
         specs, head = self.rules.specs(), self.truth.head
