@@ -21,7 +21,7 @@ $(VENV)/test: $(VENV)/base
 	$(BIN)/pip install --quiet -e '.[test]' -c constraints.txt
 	@touch $@
 
-# RecTools and Cornac ask for other versions than the tests do, so their models are tested in a place of their own
+# RecTools, Cornac, RePlay and recommenders ask for other versions than the tests do: they have a place of their own
 .venv-adapters/made: constraints-adapters.txt pyproject.toml
 	$(PYTHON) -m venv .venv-adapters
 	.venv-adapters/bin/pip install --quiet --no-compile --no-deps -r constraints-adapters.txt -e .
@@ -38,9 +38,9 @@ lint: $(VENV)/test ## check style and types
 test: lint test-adapters ## run all checks and tests
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
 
-test-adapters: .venv-adapters/made ## test models of RecTools and Cornac, in their own environment
-	.venv-adapters/bin/python -c "import cornac, rectools"
-	.venv-adapters/bin/python -m pytest tests/adapters
+test-adapters: .venv-adapters/made ## test models of RecTools and Cornac, and presets, in their own environment
+	.venv-adapters/bin/python -c "import cornac, rectools.metrics, replay.metrics, recommenders.evaluation.python_evaluation"
+	.venv-adapters/bin/python -m pytest tests/adapters tests/presets
 
 test-slow: $(VENV)/test ## run the statistical and paper-scale tests in full
 	$(BIN)/python -m pytest -n $(WORKERS) -m slow

@@ -70,7 +70,7 @@ DCG, IDCG = 1 / math.log2(3) + 1 / 2 + 1 / math.log2(6), 1 + 1 / math.log2(3) + 
         ("recall@5", 3 / 4),
         ("recall@2", 1 / 4),
         ("recall@2[cap=true]", 1 / 2),
-        ("recall@9[cap=list]", 3 / 4),
+        ("recall@9[cap=true]", 3 / 4),
         ("f1@5", 2 * 0.6 * 0.75 / (0.6 + 0.75)),
         ("fbeta@5[beta=2]", 5 * 0.6 * 0.75 / (4 * 0.6 + 0.75)),
         ("fbeta@5[beta=0]", 3 / 5),

@@ -27,7 +27,6 @@ from trueval.metrics.registry import Parameter, all_metrics, find, metric, names
         ("recall[cap=true]@20", "recall@20[cap=true]"),
         ("recall@20[cap=True]", "recall@20[cap=true]"),
         ("recall@20[cap=false]", "recall@20"),
-        ("recall@20[cap=list]", "recall@20[cap=list]"),
         ("ndcg@5[ideal=full, gain=exp]", "ndcg@5[gain=exp,ideal=full]"),
         ("ndcg@5[ gain = exp ]", "ndcg@5[gain=exp]"),
         ("ndcg@5[gain=linear,discount=log2,ideal=cut]", "ndcg@5"),

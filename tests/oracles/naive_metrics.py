@@ -131,14 +131,13 @@ def _precision(case: Case, denom: str = "k") -> float:
     return case.weighted_hits / below if below else 0.0
 
 
-def _recall(case: Case, cap: bool | str = False) -> float:
-    """`cap="list"` divides by min(length shown, R), LensKit's rule."""
+def _recall(case: Case, cap: bool = False) -> float:
     if not case.relevant:
         return NAN
     if cap:
         if case.weights:
             raise ValueError("a capped recall has no popularity-stratified form")
-        below = min(len(case.shown) if cap == "list" else case.depth, len(case.relevant))
+        below = min(case.depth, len(case.relevant))
         return len(case.hits) / below if below else 0.0
     return case.weighted_hits / case.weigh(case.relevant)
 
@@ -194,17 +193,15 @@ def _ndcg(case: Case, gain: str = "linear", ideal: str = "cut", discount: str = 
         gains = gains[:1] * case.depth
     elif ideal == "cut":
         gains = gains if case.k is None else gains[: case.k]
-    elif ideal == "list":
-        gains = gains[: len(case.shown)]
     elif ideal != "full":
         raise ValueError(f"no ideal called {ideal}")
     best = sum(g * DISCOUNTS[discount](rank) for rank, g in enumerate(gains, 1))
-    # under ideal=k and ideal=list an empty list is one that showed nothing
+    # under ideal=k an empty list is one that showed nothing
     return _dcg(case, gain, discount) / best if gains else 0.0
 
 
-def _rbp(case: Case, p: float = 0.8) -> float:
-    return (1 - p) * sum(p ** (rank - 1) for rank in case.hits)
+def _rbp(case: Case, p: float = 0.8, gain: str = "binary") -> float:
+    return (1 - p) * sum(GAINS[gain](case.relevant[case.shown[r - 1]]) * p ** (r - 1) for r in case.hits)
 
 
 def _err(case: Case, *, gmax: float) -> float:

@@ -1,4 +1,13 @@
-"""Compatibility presets: the rules of other libraries, so that their numbers can be reproduced."""
+"""Compatibility presets: the rules of other libraries, so that their numbers can be reproduced.
+
+A preset is right when it equals the library's own output. `tests/presets` compares them on small random worlds with
+lists shorter than k, equal scores, grades, users without a list, without judgements and without relevant items, a k
+beyond the catalogue, for every metric that both have: trec_eval (pytrec_eval-terrier 0.5.11), ranx 0.3.21,
+RecBole 1.2.1, LensKit 2025.8.1, RecTools 0.19.0, RePlay 0.22.0, recommenders 1.2.1, Spark 4.3.0 (`RankingMetrics`).
+
+Several of them have no threshold: all that they are given as test set is relevant. Their values are those of the test
+items that are relevant here.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +16,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from trueval.errors import DefinitionError, suggest
+from trueval.facts.readings import TIES
 from trueval.metrics.grammar import Spec
 
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """Parameters that replace the defaults of some metrics, and whom the library averages over.
+    """Parameters that replace the defaults of some metrics, whom the library averages over, and how it orders equals.
 
     `listed` names metrics that the library averages only over users who got a list ("*" is all of them);
-    `empty_is_zero` counts units for which a metric is undefined as 0.
+    `empty_is_zero` counts units for which a metric is undefined as 0. `ties` is the order of equal scores in lists
+    that were given, where the library has one. `levelless` metrics count all positive values, whatever the threshold.
+    `refused` names metrics that the library has, too, and that no
+    parameter makes equal to it, with the reason.
     """
 
     parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -23,9 +36,18 @@ class Preset:
     population: str = "relevant"
     empty_is_zero: bool = False
     listed: frozenset[str] = frozenset()
+    ties: str | None = None
+    levelless: frozenset[str] = frozenset()
+    refused: Mapping[str, str] = field(default_factory=dict)
 
     def apply(self, spec: Spec) -> Spec:
         """The metric under this library's rules; what was asked for explicitly stays."""
+        if spec.metric.name in self.refused:
+            raise DefinitionError(
+                f"{spec} is not what this library computes",
+                found=self.refused[spec.metric.name],
+                do="leave the metric out, or the preset (compat)",
+            )
         rules = {**self.parameters, **(self.uncut if spec.k is None else {})}.get(spec.metric.name, {})
         changed = {name: value for name, value in rules.items() if name not in spec.given}
         return Spec(spec.metric, spec.k, {**spec.parameters, **changed}, spec.transforms, spec.given)
@@ -36,29 +58,54 @@ class Preset:
 
 
 _BINARY_NDCG: Mapping[str, Any] = {"gain": "binary"}
+_EVERYTHING = frozenset("*")
 
 PRESETS: dict[str, Preset] = {
-    "trec_eval": Preset(population="judged", empty_is_zero=True),
-    "ranx": Preset(population="judged", empty_is_zero=True),
-    "recbole": Preset({"ap": {"denom": "min"}, "ndcg": _BINARY_NDCG}, uncut={"ap": {"denom": "relevant"}}),
+    # without -c: topics that the run lacks do not count
+    "trec_eval": Preset(
+        {"infap": {"pool": "judged"}},
+        population="judged",
+        empty_is_zero=True,
+        listed=_EVERYTHING,
+        ties="trec_eval",
+        levelless=frozenset({"ndcg"}),
+    ),
+    # make_comparable=True
+    "ranx": Preset(
+        {"rbp": {"gain": "linear"}},
+        population="judged",
+        empty_is_zero=True,
+        ties="given",  # in lists of up to 15 items; it sorts longer ones as it comes
+        refused={"bpref": "that of ranx divides by 0 for users without judged non-relevant items"},
+    ),
+    "recbole": Preset(
+        {"ap": {"denom": "min"}, "ndcg": _BINARY_NDCG, "auc": {"average": "pooled"}},
+        uncut={"ap": {"denom": "relevant"}},
+    ),
+    # NDCG and DCG with gain="rating"; without a gain they are ndcg[gain=binary]
     "lenskit": Preset(
         {
             "ap": {"denom": "list"},
-            "ndcg": {"discount": "lenskit", "ideal": "list"},
+            "ndcg": {"discount": "lenskit"},
             "dcg": {"discount": "lenskit"},
             "precision": {"denom": "list"},
-            "recall": {"cap": "list"},
+            "recall": {"cap": True},
+            "rbp": {"p": 0.85},
         },
-        listed=frozenset("*"),
+        population="all",
+        empty_is_zero=True,
+        listed=_EVERYTHING,
+        ties="given",
     ),
     "rectools": Preset({"ndcg": {"gain": "binary", "ideal": "k"}}),
-    "replay": Preset({"ap": {"denom": "min"}, "ndcg": _BINARY_NDCG}),
-    "recommenders": Preset({"ndcg": _BINARY_NDCG}, listed=frozenset({"precision", "recall", "ap"})),
+    "replay": Preset({"ap": {"denom": "min"}, "ndcg": _BINARY_NDCG}, ties="descending id"),
+    "recommenders": Preset({"ndcg": _BINARY_NDCG}, listed=frozenset({"precision", "recall", "ap"}), ties="given"),
     "spark": Preset(
         {"ap": {"denom": "min"}, "ndcg": _BINARY_NDCG},
         uncut={"ap": {"denom": "relevant"}},
         population="judged",
         empty_is_zero=True,
+        ties="given",
     ),
 }
 
@@ -74,3 +121,9 @@ def find_preset(name: str | None) -> Preset | None:
     if name not in PRESETS:
         raise DefinitionError(f"no compatibility preset {name!r}", found=suggest(name, PRESETS))
     return PRESETS[name]
+
+
+def check_ties(rule: str, preset: Preset | None) -> None:
+    """Refuse a rule for ties that does not exist, or that belongs to another library."""
+    if rule not in TIES and (preset is None or rule != preset.ties):
+        raise DefinitionError(f"unknown rule for ties: {rule!r}", found=suggest(rule, TIES))

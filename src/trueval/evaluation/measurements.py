@@ -66,7 +66,7 @@ def measure_facts(
         facts = select(facts, facts.listed) if missing == "drop" else facts
 
     def measure(spec: Spec, facts: RankingFacts) -> Measured:
-        found = _under(preset, spec, facts, compute(spec, facts, inputs))
+        found = _under(preset, spec, facts, compute(spec, _read_by(preset, spec, facts), inputs))
         if found.tally is not None and not by_user:
             return Measured(None, tally=replace(found.tally, added=()))
         return found
@@ -93,7 +93,7 @@ def _by_chance(
         return {}
 
     def measure(spec: Spec, facts: RankingFacts) -> Measured:
-        found = compute(spec, facts, inputs)
+        found = compute(spec, _read_by(preset, spec, facts), inputs)
         (low, high), value = spec.metric.range, found.per_unit
         assert value is not None
         wrong = np.isinf(value) | (value < low - 1e-9) | (value > high + 1e-9)  # undefined values are neither
@@ -119,6 +119,13 @@ def _all_values(
         label: merge([part[label] for part in parts]) if label in of_users else measure(spec, facts)
         for label, spec in specs.items()
     }
+
+
+def _read_by(preset: Preset | None, spec: Spec, facts: RankingFacts) -> RankingFacts:
+    """The facts as a library sees them whose metric knows no threshold."""
+    if preset is None or spec.metric.name not in preset.levelless:
+        return facts
+    return facts.changed(relevant=facts.value > 0)
 
 
 def _under(preset: Preset | None, spec: Spec, facts: RankingFacts, measured: Measured) -> Measured:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from trueval.data.ids import Ids
-from trueval.evaluation.compat import Preset, find_preset
+from trueval.evaluation.compat import Preset, check_ties, find_preset
 from trueval.evaluation.drawing import RESAMPLES, Drawing
 from trueval.evaluation.group_values import MIN_GROUP, check_min_group, notes_on_groups
 from trueval.evaluation.groups import By, Groups
@@ -50,7 +50,7 @@ class Rules:
         check_population(self.population)
         check_missing(self.missing, self.compat)
         check_min_group(self.min_group)
-        find_preset(self.compat)
+        check_ties(self.ties, find_preset(self.compat))
         self.drawing.checked()
 
     @property
@@ -67,6 +67,12 @@ class Rules:
     def averaged_over(self) -> str:
         """The population, which a preset may decide."""
         return self.population if self.preset is None else self.preset.population
+
+    def for_lists(self, *, ordered: bool) -> Rules:
+        """The rules for lists that were made elsewhere: equal scores come in the order that the preset's library gives
+        them, unless another rule was asked for, or rows have no order to go by."""
+        rule = None if self.preset is None or self.ties != "random" else self.preset.ties
+        return self if rule is None or (rule == "given" and not ordered) else replace(self, ties=rule)
 
     def specs(self, sample: int = 0) -> dict[str, Spec]:
         """The metrics by label, under the preset."""

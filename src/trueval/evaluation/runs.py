@@ -35,8 +35,9 @@ def evaluate_runs(
     engine: str = "local",
 ) -> Evaluation:
     """Measure one run or several (a mapping from names, a list of files) against one test set."""
-    specs = rules.specs()
     work = find_engine(engine)
+    rules = rules.for_lists(ordered=engine == "local")
+    specs = rules.specs()
     runs = name_runs(recs)
     share = None if without_head is None else check_head_share(without_head, where=NAME)
     if seen not in SEEN:

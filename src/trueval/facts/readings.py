@@ -14,7 +14,8 @@ from trueval.kernels import blocks
 _ROWS = ("item", "value", "relevant", "rank", "above", "tied")  # columns of judged rows
 
 TIES = ("random", "expected", "worst", "best", "given")
-SETTLED = ("random", "given")  # the others leave equals open
+BY_ID = ("descending id", "trec_eval")  # how libraries order equal scores: for their presets alone
+SETTLED = ("random", "given", *BY_ID)  # the others leave equals open
 
 
 def with_ties(facts: RankingFacts, rule: str) -> RankingFacts:

@@ -10,6 +10,7 @@ import polars as pl
 
 from trueval.data.ids import Ids, check_same_kind, plain
 from trueval.errors import DataError
+from trueval.facts.readings import BY_ID
 from trueval.facts.run_checks import check_agreement, check_catalogue, check_ranks, not_finite
 from trueval.facts.truth import Truth
 from trueval.kernels import blocks, choose, in_order, threads
@@ -27,6 +28,8 @@ class Lists:
 
 def order_run(run: pl.DataFrame, truth: Truth, *, ties: str, name: str) -> Lists:
     """Code a run and put every list in order, equal scores by the tie rule."""
+    if ties in BY_ID:
+        run, ties = _by_falling_id(run, ties, name), "given"
     user, item = (
         code_ids(run, role, vocabulary, name) for role, vocabulary in (("user", truth.users), ("item", truth.items))
     )
@@ -54,6 +57,19 @@ def order_run(run: pl.DataFrame, truth: Truth, *, ties: str, name: str) -> Lists
             check_agreement(run, user, name)
         key = np.empty(0)
     return Lists(start, item, key)
+
+
+def _by_falling_id(run: pl.DataFrame, rule: str, name: str) -> pl.DataFrame:
+    """Rows in the order in which the rule takes equal scores. Ranks beside scores do not count, as they do not there;
+    trec_eval compares ids as texts, and scores with 32 bits."""
+    item = plain(run["item"], where=f"{name}, column item")
+    if "score" in run.columns:
+        run = run.drop("rank", strict=False)
+        if rule == "trec_eval" and run["score"].dtype.is_numeric():
+            run = run.with_columns(pl.col("score").cast(pl.Float32))
+    if rule == "trec_eval":
+        item = item.cast(pl.String)
+    return run[item.arg_sort(descending=True)]
 
 
 def code_ids(run: pl.DataFrame, role: str, vocabulary: Ids, name: str) -> np.ndarray:

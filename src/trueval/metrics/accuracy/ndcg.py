@@ -62,8 +62,6 @@ def _ideal(facts: RankingFacts, k: int | None, gain: str, ideal: str, table: Tab
     size = facts.R
     if ideal == "cut" and k is not None:
         size = np.minimum(facts.R, k)
-    elif ideal == "list":
-        size = np.minimum(facts.R, facts.shown(k))
     if len(best) and best.min() == best.max():
         return best[0] * table.upto(size)
     place = np.arange(len(best)) - np.repeat(start[:-1], facts.R)
@@ -100,8 +98,7 @@ def dcg(facts: RankingFacts, k: int | None, *, gain: str, discount: str) -> np.n
         "gain": _GAIN,
         "discount": _DISCOUNT,
         "ideal": Parameter(
-            "cut", ("cut", "full", "k", "list"),
-            meaning="best order cut at k, not cut, k places of the best gain, or cut at the length shown",
+            "cut", ("cut", "full", "k"), meaning="best order cut at k, not cut, or k places of the best gain",
         ),
     },
     undefined="R = 0, or no relevant item has a gain",
@@ -117,6 +114,4 @@ def ndcg(facts: RankingFacts, k: int | None, *, gain: str, discount: str, ideal:
     0.922
     """
     table = _table(facts, k, discount, ideal=ideal)
-    best = _ideal(facts, k, gain, ideal, table)
-    nothing_shown = (best == 0) & (_best_gain(facts, gain) > 0)
-    return np.where(nothing_shown, 0.0, share(_dcg(facts, k, gain, table), best))
+    return share(_dcg(facts, k, gain, table), _ideal(facts, k, gain, ideal, table))

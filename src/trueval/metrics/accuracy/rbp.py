@@ -10,26 +10,30 @@ from trueval.metrics.registry import Parameter, metric
 from trueval.metrics.terms import Terms
 
 
-def _terms(facts: RankingFacts, k: int | None, p: float) -> Terms:
+def _terms(facts: RankingFacts, k: int | None, p: float, gain: str) -> Terms:
     rows, weight = collect(facts, k, geometric(p, deepest_rank(facts, k)))
-    return Terms(rows, (1 - p) * weight, mean=False)
+    worth = facts.hits.gain[rows] if gain == "linear" else 1.0
+    return Terms(rows, (1 - p) * weight * worth, mean=False)
 
 
 @metric(
     family="accuracy",
     formula="(1 - p)·Σ over hits within k of p^(rank - 1)",
-    range=(0, 1),
+    range=(0, np.inf),  # 1 with binary gains
     cutoff="optional",
-    parameters={"p": Parameter(0.8, low=0.0, high=0.999999, meaning="chance of looking at the next item")},
+    parameters={
+        "p": Parameter(0.8, low=0.0, high=0.999999, meaning="chance of looking at the next item"),
+        "gain": Parameter("binary", ("binary", "linear"), meaning="1, or the value itself", quiet=True),
+    },
     reference="Moffat & Zobel 2008",
     terms=_terms,
 )
-def rbp(facts: RankingFacts, k: int | None, *, p: float) -> np.ndarray:
+def rbp(facts: RankingFacts, k: int | None, *, p: float, gain: str) -> np.ndarray:
     """What a reader who goes on with probability p gains per item seen.
 
     >>> from trueval.metrics.measure import measure
     >>> measure("rbp[p=0.5]", ["a", "b", "c", "d", "e"], {"a", "c", "e"})
     0.65625
     """
-    rows, weight = collect(facts, k, geometric(p, deepest_rank(facts, k)))
-    return (1 - p) * facts.per_unit(facts.hits.unit[rows], weight)
+    terms = _terms(facts, k, p, gain)
+    return facts.per_unit(facts.hits.unit[terms.rows], terms.amount)

@@ -25,7 +25,7 @@ def _terms(facts: RankingFacts, k: int) -> Terms:
     formula="|top(k) ∩ Rel| / R",
     range=(0, 1),
     parameters={
-        "cap": Parameter(False, (False, True, "list"), meaning="divide by min(k, R), or by min(length shown, R)"),
+        "cap": Parameter(False, (False, True), meaning="divide by min(k, R)"),
         **STRATA,
     },
     wants=("positives",),
@@ -35,7 +35,7 @@ def _terms(facts: RankingFacts, k: int) -> Terms:
     by_set=True,
 )
 def recall(
-    facts: RankingFacts, k: int, *, cap: bool | str, beta: float, gamma: float, count_from: str, average: str,
+    facts: RankingFacts, k: int, *, cap: bool, beta: float, gamma: float, count_from: str, average: str,
     positives: Positives | None,
 ) -> np.ndarray | Ratio:  # fmt: skip
     """Share of the relevant items that is within the first k.
@@ -53,7 +53,4 @@ def recall(
             partial(_terms, k=k), facts, positives, metric="recall", beta=beta, gamma=gamma, count_from=count_from,
             average=average,
         )  # fmt: skip
-    if cap == "list":
-        shown = np.minimum(facts.shown(k), facts.R)
-        return np.where((facts.R > 0) & (shown == 0), 0.0, share(hits_at(facts, k), shown))
     return share(hits_at(facts, k), np.minimum(k, facts.R) if cap else facts.R)
