@@ -106,11 +106,7 @@ GREEDY = [
     f"{name}@{k}[{how}]"
     for k in (3, 8)
     for name, how in (
-        *(
-            ("alpha_ndcg", f"alpha={a},gain={g}")
-            for a in (0.3, 0.5, 0.7)
-            for g in ("graded", "probabilistic", "binary")
-        ),
+        *(("alpha_ndcg", f"alpha={a},gain={gain}") for a in (0.3, 0.5, 0.7) for gain in GAINS),
         *(("abndcg", f"alpha={a},beta={b},profile=test") for a, b in ((0.3, 1), (0.2, 0.5), (0.005, 0.7))),
     )
 ]
