@@ -21,7 +21,7 @@ from trueval.facts.readings import select
 
 ARRAYS = (
     "unit_user", "start", "item", "value", "relevant", "rank", "above", "tied", "list_start", "list_item", "targets",
-    "splits", "score", "stratum", "pool", "list_rank",
+    "splits", "score", "stratum", "pool", "list_rank", "list_same",
 )  # fmt: skip
 SINGLE = ("catalogue", "exact", "ties", "counted", "one_relevant", "condensed", "label")
 

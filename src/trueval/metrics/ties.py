@@ -38,7 +38,7 @@ def _refuse(spec: Spec, facts: RankingFacts, units: np.ndarray, words: str) -> N
     raise DefinitionError(
         f"{spec} has no exact value under ties={facts.ties}{neither}",
         found=f"user {user!r}{others}: {words.format(k=spec.k)}",
-        do="use ties=random, the mean of some seeds, or scores without equals",
+        do="leave this metric out, use ties=random (or the mean of several seeds), or give scores without equals",
     )
 
 
