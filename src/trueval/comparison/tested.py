@@ -234,7 +234,8 @@ def _by_bootstrap(
     found = []
     for at, (row, one, tail) in enumerate(zip(rows, pairs, tails)):
         if not row.mean.error > 0:
-            found.append(row if row.test == "exact" else _with_p(row, "bootstrap", row.p))
+            same = replace(row, reason="all differ by the same")
+            found.append(same if row.test == "exact" else _with_p(row, "bootstrap", row.p))
             continue
         own = sums[:, [at, -len(pairs) + at, len(pairs) + min(at, len(inside) - 1)]]
         drawn = studentised(one.shares, own)
