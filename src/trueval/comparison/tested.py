@@ -138,7 +138,7 @@ def _by_t(
 
 def _needs_exact(mean: Mean, one: Pair) -> bool:
     """Few differences are not normal enough for t, and those without a spread have no t at all."""
-    differ = np.count_nonzero(one.shares)
+    differ = int(np.count_nonzero(one.shares))
     return mean.users > 1 and differ > 0 and (differ <= FEW or mean.spread == 0)
 
 
