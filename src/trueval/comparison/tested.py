@@ -138,8 +138,8 @@ def _by_t(
 
 def _needs_exact(mean: Mean, one: Pair) -> bool:
     """Few differences are not normal enough for t, and those without a spread have no t at all."""
-    differ = np.count_nonzero(one.shares)
-    return bool(mean.users > 1 and differ > 0 and (differ <= FEW or mean.spread == 0))
+    differ = int(np.count_nonzero(one.shares))
+    return mean.users > 1 and differ > 0 and (differ <= FEW or mean.spread == 0)
 
 
 def _by_signs(row: Tested, one: Pair, tail: str, level: float) -> Tested:
@@ -234,7 +234,8 @@ def _by_bootstrap(
     found = []
     for at, (row, one, tail) in enumerate(zip(rows, pairs, tails)):
         if not row.mean.error > 0:
-            found.append(row if row.test == "exact" else _with_p(row, "bootstrap", row.p))
+            same = replace(row, reason="all differ by the same")
+            found.append(same if row.test == "exact" else _with_p(row, "bootstrap", row.p))
             continue
         own = sums[:, [at, -len(pairs) + at, len(pairs) + min(at, len(inside) - 1)]]
         drawn = studentised(one.shares, own)
