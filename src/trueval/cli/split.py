@@ -28,7 +28,9 @@ def split_command(
     ratio: Annotated[float | None, Option(help="Share of the log to test on.")] = None,
     folds: Annotated[int | None, Option(help="kfold: number of folds.")] = None,
     eps: Annotated[float | None, Option(help="uniform_test: share of each item kept for train.")] = None,
-    at: Annotated[list[str] | None, Option(help="temporal, rolling: number or ISO date (perhaps with an offset) of the cut.")] = None,
+    at: Annotated[
+        list[str] | None, Option(help="temporal, rolling: number or ISO date (perhaps with an offset) of the cut.")
+    ] = None,
     windows: Annotated[int | None, Option(help="rolling: number of windows.")] = None,
     by: Annotated[str | None, Option(help="holdout: rating or user.")] = None,
     over: Annotated[str | None, Option(help="kfold: ratings or users.")] = None,
