@@ -188,7 +188,7 @@ def _read_folder(folder: Path, columns: ColumnMap | None, name: str) -> Interact
 
 
 def _read_file(path: Path, columns: ColumnMap | None, name: str) -> Interactions:
-    # What a known file has besides its columns is nothing: it can only be told what it has not.
+    # The columns of a known file are known, unless others are named; some may still be declared absent.
     layout = log_layout(path) if all(column in (None, "") for column in (columns or {}).values()) else None
     if layout is not None and layout.read_log is not None:
         return _again(layout.read_log(path, name), columns, name)
