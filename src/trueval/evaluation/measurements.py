@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,6 +24,25 @@ from trueval.metrics.inputs import Inputs
 PIECE = 8192
 
 
+class Condensed(NamedTuple):
+    """Of condensed rankings: units whose list holds no judged item, judged items in the lists, and judged items."""
+
+    nothing: int
+    listed: int
+    judged: int
+
+    @staticmethod
+    def of(facts: RankingFacts) -> Condensed:
+        """Count them."""
+        nothing, listed = np.count_nonzero(facts.length == 0), np.count_nonzero(facts.rank)
+        return Condensed(int(nothing), int(listed), len(facts.rank))
+
+    @staticmethod
+    def sum(parts: Sequence[Condensed]) -> Condensed:
+        """The counts of the whole."""
+        return Condensed(*(sum(column) for column in zip(*parts)))
+
+
 @dataclass(frozen=True, slots=True)
 class Measurements:
     """Values of every metric for the units of the population."""
@@ -35,7 +55,7 @@ class Measurements:
     longest: int
     groups: dict[str, GroupMeasures] = field(default_factory=dict)
     uncut: dict[int, int] = field(default_factory=dict)  # units with at most k targets, where their number is known
-    unjudged: int | None = None  # of condensed rankings: units whose list holds no judged item
+    condensed: Condensed | None = None
 
     def __len__(self) -> int:
         return len(self.unit_user)
@@ -71,9 +91,9 @@ def measure_facts(
     by_group = measure_groups(facts, values, specs, groups, measure)
     number = target_numbers(facts)
     uncut = {} if number is None else {k: int(np.count_nonzero(number <= k)) for k in cutoffs}
-    unjudged = int(np.count_nonzero(facts.length == 0)) if facts.condensed else None
+    condensed = Condensed.of(facts) if facts.condensed else None
     return Measurements(
-        facts.unit_user, facts.stratum, values, random, ties, facts.depth, by_group, uncut, unjudged
+        facts.unit_user, facts.stratum, values, random, ties, facts.depth, by_group, uncut, condensed
     )  # fmt: skip
 
 
@@ -146,5 +166,5 @@ def merge_measurements(parts: list[Measurements]) -> Measurements:
         max(part.longest for part in parts),
         merge_groups([part.groups for part in parts], [len(part) for part in parts], order),
         {k: sum(part.uncut.get(k, 0) for part in parts) for k in first.uncut},
-        None if first.unjudged is None else sum(part.unjudged or 0 for part in parts),
+        None if first.condensed is None else Condensed.sum([part.condensed for part in parts if part.condensed]),
     )
