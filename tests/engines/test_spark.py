@@ -96,6 +96,7 @@ def test_every_metric_is_the_same_to_the_bit(files):
         {"population": "judged", "ties": "worst", "interval": "none"},
         {"ties": "best", "condensed": True, "interval": "t"},
         {"without_head": 0.1, "compat": "ranx"},
+        {"seen": "allow", "population": "all", "items": pl.DataFrame({"item": range(70)})},
         {"by": "country,popularity", "min_group": 5},
         {"missing": "drop"},
     ],
@@ -199,7 +200,7 @@ def test_what_cannot_be_done_is_said(whole, tmp_path, trueval, monkeypatch):
     whole.items.select("item").head(5).write_csv(catalogue)
     outside = trueval(*ask, "spark", "--items", catalogue)
     assert outside.code == 2
-    assert "outside the catalogue" in outside.err
+    assert "test items are outside the given catalogue" in outside.err
     broken = tmp_path / "broken.parquet"
     broken.write_bytes(b"PAR1 nothing of the kind")
     refused = trueval("evaluate", broken, "--test", whole["test"], "--metrics", "rr", "--engine", "spark")

@@ -180,3 +180,5 @@ def test_the_record_counts_the_undefined(trueval, tmp_path):
     assert both[0]["undefined"] == both[1]["undefined"] > 0
     assert both[0]["value"] + both[1]["value"] == pytest.approx(1)
     assert any("no judged item" in note for note in record["warnings"])
+    shown = test.join(run, on=["user", "item"], how="semi")
+    assert any(f"the lists hold {len(shown)} of {len(test)} judged items" in note for note in record["warnings"])

@@ -13,15 +13,19 @@ from trueval.metrics.grammar import Spec
 MANY = 0.5
 
 
-def notes_on_undefined(name: str, measured: Measurements, specs: Mapping[str, Spec]) -> list[str]:
-    """Condensed lists without a judged item: what divides by the judged items shown is undefined there."""
-    lost = [label for label, spec in specs.items() if spec.metric.condensed]
-    if not measured.unjudged or not lost:
+def notes_on_condensed(name: str, measured: Measurements, specs: Mapping[str, Spec]) -> list[str]:
+    """Condensed lists without a judged item, for which what divides by these is undefined; and lists that were cut."""
+    found, notes = measured.condensed, []
+    if found is None:
         return []
-    return [
-        f"{name}: {measured.unjudged:,} of {_units(measured)} have no judged item in the list and are left out of "
-        f"{', '.join(lost)} (undefined); values by chance count them"
-    ]
+    lost = ", ".join(label for label, spec in specs.items() if spec.metric.condensed)
+    if found.nothing and lost:
+        who = f"{found.nothing:,} of {_units(measured)} have no judged item in the list"
+        notes.append(f"{name}: {who} and are left out of {lost} (undefined); values by chance count them")
+    if found.listed < found.judged:
+        held = f"the lists hold {found.listed:,} of {found.judged:,} judged items"
+        notes.append(f"{name}: {held}; values by chance are those of complete rankings, which hold them all")
+    return notes
 
 
 def notes_on_cuts(measured: Measurements, specs: Mapping[str, Spec]) -> list[str]:
@@ -30,7 +34,7 @@ def notes_on_cuts(measured: Measurements, specs: Mapping[str, Spec]) -> list[str
     for k, number in measured.uncut.items():
         same = [label for label, spec in specs.items() if spec.k == k and spec.metric.by_set]
         if same and number and number >= MANY * len(measured):
-            what = "target items" if measured.unjudged is None else "judged items"
+            what = "target items" if measured.condensed is None else "judged items"
             notes.append(
                 f"{number:,} of {_units(measured)} have at most {k} {what}: a complete ranking of them, in whatever "
                 f"order, has the same {', '.join(same)} there; compare systems by a smaller cutoff, or by ranks"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from trueval.evaluation.group_measures import GroupMeasures, measure_groups, mer
 from trueval.evaluation.groups import Groups
 from trueval.evaluation.population import in_population
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.facts.readings import pieces, random_ranking, select, target_numbers
+from trueval.facts.readings import pieces, random_ranking, select, settled_by, target_numbers
 from trueval.kernels import in_order
 from trueval.metrics.compute import Measured, compute, inputs_of, merge
 from trueval.metrics.grammar import Spec
@@ -21,6 +22,25 @@ from trueval.metrics.inputs import Inputs
 
 # Units whose metrics are worked out at a time.
 PIECE = 8192
+
+
+class Condensed(NamedTuple):
+    """Of condensed rankings: units whose list holds no judged item, judged items in the lists, and judged items."""
+
+    nothing: int
+    listed: int
+    judged: int
+
+    @staticmethod
+    def of(facts: RankingFacts) -> Condensed:
+        """Count them."""
+        nothing, listed = np.count_nonzero(facts.length == 0), np.count_nonzero(facts.rank)
+        return Condensed(int(nothing), int(listed), len(facts.rank))
+
+    @staticmethod
+    def sum(parts: Sequence[Condensed]) -> Condensed:
+        """The counts of the whole."""
+        return Condensed(*(sum(column) for column in zip(*parts)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +55,7 @@ class Measurements:
     longest: int
     groups: dict[str, GroupMeasures] = field(default_factory=dict)
     uncut: dict[int, int] = field(default_factory=dict)  # units with at most k targets, where their number is known
-    unjudged: int | None = None  # of condensed rankings: units whose list holds no judged item
+    condensed: Condensed | None = None
     unlisted: np.ndarray = field(default_factory=lambda: np.empty(0, np.int32))  # users who were given no list
 
     def __len__(self) -> int:
@@ -78,9 +98,9 @@ def measure_facts(
     by_group = measure_groups(facts, values, specs, groups, measure)
     number = target_numbers(facts)
     uncut = {} if number is None else {k: int(np.count_nonzero(number <= k)) for k in cutoffs}
-    unjudged = int(np.count_nonzero(facts.length == 0)) if facts.condensed else None
+    condensed = Condensed.of(facts) if facts.condensed else None
     return Measurements(
-        facts.unit_user, facts.stratum, values, random, ties, facts.depth, by_group, uncut, unjudged, unlisted
+        facts.unit_user, facts.stratum, values, random, ties, facts.depth, by_group, uncut, condensed, unlisted
     )  # fmt: skip
 
 
@@ -125,7 +145,8 @@ def _read_by(preset: Preset | None, spec: Spec, facts: RankingFacts) -> RankingF
     """The facts as a library sees them whose metric knows no threshold."""
     if preset is None or spec.metric.name not in preset.levelless:
         return facts
-    return facts.changed(relevant=facts.value > 0)
+    seen = facts.changed(relevant=facts.value > 0)
+    return settled_by(seen, seen.value) if facts.ties in ("best", "worst") else seen
 
 
 def _under(preset: Preset | None, spec: Spec, facts: RankingFacts, measured: Measured) -> Measured:
@@ -164,6 +185,6 @@ def merge_measurements(parts: list[Measurements]) -> Measurements:
         max(part.longest for part in parts),
         merge_groups([part.groups for part in parts], [len(part) for part in parts], order),
         {k: sum(part.uncut.get(k, 0) for part in parts) for k in first.uncut},
-        None if first.unjudged is None else sum(part.unjudged or 0 for part in parts),
+        None if first.condensed is None else Condensed.sum([part.condensed for part in parts if part.condensed]),
         unlisted,
     )

@@ -11,7 +11,7 @@ import polars as pl
 
 from trueval.data.ids import Ids
 from trueval.errors import DefinitionError, suggest
-from trueval.evaluation.cuts import notes_on_cuts, notes_on_undefined
+from trueval.evaluation.cuts import notes_on_condensed, notes_on_cuts
 from trueval.evaluation.drawing import Drawing
 from trueval.evaluation.estimate import Estimate, Sums, estimate_all, sums
 from trueval.evaluation.group_values import MIN_GROUP, GroupValues, summarise_groups
@@ -118,8 +118,8 @@ def notes_on(measured: Mapping[str, Measurements], specs: Mapping[str, Spec]) ->
     notes = []
     for name, m in measured.items():
         notes += _beaten(name, m, specs)
-        notes += notes_on_undefined(name, m, specs)
-        short = [spec for spec in specs.values() if not (spec.metric.condensed and m.unjudged is not None)]
+        notes += notes_on_condensed(name, m, specs)
+        short = [spec for spec in specs.values() if not (spec.metric.condensed and m.condensed)]
         deep = sorted({str(spec) for spec in short if spec.k and 0 < m.longest < spec.k})
         if deep:
             notes.append(f"{name}: no list is longer than {m.longest}; {', '.join(deep)} count the rest as not shown")
