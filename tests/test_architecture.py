@@ -12,7 +12,7 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "trueval"
 # Each folder imports only from those before it.
 FLOW = [
-    "errors", "progress", "kernels", "data", "splits", "design", "recommenders", "facts", "propensity", "metrics",
+    "errors", "arguments", "progress", "kernels", "data", "splits", "design", "recommenders", "facts", "propensity", "metrics",
     "evaluation", "comparison", "calibration", "online", "report", "api",
     "experiments", "cli",
 ]  # fmt: skip
