@@ -64,7 +64,7 @@ def evaluate(
     items, or of `users` and `items` given here; or "activity", "taste" (users), "popularity" (items). Groups of
     fewer than `min_group` users are shown, but left out of gaps.
 
-    >>> import trueval as tv
+    >>> import polars as pl, trueval as tv
     >>> pairs = [(u, (u + j * j) % 11) for u in range(8) for j in range(4)]
     >>> log = pl.DataFrame(pairs, schema=["user", "item"], orient="row")
     >>> result = tv.evaluate(tv.split(log, "holdout", ratio=0.4), ["popularity"], metrics=["auc"], interval="none")
@@ -147,6 +147,7 @@ def evaluate_run(
     also be a PySpark DataFrame or an address (s3a://…, hdfs://…), and `test`, `train` and `items` may be such, which
     are brought here. The result is the same.
 
+    >>> import polars as pl
     >>> recs = pl.DataFrame({"user": ["u", "u"], "item": ["a", "b"], "score": [0.9, 0.1]})
     >>> test = pl.DataFrame({"user": ["u"], "item": ["b"]})
     >>> evaluate_run(recs, test, metrics="rr", interval="none")["run", "rr"].value
