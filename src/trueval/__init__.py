@@ -25,7 +25,7 @@ _HOME = {
     "Run": "trueval.recommenders.run",
     "evaluate": "trueval.api",
     "evaluate_run": "trueval.api",
-    "Result": "trueval.api",
+    "Result": "trueval.report.result",
     "run": "trueval.experiments.run",
     "compare": "trueval.report.compared",
     "agreement": "trueval.report.compared",

@@ -1,161 +1,29 @@
-"""The public functions, and the result they return."""
+"""The public functions that evaluate."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, overload
-
-import polars as pl
+from dataclasses import replace
+from typing import Any
 
 from trueval.arguments import checked
-from trueval.errors import DefinitionError, suggest
+from trueval.errors import DefinitionError
 from trueval.evaluation.defaults import METRICS, default_metrics
-from trueval.evaluation.estimate import Estimate
 from trueval.evaluation.experiment import evaluate_sides
-from trueval.evaluation.fairness import Disparity, demographic_parity, equal_opportunity
 from trueval.evaluation.group_values import MIN_GROUP
 from trueval.evaluation.groups import By
-from trueval.evaluation.outcome import Evaluation
 from trueval.evaluation.repeated import each_interval, evaluate_repeats
-from trueval.evaluation.repeats import combine, repeats_frame
+from trueval.evaluation.repeats import combine
 from trueval.evaluation.rules import Rules
 from trueval.evaluation.runs import evaluate_runs
 from trueval.kernels import use_threads
-from trueval.metrics.grammar import Spec, parse
-from trueval.report.groups import gap_frame, group_frame
-from trueval.report.sides import Shown
+from trueval.metrics.grammar import Spec
+from trueval.report.result import Result
 from trueval.splits.parts import OBSERVED, Parts
 
-if TYPE_CHECKING:
-    from trueval.comparison.agreement import Agreement
-    from trueval.comparison.comparisons import Comparisons
+__all__ = ["Result", "evaluate", "evaluate_run"]
 
 Metrics = str | Sequence[str | Spec]
-
-
-@dataclass(frozen=True)
-class Result(Shown):
-    """What an evaluation found. Prints as a table.
-
-    Of parts with an unbiased test (split `unbiased`) it holds the values on that test, and `observed` those on the
-    held-out share of the biased log; both are shown side by side, with Kendall's τ between their orders (`alike`).
-
-    >>> import trueval as tv
-    >>> recs = pl.DataFrame({"user": [1, 1, 2], "item": ["a", "b", "a"], "rank": [1, 2, 1]})
-    >>> test = pl.DataFrame({"user": [1, 2], "item": ["b", "a"]})
-    >>> result = tv.evaluate_run(recs, test, metrics=["rr", "hit@1"], interval="none")
-    >>> result["run", "rr"].value
-    0.75
-    >>> list(result["run"])
-    ['rr', 'hit@1']
-    """
-
-    evaluation: Evaluation
-    repeats: Mapping[str, Evaluation] = field(default_factory=dict, repr=False)  # by name, of several folds or seeds
-
-    observed: Result | None = field(default=None, repr=False)
-
-    @overload
-    def __getitem__(self, key: tuple[str, str]) -> Estimate: ...
-    @overload
-    def __getitem__(self, key: str) -> dict[str, Estimate]: ...
-    def __getitem__(self, key: tuple[str, str] | str) -> Estimate | dict[str, Estimate]:
-        """The estimate of one system and metric; with a system alone, all of its estimates by metric."""
-        if not isinstance(key, tuple):
-            return dict(self.evaluation.system(key).estimates)
-        if len(key) != 2:
-            raise DefinitionError(
-                "a value is found by system and metric",
-                found=repr(key),
-                do='for example result["popularity", "ndcg@10"]',
-            )
-        name, metric = key
-        estimates = self.evaluation.system(name).estimates
-        label = metric if metric in estimates else self._label(metric)
-        return estimates[label]
-
-    def _label(self, metric: Any) -> str:
-        """What a metric is called here, that may be written in another way."""
-        wanted = parse(metric)
-        for label, spec in self.evaluation.specs.items():
-            if spec == wanted:
-                return label
-        raise DefinitionError(
-            f"{metric!r} was not measured", found=suggest(metric, self.evaluation.specs), do="add it to metrics"
-        )
-
-    def __repr__(self) -> str:
-        return f"<Result: {len(self.evaluation.systems)} systems, {len(self.evaluation.specs)} metrics>"
-
-    @property
-    def per_repeat(self) -> pl.DataFrame:
-        """One row per system and metric: mean and standard deviation over folds or seeds, interval, each value."""
-        return repeats_frame(self.repeats or {"value": self.evaluation}, self.evaluation)
-
-    @property
-    def random(self) -> dict[str, float]:
-        """Exact expected value of each accuracy metric for a random ranking, where targets are known."""
-        return self.evaluation.random
-
-    @property
-    def manifest(self) -> dict[str, Any]:
-        """Everything that must be equal for two results to be comparable."""
-        return self.evaluation.manifest
-
-    @property
-    def warnings(self) -> list[str]:
-        """What a reader should know before trusting the numbers."""
-        return self.evaluation.warnings
-
-    @checked
-    def by(self, column: str) -> pl.DataFrame:
-        """One row per system, group and metric: value, interval, n, undefined, and whether gaps count the group.
-
-        For groups of users the units are theirs. For groups of items only judgements of the group's items
-        count, R included, and a unit without relevant items of the group is undefined.
-
-        >>> import trueval as tv
-        >>> recs = pl.DataFrame({"user": [1, 2, 3], "item": ["a", "a", "b"], "rank": 1})
-        >>> test = pl.DataFrame({"user": [1, 2, 3], "item": ["a", "a", "a"]})
-        >>> users = pl.DataFrame({"user": [1, 2, 3], "gender": ["f", "f", "m"]})
-        >>> result = tv.evaluate_run(recs, test, users=users, by="gender", metrics="hit@1", min_group=1)
-        >>> result.by("gender").select("group", "value", "n").rows()
-        [('f', 1.0, 2), ('m', 0.0, 1)]
-        >>> result.gaps("gender")["gap"].to_list()
-        [1.0]
-        """
-        return group_frame(self.evaluation, column)
-
-    @checked
-    def gaps(self, column: str) -> pl.DataFrame:
-        """One row per system and metric: highest minus lowest group, lowest over highest, with intervals."""
-        return gap_frame(self.evaluation, column)
-
-    @checked
-    def parity(
-        self, column: str, *, k: int | None = None, discount: bool = False, against: str = "catalogue"
-    ) -> dict[str, Disparity]:
-        """Demographic parity by system: shares of exposure by item group, against the catalogue or equal shares."""
-        systems = self.evaluation.systems.items()
-        return {n: demographic_parity(s.by(column), k=k, discount=discount, against=against) for n, s in systems}
-
-    @checked
-    def opportunity(self, column: str, *, k: int | None = None) -> dict[str, Disparity]:
-        """Equal opportunity by system: true-positive rates by user or item group."""
-        return {name: equal_opportunity(s.by(column), k=k) for name, s in self.evaluation.systems.items()}
-
-    def compare(self, baseline: str | None = None, **options: Any) -> Comparisons:
-        """Every other system against a baseline (the first system, unless named); options as for `compare`."""
-        from trueval.report.compared import compare
-
-        return compare(self, baseline=baseline, **options)
-
-    def agreement(self, **options: Any) -> Agreement:
-        """Whether the metrics rank the systems alike: Kendall's τ between every two; options as for `agreement`."""
-        from trueval.report.compared import agreement
-
-        return agreement(self, **options)
 
 
 @checked
@@ -187,6 +55,9 @@ def evaluate(
     `score`; a list, or a mapping from names. Test items whose value reaches `threshold` are relevant;
     without one, those with a positive value. `metrics`: ndcg@10, recall@10, coverage@10 (not in 1R) unless given.
 
+    Users to whom a `Run` recommends nothing count as 0, and are said first; with `missing="drop"` they are left out of
+    that run's means, so that systems are averaged over different users, and "error" refuses them.
+
     Several parts (of `split` by kfold or rolling), or several seeds, are evaluated each, and the result is the mean
     over them. Intervals are then "t" over folds or seeds unless `interval` says otherwise: "nested" lets users and
     repeats both vary, "bootstrap" and "bca" draw users alone. Of one part, "bootstrap" is what is made unless asked.
@@ -199,7 +70,7 @@ def evaluate(
     "popularity:GAMMA", a table of item (or user, position) and p, or a `Propensity`. Where the split drew the test
     part by chance, it is multiplied by the share that was held out.
 
-    >>> import trueval as tv
+    >>> import polars as pl, trueval as tv
     >>> pairs = [(u, (u + j * j) % 11) for u in range(8) for j in range(4)]
     >>> log = pl.DataFrame(pairs, schema=["user", "item"], orient="row")
     >>> result = tv.evaluate(tv.split(log, "holdout", ratio=0.4), ["popularity"], metrics=["auc"], interval="none")
@@ -280,6 +151,10 @@ def evaluate_run(
     `by` names groups to tell the values apart by: columns of `users` or `items`, or, from the train log, "activity",
     "taste" (users) and "popularity" (items). Groups of fewer than `min_group` users are left out of gaps.
 
+    Users of the population without recommendations are the first warning. They count as an empty list, 0 for accuracy;
+    `missing="drop"` leaves them out of every mean of the run (and of the value by chance, over the users of the first
+    run), "error" refuses them. A preset (`compat`) decides by its library's rule instead.
+
     `without_head=0.1` leaves out the judgements of the tenth of the items that is rated most in `train` and `test`
     (items rated equally often go together). The lists stay as they were made: a head item in one keeps its place as
     an unjudged item, since nobody knows what would stand there instead. Lists of whole rankings can be judged without
@@ -289,6 +164,7 @@ def evaluate_run(
     also be a PySpark DataFrame or an address (s3a://…, hdfs://…), and `test`, `train` and `items` may be such, which
     are brought here. The result is the same.
 
+    >>> import polars as pl
     >>> recs = pl.DataFrame({"user": ["u", "u"], "item": ["a", "b"], "score": [0.9, 0.1]})
     >>> test = pl.DataFrame({"user": ["u"], "item": ["b"]})
     >>> evaluate_run(recs, test, metrics="rr", interval="none")["run", "rr"].value

@@ -23,6 +23,10 @@ def _is_whole(value: Any) -> bool:
     return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) and all(isinstance(part, str) for part in value)
+
+
 def _holds(value: Any, how: str) -> bool:
     """Whether a value is some things one after the other, and neither a table nor bytes."""
     is_one = isinstance(value, (type, bytes)) or hasattr(value, "columns")
@@ -38,6 +42,11 @@ _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "None": (lambda value: value is None, "None"),
     "Path": (lambda value: isinstance(value, os.PathLike), "a path"),
     "Mapping": (lambda value: isinstance(value, Mapping), "a mapping"),
+    "ColumnMap": (lambda value: isinstance(value, Mapping), "a mapping from roles to columns"),
+    "Columns": (lambda value: isinstance(value, Mapping), "a mapping from roles to columns"),
+    "By": (lambda value: value is None or isinstance(value, str) or _are_texts(value), "a name or a list of names"),
+    "Sequence[str]": (lambda value: _are_texts(value), "a list of texts"),
+    "Sequence[int]": (lambda value: isinstance(value, (list, tuple)) and all(map(_is_whole, value)), "a list of them"),
     "Sequence": (lambda value: _holds(value, "__getitem__") and not isinstance(value, Mapping), "a list"),
     "Collection": (lambda value: _holds(value, "__iter__"), "a list or a set"),
 }
@@ -75,14 +84,19 @@ def checked(function: Function) -> Function:
 
 
 def _kinds(annotation: str) -> list[str]:
-    """The alternatives of an annotation, without what stands in brackets.
+    """The alternatives of an annotation; what stands in brackets stays only where it is looked at.
 
-    >>> _kinds("Mapping[str, int | None] | None")
-    ['Mapping', 'None']
+    >>> _kinds("Mapping[str, int | None] | Sequence[str] | None")
+    ['Mapping', 'Sequence[str]', 'None']
     """
-    while "[" in annotation:
-        annotation = re.sub(r"\[[^\[\]]*\]", "", annotation)
-    return annotation.split(" | ")
+    found, depth = [""], 0
+    for part in re.split(r"( \| |\[|\])", annotation):
+        depth += {"[": 1, "]": -1}.get(part, 0)
+        if part == " | " and not depth:
+            found.append("")
+        else:
+            found[-1] += part
+    return [kind if kind in _KINDS else kind.partition("[")[0] for kind in found]
 
 
 def _short(value: Any) -> str:

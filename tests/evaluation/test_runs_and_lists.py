@@ -64,10 +64,12 @@ def test_streaming_changes_nothing(world, tmp_path: Path, monkeypatch, ties):
     coarse.sort("user").write_parquet(path)
     of_lists = ["novelty@3"] if ties == "worst" else ["novelty@3", "coverage@3", "seen@3", "popularity_rank@3"]
     ask = {"train": parts.train, "metrics": [*METRICS, *of_lists], "ties": ties}
-    for population in ("relevant", "all"):
-        whole = tv.evaluate_run(path, parts.test, population=population, **ask)
-        pieces = tv.evaluate_run(path, parts.test, population=population, sorted_by_user=True, **ask)
+    for population, missing in (("relevant", "zero"), ("relevant", "drop"), ("all", "zero"), ("all", "drop")):
+        asked = {**ask, "population": population, "missing": missing}
+        whole = tv.evaluate_run(path, parts.test, **asked)
+        pieces = tv.evaluate_run(path, parts.test, sorted_by_user=True, **asked)
         assert whole.table().equals(pieces.table())
+        assert whole.warnings == pieces.warnings
         order = ["system", "user"]
         assert whole.per_user.sort(order).equals(pieces.per_user.sort(order))
     shuffled = tmp_path / "shuffled.parquet"

@@ -124,6 +124,8 @@ def agree(
     """
     if not 0.5 <= level < 1:
         raise DefinitionError("the level must be from 0.5 to below 1", found=f"{level:g}", do="use 0.95")
+    if resamples < 1:
+        raise DefinitionError("resamples are one or more", found=str(resamples), do="1,000 is usual")
     systems = _systems(results, true)
     users = _vocabulary(results)
     wanted = [(name, label) for name, parts in results.items() for label in _labels(parts[0], metrics)]
@@ -133,7 +135,8 @@ def agree(
     if true is not None:
         rankings.append(Ranking("true", np.array([true[name] for name in systems], float), None))
     if len(rankings) < 2:
-        raise DataError("agreement needs two rankings", found=rankings[0].label, do="give more metrics or results")
+        found = rankings[0].label if rankings else "no metric"
+        raise DataError("agreement needs two rankings", found=found, do="give more metrics or results")
     fixed = [r.label for r in rankings if r.drawn is None and r.label != "true"]
     notes = [f"taken as they are, not resampled: {', '.join(fixed)}"] if fixed else []
     tau, top = _matrices(rankings, level)

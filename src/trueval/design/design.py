@@ -82,6 +82,8 @@ class Design:
         """Read a short name; the order of its words after the first does not matter."""
         if isinstance(text, Design):
             return text
+        if not isinstance(text, str):
+            raise DefinitionError("a design is written as text", found=type(text).__name__, do=_HINT)
         axes: dict[str, object] = {}
         for word in text.strip().split("-"):
             for axis, value in _word(word, text).items():

@@ -79,11 +79,12 @@ def measure_facts(
     Users without a list count as an empty one, unless `missing` says that they are dropped. Without `by_user`, system
     metrics keep their counts alone, and can have no interval.
     """
+    lists = len(facts) if facts.listed is None else int(facts.listed.sum())
     facts = select(facts, in_population(facts, population))
     unlisted = np.empty(0, np.int32)
     if facts.listed is not None and not facts.listed.all():
         unlisted = np.unique(facts.unit_user[~facts.listed])
-        facts = select(facts, facts.listed) if missing == "drop" else facts
+        facts = select(facts, facts.listed).changed(counted=lists) if missing == "drop" else facts
 
     def measure(spec: Spec, facts: RankingFacts) -> Measured:
         found = _under(preset, spec, facts, compute(spec, _read_by(preset, spec, facts), inputs))

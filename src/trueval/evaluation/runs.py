@@ -92,10 +92,8 @@ def name_runs(recs: Any) -> dict[str, Any]:
     >>> list(name_runs(["a/bpr.v1.parquet", "b/pop.csv.gz"]))
     ['bpr.v1', 'pop']
     """
-    if isinstance(recs, Mapping):
-        return dict(recs)
-    sources = list(recs) if isinstance(recs, (list, tuple)) else [recs]
-    named: dict[str, Any] = {}
+    named: dict[str, Any] = dict(recs) if isinstance(recs, Mapping) else {}
+    sources = [] if isinstance(recs, Mapping) else list(recs) if isinstance(recs, (list, tuple)) else [recs]
     for source in sources:
         name = stem(Path(source)) if isinstance(source, (str, Path)) else "run"
         if name in named:

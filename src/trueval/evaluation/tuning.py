@@ -187,7 +187,14 @@ def _maker(system: Any) -> tuple[str, Callable[..., Recommender]]:
             do='for example tune("plsa", …) or tune(MyModel, …)',
         )
     name = getattr(system, "__qualname__", type(system).__name__)
-    return name, lambda **parameters: make_system(system(**parameters))
+
+    def make(**parameters: Any) -> Recommender:
+        try:
+            return make_system(system(**parameters))
+        except TypeError as problem:
+            raise DefinitionError(f"{name} cannot be made from the grid", found=str(problem)) from problem
+
+    return name, make
 
 
 def _trials(grid: Any) -> list[dict[str, Any]]:
@@ -197,8 +204,10 @@ def _trials(grid: Any) -> list[dict[str, Any]]:
             if isinstance(values, str) or not hasattr(values, "__iter__"):
                 raise DefinitionError(f"the grid needs a list of values of {name}", found=repr(values), do="[value, …]")
         trials = [dict(zip(grid, values)) for values in itertools.product(*grid.values())]
-    else:
+    elif isinstance(grid, (list, tuple)) and all(isinstance(trial, Mapping) for trial in grid):
         trials = [dict(trial) for trial in grid]
+    else:
+        raise DefinitionError("the grid gives values of each parameter", found=repr(grid)[:60], do='{"k": [20, 50]}')
     if not trials:
         raise DefinitionError("the grid is empty", found=repr(grid), do='for example {"k": [20, 50, 100]}')
     for place, trial in enumerate(trials):

@@ -8,6 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TypeVar
 
+from trueval.errors import DefinitionError
+
 Job = TypeVar("Job")
 Done = TypeVar("Done")
 
@@ -23,6 +25,8 @@ def threads() -> int:
 def use_threads(number: int | None) -> Iterator[None]:
     """Work with this many threads inside the block (None leaves the number as it is)."""
     global _threads
+    if number is not None and number < 0:
+        raise DefinitionError("threads are one or more", where="threads", found=str(number))
     before, _threads = _threads, number or _threads
     try:
         yield

@@ -71,7 +71,10 @@ def _check_list(ranked: Sequence[Any], scores: Sequence[float] | None) -> None:
         return
     if len(scores) != len(ranked):
         raise DataError("there must be one score per item", found=f"{len(scores)} scores, {len(ranked)} items")
-    s = np.asarray(scores, np.float64)
+    try:
+        s = np.asarray(scores, np.float64)
+    except ValueError:
+        raise DataError("scores must be numbers", found=str(list(scores))[:60]) from None
     if not np.isfinite(s).all() or (np.diff(s) > 0).any():
         raise DataError("scores must be finite and descend, like the list", found=str(list(scores)))
 
@@ -113,9 +116,9 @@ def measure(
     counts, known = (_by_name(own or {}, names, 0) for own in (popularity, positives))
     inputs = Inputs(
         positives=Positives(lambda: counts, lambda: known) if popularity or positives else None,
-        train=train if profile or popularity else None,
+        train=train if len(profile) or popularity else None,
         popularity=None if popularity is None else Popularity(counts, users),
-        features=None if features is None else _by_name(features, names, [0.0] * len(next(iter(features.values())))),
+        features=None if not features else _by_name(features, names, [0.0] * len(next(iter(features.values())))),
         aspects=None if aspects is None else _aspects(aspects, facts.items),
         interest=Interest(lambda: train, lambda: _scale([*facts.value.tolist(), *rated.values()])),
         targets=Targets(lambda: np.ones(len(names), bool), train),

@@ -35,6 +35,7 @@ from typing import Any, TypeVar, overload
 
 import numpy as np
 
+from trueval.arguments import checked
 from trueval.errors import DefinitionError, suggest
 from trueval.recommenders.adapters import adapt, library_of
 from trueval.recommenders.given import Function, Scores
@@ -124,6 +125,7 @@ def _check_when_fitted(cls: Any, record: System) -> None:
 def systems() -> list[str]: ...
 @overload
 def systems(name: str) -> System: ...
+@checked
 def systems(name: str | None = None) -> list[str] | System:
     """Names of the systems that come with trueval; with a name, what that system is.
 

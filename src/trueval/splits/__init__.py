@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, Literal, overload
 
+from trueval.arguments import checked
 from trueval.data.interactions import Interactions
 from trueval.errors import DefinitionError, suggest
 from trueval.progress import note
@@ -56,6 +57,7 @@ def split(
 def split(
     log: Any, how: str, *, seed: int = ..., min_user: int = ..., min_item: int = ..., **options: Any
 ) -> Parts | list[Parts]: ...
+@checked
 def split(
     log: Any, how: str = "holdout", *, seed: int = 0, min_user: int = 0, min_item: int = 0, **options: Any
 ) -> Parts | list[Parts]:
@@ -80,7 +82,7 @@ def split(
         log, options["mar"] = read_pair(log, options.get("mar"))
     log = _as_log(log, "log")
     if how == "given":
-        options = {name: _as_log(value, name) if name in _TABLES else value for name, value in options.items()}
+        options |= {name: _as_log(options[name], name) for name in _TABLES if options.get(name) is not None}
     if "seed" in known:
         options["seed"] = check_count("seed", seed, split=how, least=0)
     if not min_user and not min_item:
@@ -141,8 +143,8 @@ def _check_options(how: str, known: list[str], options: dict[str, Any]) -> None:
         )
 
 
-def _as_log(source: Any, name: str) -> Interactions | None:
-    if source is None or isinstance(source, Interactions):
+def _as_log(source: Any, name: str) -> Interactions:
+    if isinstance(source, Interactions):
         return source
     from trueval.data.read import read
 

@@ -11,6 +11,7 @@ import polars as pl
 
 from trueval.data.interactions import ROLES
 from trueval.data.times import ticks_per_second
+from trueval.errors import DefinitionError
 from trueval.splits.parts import Parts
 
 _SEVERITY = ("ok", "unknown", "caution", "wrong")
@@ -93,6 +94,10 @@ def leakage(parts: Parts) -> Leakage:
     >>> found.verdict, found["overlap"].count, found["global_future"].count
     ('wrong', 1, 1)
     """
+    if not isinstance(parts, Parts):
+        raise DefinitionError(
+            "leakage looks at the parts of a split", found=type(parts).__name__, do="tv.split(log, …)"
+        )
     return Leakage((*_overlaps(parts), *_futures(parts), _duplicates(parts), *_only_in_test(parts)))
 
 

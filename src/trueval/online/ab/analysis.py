@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,7 @@ def ab_test(
     table: Any,
     *,
     arm: str,
-    metrics: str | Iterable[str] | Mapping[str, str] | None = None,
+    metrics: str | Sequence[str] | Mapping[str, str] | None = None,
     user: str | None = None,
     pre: str | Sequence[str] | None = None,
     control: str | None = None,

@@ -1,0 +1,147 @@
+"""What an evaluation found: by system and metric, by group, compared; how it is shown is in `sides`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, overload
+
+import polars as pl
+
+from trueval.arguments import checked
+from trueval.errors import DefinitionError, suggest
+from trueval.evaluation.estimate import Estimate
+from trueval.evaluation.fairness import Disparity, demographic_parity, equal_opportunity
+from trueval.evaluation.outcome import Evaluation
+from trueval.evaluation.repeats import repeats_frame
+from trueval.metrics.grammar import parse
+from trueval.report.groups import gap_frame, group_frame
+from trueval.report.sides import Shown
+
+if TYPE_CHECKING:
+    from trueval.comparison.agreement import Agreement
+    from trueval.comparison.comparisons import Comparisons
+
+
+@dataclass(frozen=True)
+class Result(Shown):
+    """What an evaluation found. Prints as a table.
+
+    Of parts with an unbiased test (split `unbiased`) it holds the values on that test, and `observed` those on the
+    held-out share of the biased log; both are shown side by side, with Kendall's τ between their orders (`alike`).
+
+    >>> import trueval as tv
+    >>> recs = pl.DataFrame({"user": [1, 1, 2], "item": ["a", "b", "a"], "rank": [1, 2, 1]})
+    >>> test = pl.DataFrame({"user": [1, 2], "item": ["b", "a"]})
+    >>> result = tv.evaluate_run(recs, test, metrics=["rr", "hit@1"], interval="none")
+    >>> result["run", "rr"].value
+    0.75
+    >>> list(result["run"])
+    ['rr', 'hit@1']
+    """
+
+    evaluation: Evaluation
+    repeats: Mapping[str, Evaluation] = field(default_factory=dict, repr=False)  # by name, of several folds or seeds
+
+    observed: Result | None = field(default=None, repr=False)
+
+    @overload
+    def __getitem__(self, key: tuple[str, str]) -> Estimate: ...
+    @overload
+    def __getitem__(self, key: str) -> dict[str, Estimate]: ...
+    def __getitem__(self, key: tuple[str, str] | str) -> Estimate | dict[str, Estimate]:
+        """The estimate of one system and metric; with a system alone, all of its estimates by metric."""
+        if not isinstance(key, tuple):
+            return dict(self.evaluation.system(key).estimates)
+        if len(key) != 2:
+            raise DefinitionError(
+                "a value is found by system and metric",
+                found=repr(key),
+                do='for example result["popularity", "ndcg@10"]',
+            )
+        name, metric = key
+        estimates = self.evaluation.system(name).estimates
+        label = metric if metric in estimates else self._label(metric)
+        return estimates[label]
+
+    def _label(self, metric: Any) -> str:
+        """What a metric is called here, that may be written in another way."""
+        wanted = parse(metric)
+        for label, spec in self.evaluation.specs.items():
+            if spec == wanted:
+                return label
+        raise DefinitionError(
+            f"{metric!r} was not measured", found=suggest(metric, self.evaluation.specs), do="add it to metrics"
+        )
+
+    def __repr__(self) -> str:
+        return f"<Result: {len(self.evaluation.systems)} systems, {len(self.evaluation.specs)} metrics>"
+
+    @property
+    def per_repeat(self) -> pl.DataFrame:
+        """One row per system and metric: mean and standard deviation over folds or seeds, interval, each value."""
+        return repeats_frame(self.repeats or {"value": self.evaluation}, self.evaluation)
+
+    @property
+    def random(self) -> dict[str, float]:
+        """Exact expected value of each accuracy metric for a random ranking, where targets are known."""
+        return self.evaluation.random
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """Everything that must be equal for two results to be comparable."""
+        return self.evaluation.manifest
+
+    @property
+    def warnings(self) -> list[str]:
+        """What a reader should know before trusting the numbers."""
+        return self.evaluation.warnings
+
+    @checked
+    def by(self, column: str) -> pl.DataFrame:
+        """One row per system, group and metric: value, interval, n, undefined, and whether gaps count the group.
+
+        For groups of users the units are theirs. For groups of items only judgements of the group's items
+        count, R included, and a unit without relevant items of the group is undefined.
+
+        >>> import trueval as tv
+        >>> recs = pl.DataFrame({"user": [1, 2, 3], "item": ["a", "a", "b"], "rank": 1})
+        >>> test = pl.DataFrame({"user": [1, 2, 3], "item": ["a", "a", "a"]})
+        >>> users = pl.DataFrame({"user": [1, 2, 3], "gender": ["f", "f", "m"]})
+        >>> result = tv.evaluate_run(recs, test, users=users, by="gender", metrics="hit@1", min_group=1)
+        >>> result.by("gender").select("group", "value", "n").rows()
+        [('f', 1.0, 2), ('m', 0.0, 1)]
+        >>> result.gaps("gender")["gap"].to_list()
+        [1.0]
+        """
+        return group_frame(self.evaluation, column)
+
+    @checked
+    def gaps(self, column: str) -> pl.DataFrame:
+        """One row per system and metric: highest minus lowest group, lowest over highest, with intervals."""
+        return gap_frame(self.evaluation, column)
+
+    @checked
+    def parity(
+        self, column: str, *, k: int | None = None, discount: bool = False, against: str = "catalogue"
+    ) -> dict[str, Disparity]:
+        """Demographic parity by system: shares of exposure by item group, against the catalogue or equal shares."""
+        systems = self.evaluation.systems.items()
+        return {n: demographic_parity(s.by(column), k=k, discount=discount, against=against) for n, s in systems}
+
+    @checked
+    def opportunity(self, column: str, *, k: int | None = None) -> dict[str, Disparity]:
+        """Equal opportunity by system: true-positive rates by user or item group."""
+        return {name: equal_opportunity(s.by(column), k=k) for name, s in self.evaluation.systems.items()}
+
+    def compare(self, baseline: str | None = None, **options: Any) -> Comparisons:
+        """Every other system against a baseline (the first system, unless named); options as for `compare`."""
+        from trueval.report.compared import compare
+
+        return compare(self, baseline=baseline, **options)
+
+    def agreement(self, **options: Any) -> Agreement:
+        """Whether the metrics rank the systems alike: Kendall's τ between every two; options as for `agreement`."""
+        from trueval.report.compared import agreement
+
+        return agreement(self, **options)
