@@ -10,6 +10,7 @@ import numpy as np
 # less than what tells two gains apart, that equals are those of exact arithmetic.
 EQUAL = 1e-12
 MORE, LESS = 1.0 + EQUAL, 1.0 - EQUAL
+NEAR_ONE = 1e-14  # what is lost, besides, in differences of numbers near 1
 
 
 class ItemAspects(NamedTuple):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trueval.kernels.aspect_rows import LESS, MORE
+from trueval.kernels.aspect_rows import EQUAL, LESS, MORE, NEAR_ONE
 from trueval.kernels.interest import added_gain, either_gain, fade_by
 from trueval.kernels.jit import inner
 
@@ -60,7 +60,7 @@ def room(rows, pool, number, first, last):
 @inner
 def unified_dcg(of_item, begin, aspect, item, gain, target, pool, alpha, discount, u, left, closed, space):
     """αβ-DCG of the greedy order of a unit's rated items (those that are targets) and its unrated targets."""
-    (bound, worth, what), (gains, found, order, following), (start, highest), (any_, single, habit) = space
+    (bound, worth, what), (gains, found, order, following), (start, highest), (none, factor, habit) = space
     pool_set, pool_start, pool_item = pool.set, pool.start, pool.item
     own, groups = pool.first[u], pool.last[u] - pool.first[u]
     size = 0
@@ -74,11 +74,11 @@ def unified_dcg(of_item, begin, aspect, item, gain, target, pool, alpha, discoun
     best = total = 0.0
     for place in range(1, discount.size):
         best, chosen, second = scan(aspect, left, bound, worth, what, size)
-        while best * LESS <= asleep and asleep > 0.0:
+        while best * LESS - NEAR_ONE <= asleep and asleep > 0.0:
             if top < 0.0:
-                asleep = alpha * highest_sum(left, pool.widest, single) + 1e-12
-                if best * LESS <= asleep:
-                    top = work_out(pool, own, groups, alpha, left, any_, single, gains)
+                asleep = alpha * highest_sum(left, pool.widest, factor) + 1e-12
+                if best * LESS - NEAR_ONE <= asleep:
+                    top = work_out(pool, own, groups, alpha, left, none, factor, gains)
                     asleep = top
             elif bucket == BUCKETS:
                 below, level = level, habit[0] * top if level > top else STEP * level
@@ -93,7 +93,8 @@ def unified_dcg(of_item, begin, aspect, item, gain, target, pool, alpha, discoun
                     if step(pool_item, closed, u, following, g, pool_start[own + g + 1]):
                         i = pool_item[following[g]]
                         most = either_gain(aspect, begin[s], begin[s + 1], alpha, left)
-                        if most > best * MORE or (most >= best * LESS and chosen >= 0 and i < what[chosen, 0]):
+                        equal = chosen >= 0 and abs(most - best) <= best * EQUAL + NEAR_ONE
+                        if (i < what[chosen, 0]) if equal else (most > best):
                             chosen, second = size, chosen
                         best = max(best, most)
                         size = add(bound, worth, what, size, most, alpha, i, g, begin[s], begin[s + 1])
@@ -140,17 +141,20 @@ def swap(bound, worth, what, one, other):
 def scan(aspect, left, bound, worth, what, size):
     """The best of the candidates awake: its gain (0 without one), its place, and which was the best before it."""
     best, chosen, second = 0.0, np.int64(-1), np.int64(-1)
+    enough = more = 0.0  # from here on a gain is equal to the best, and beyond it
     bound[size] = np.inf  # an end that needs no asking
     n = np.uint64(0)
     while True:
-        while bound[n] < best * LESS:
+        while bound[n] < enough:
             n += np.uint64(1)
         if n >= size:
             break
-        bound[n] = either_gain(aspect, what[n, 2], what[n, 3], worth[n], left)
-        if bound[n] > best * MORE or (bound[n] >= best * LESS and chosen >= 0 and what[n, 0] < what[chosen, 0]):
+        gain = either_gain(aspect, what[n, 2], what[n, 3], worth[n], left)
+        bound[n] = gain
+        if gain > more or (gain >= enough and chosen >= 0 and what[n, 0] < what[chosen, 0]):
             chosen, second = np.int64(n), chosen
-        best = max(best, bound[n])
+        if gain > best:
+            best, enough, more = gain, gain * LESS - NEAR_ONE, gain * MORE + NEAR_ONE
         n += np.uint64(1)
     return best, chosen, second
 
@@ -180,18 +184,17 @@ def highest_sum(values, number, space):
 
 
 @inner
-def work_out(pool, own, groups, alpha, left, any_, single, gains):
-    """Gains of all groups of a unit, aspects in the order of `either_gain`; returns the highest."""
+def work_out(pool, own, groups, alpha, left, none, factor, gains):
+    """Gains of all groups of a unit, with factors in the order of `either_gain`; returns the highest."""
     parent, added, node = pool.parent, pool.added, pool.node
     for a in range(left.size):
-        single[a] = alpha * left[a]
-    any_[0] = 0.0
-    for n in range(1, any_.size):  # parents come before their children
-        before = any_[np.uint32(parent[n])]
-        any_[n] = before + single[np.uint32(added[n])] * (1.0 - before)
+        factor[a] = 1.0 - alpha * left[a]
+    none[0] = 1.0
+    for n in range(1, none.size):  # parents come before their children
+        none[n] = none[np.uint32(parent[n])] * factor[np.uint32(added[n])]
     top = 0.0
     for g in range(groups):
-        gains[g] = any_[np.uint32(node[own + g])]
+        gains[g] = 1.0 - none[np.uint32(node[own + g])]
         top = max(top, gains[g])
     return top
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trueval.kernels.aspect_rows import LESS, MORE, ItemAspects, Lists, Owned, Pool, Ranked, Rated
+from trueval.kernels.aspect_rows import LESS, MORE, NEAR_ONE, ItemAspects, Lists, Owned, Pool, Ranked, Rated
 
 
 def weigh(profile: Owned, unit: int, aspects: ItemAspects) -> list[float]:
@@ -28,10 +28,10 @@ def _aspects_of(aspects: ItemAspects, item: int) -> list[int]:
 
 
 def _either(members: list[int], gain: float, left: list[float]) -> float:
-    any_ = 0.0
+    none = 1.0
     for a in members:
-        any_ += gain * left[a] * (1.0 - any_)
-    return any_
+        none *= 1.0 - gain * left[a]
+    return 1.0 - none
 
 
 def _added(members: list[int], gain: float, left: list[float]) -> float:
@@ -130,10 +130,11 @@ def _greedy(aspects: ItemAspects, groups: list, left: list[float], discount: lis
     for weight in discount:
         best, chosen = 0.0, -1
         for n, bound in enumerate(bounds):  # a gain never rises, so an earlier one is an upper bound
-            if bound < best * LESS:
+            if bound < best * LESS - NEAR_ONE:
                 continue
             bounds[n] = worth = _either(sets[n], ordered[n][2], left)
-            if worth > best * MORE or (worth >= best * LESS and chosen >= 0 and codes[n] < codes[chosen]):
+            equal = chosen >= 0 and best * LESS - NEAR_ONE <= worth <= best * MORE + NEAR_ONE
+            if codes[n] < codes[chosen] if equal else worth > best:
                 chosen = n
             best = max(best, worth)
         if chosen < 0:
