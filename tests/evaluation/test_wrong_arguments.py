@@ -39,6 +39,13 @@ WRONG: dict[str, Any] = {
     "column": pl.Series([1]), "log": LOG, "result": RESULT, "parts": PARTS, "tuple": ("a", "b"), "set": {"a"},
 }  # fmt: skip
 
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    """A wrong word may be a good name for a folder: what is written under it stays out of the project."""
+    monkeypatch.chdir(tmp_path)
+
+
 # Calls that work; each argument in turn is replaced by what is wrong.
 CALLS: dict[str, tuple[list[Any], dict[str, Any]]] = {
     "read": ([LOG], {"columns": None, "name": None}),
