@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from trueval.evaluation.compat import supported
 from trueval.evaluation.experiment import evaluate_systems
 from trueval.evaluation.fairness import Disparity, demographic_parity, equal_opportunity
 from trueval.evaluation.group_values import MIN_GROUP
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from trueval.comparison.comparisons import Comparisons
 
 Metrics = str | Sequence[str | Spec]
+METRICS = ("ndcg@10", "recall@10", "coverage@10")  # where none are asked for
 
 
 @dataclass(frozen=True)
@@ -179,7 +181,7 @@ def evaluate(
     systems: Any,
     *,
     design: Any = "AR-TI-AN",
-    metrics: Metrics = ("ndcg@10", "recall@10", "coverage@10"),
+    metrics: Metrics = METRICS,
     threshold: float | None = None,
     population: str = "relevant",
     ties: str = "random",
@@ -219,6 +221,7 @@ def evaluate(
     repeated = not isinstance(parts, Parts) or isinstance(seed, Sequence)
     method = interval or ("t" if repeated else "bootstrap")
     seeds = list(seed) if isinstance(seed, Sequence) else [seed]
+    metrics = supported(METRICS, compat) if metrics is METRICS else metrics
     rules = Rules(
         metrics, threshold, population, ties, each_interval(method) if repeated else method, resamples, compat,
         seeds[0] if seeds else 0, by, users, min_group, propensity, level,
@@ -237,7 +240,7 @@ def evaluate_run(
     *,
     train: Any = None,
     items: Any = None,
-    metrics: Metrics = ("ndcg@10", "recall@10", "coverage@10"),
+    metrics: Metrics = METRICS,
     threshold: float | None = None,
     population: str = "relevant",
     ties: str = "random",
@@ -282,6 +285,7 @@ def evaluate_run(
     from trueval.data.columns import parse_columns
 
     roles = parse_columns(columns) if isinstance(columns, str) else columns
+    metrics = supported(METRICS, compat) if metrics is METRICS else metrics
     rules = Rules(
         metrics, threshold, population, ties, interval, resamples, compat, seed, by, users, min_group, propensity,
         level,

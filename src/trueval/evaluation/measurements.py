@@ -55,8 +55,11 @@ def measure_facts(
     """
     facts = select(facts, in_population(facts, population))
 
+    def plain(spec: Spec, facts: RankingFacts) -> Measured:
+        return compute(spec, _read_by(preset, spec, facts), inputs)
+
     def measure(spec: Spec, facts: RankingFacts) -> Measured:
-        found = _under(preset, spec, facts, compute(spec, _read_by(preset, spec, facts), inputs))
+        found = _under(preset, spec, facts, plain(spec, facts))
         if found.tally is not None and not by_user:
             return Measured(None, tally=replace(found.tally, added=()))
         return found
@@ -66,9 +69,7 @@ def measure_facts(
     random = {}
     if shuffled is not None and len(shuffled):
         comparable = {label: s for label, s in specs.items() if s.metric.against_random}
-        random = _all_values(
-            shuffled, comparable, lambda spec, facts: compute(spec, _read_by(preset, spec, facts), inputs)
-        )
+        random = _all_values(shuffled, comparable, plain)
     cutoffs = {spec.k for spec in specs.values() if spec.k}
     ties = {k: round(facts.tie_rate(k) * len(facts)) for k in sorted(cutoffs)}
     by_group = measure_groups(facts, values, specs, groups, measure)
