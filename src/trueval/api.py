@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, overload
 
 import polars as pl
 
+from trueval.arguments import checked
+from trueval.errors import DefinitionError, suggest
 from trueval.evaluation.compat import supported
-from trueval.evaluation.experiment import evaluate_systems
+from trueval.evaluation.defaults import METRICS, default_metrics
+from trueval.evaluation.estimate import Estimate
+from trueval.evaluation.experiment import evaluate_sides
 from trueval.evaluation.fairness import Disparity, demographic_parity, equal_opportunity
 from trueval.evaluation.group_values import MIN_GROUP
 from trueval.evaluation.groups import By
@@ -23,23 +24,23 @@ from trueval.evaluation.rules import Rules
 from trueval.evaluation.runs import evaluate_runs
 from trueval.kernels import use_threads
 from trueval.metrics.grammar import Spec, parse
-from trueval.report.formats import as_latex, as_markdown, as_record, summary_frame
 from trueval.report.groups import gap_frame, group_frame
-from trueval.report.repeats import repeats_text
-from trueval.report.terminal import print_evaluation, table_text
-from trueval.splits.parts import Parts
+from trueval.report.sides import Shown
+from trueval.splits.parts import OBSERVED, Parts
 
 if TYPE_CHECKING:
     from trueval.comparison.agreement import Agreement
     from trueval.comparison.comparisons import Comparisons
 
 Metrics = str | Sequence[str | Spec]
-METRICS = ("ndcg@10", "recall@10", "coverage@10")  # where none are asked for
 
 
 @dataclass(frozen=True)
-class Result:
+class Result(Shown):
     """What an evaluation found. Prints as a table.
+
+    Of parts with an unbiased test (split `unbiased`) it holds the values on that test, and `observed` those on the
+    held-out share of the biased log; both are shown side by side, with Kendall's τ between their orders (`alike`).
 
     >>> import trueval as tv
     >>> recs = pl.DataFrame({"user": [1, 1, 2], "item": ["a", "b", "a"], "rank": [1, 2, 1]})
@@ -47,42 +48,46 @@ class Result:
     >>> result = tv.evaluate_run(recs, test, metrics=["rr", "hit@1"], interval="none")
     >>> result["run", "rr"].value
     0.75
+    >>> list(result["run"])
+    ['rr', 'hit@1']
     """
 
     evaluation: Evaluation
     repeats: Mapping[str, Evaluation] = field(default_factory=dict, repr=False)  # by name, of several folds or seeds
 
-    def __getitem__(self, key: tuple[str, str]) -> Any:
-        """The estimate of one system and metric."""
+    observed: Result | None = field(default=None, repr=False)
+
+    @overload
+    def __getitem__(self, key: tuple[str, str]) -> Estimate: ...
+    @overload
+    def __getitem__(self, key: str) -> dict[str, Estimate]: ...
+    def __getitem__(self, key: tuple[str, str] | str) -> Estimate | dict[str, Estimate]:
+        """The estimate of one system and metric; with a system alone, all of its estimates by metric."""
+        if not isinstance(key, tuple):
+            return dict(self.evaluation.system(key).estimates)
+        if len(key) != 2:
+            raise DefinitionError(
+                "a value is found by system and metric",
+                found=repr(key),
+                do='for example result["popularity", "ndcg@10"]',
+            )
         name, metric = key
         estimates = self.evaluation.system(name).estimates
-        if metric in estimates:
-            return estimates[metric]
-        wanted = parse(metric)
-        return next(e for label, e in estimates.items() if self.evaluation.specs[label] == wanted)
+        label = metric if metric in estimates else self._label(metric)
+        return estimates[label]
 
-    def __str__(self) -> str:
-        return table_text(self.evaluation) + repeats_text(self.repeats, self.evaluation)
+    def _label(self, metric: Any) -> str:
+        """What a metric is called here, that may be written in another way."""
+        wanted = parse(metric)
+        for label, spec in self.evaluation.specs.items():
+            if spec == wanted:
+                return label
+        raise DefinitionError(
+            f"{metric!r} was not measured", found=suggest(metric, self.evaluation.specs), do="add it to metrics"
+        )
 
     def __repr__(self) -> str:
         return f"<Result: {len(self.evaluation.systems)} systems, {len(self.evaluation.specs)} metrics>"
-
-    def show(self, *, baseline: str | None = None) -> None:
-        """Print the table, with comparisons where a baseline is named."""
-        print_evaluation(self.evaluation, file=sys.stdout, comparisons=self.compare(baseline) if baseline else ())
-        sys.stdout.write(repeats_text(self.repeats, self.evaluation))
-
-    def table(self) -> pl.DataFrame:
-        """One row per system and metric: value, interval, n, undefined."""
-        return summary_frame(self.evaluation)
-
-    @property
-    def per_user(self) -> pl.DataFrame:
-        """One row per system and user, one column per metric; of several folds or seeds, for each of them."""
-        if self.repeats:
-            named = [e.per_user().select(pl.lit(name).alias("repeat"), pl.all()) for name, e in self.repeats.items()]
-            return pl.concat(named)
-        return self.evaluation.per_user()
 
     @property
     def per_repeat(self) -> pl.DataFrame:
@@ -104,6 +109,7 @@ class Result:
         """What a reader should know before trusting the numbers."""
         return self.evaluation.warnings
 
+    @checked
     def by(self, column: str) -> pl.DataFrame:
         """One row per system, group and metric: value, interval, n, undefined, and whether gaps count the group.
 
@@ -122,10 +128,12 @@ class Result:
         """
         return group_frame(self.evaluation, column)
 
+    @checked
     def gaps(self, column: str) -> pl.DataFrame:
         """One row per system and metric: highest minus lowest group, lowest over highest, with intervals."""
         return gap_frame(self.evaluation, column)
 
+    @checked
     def parity(
         self, column: str, *, k: int | None = None, discount: bool = False, against: str = "catalogue"
     ) -> dict[str, Disparity]:
@@ -133,6 +141,7 @@ class Result:
         systems = self.evaluation.systems.items()
         return {n: demographic_parity(s.by(column), k=k, discount=discount, against=against) for n, s in systems}
 
+    @checked
     def opportunity(self, column: str, *, k: int | None = None) -> dict[str, Disparity]:
         """Equal opportunity by system: true-positive rates by user or item group."""
         return {name: equal_opportunity(s.by(column), k=k) for name, s in self.evaluation.systems.items()}
@@ -149,41 +158,17 @@ class Result:
 
         return agreement(self, **options)
 
-    def to_dict(self, *, baseline: str | None = None) -> dict[str, Any]:
-        """The record that `trueval evaluate --format json` prints."""
-        record = as_record(self.evaluation, self.compare(baseline) if baseline else ())
-        return record | ({"repeats": self.per_repeat.to_dicts()} if self.repeats else {})
 
-    def to_json(self, *, baseline: str | None = None) -> str:
-        """The record as text."""
-        return json.dumps(self.to_dict(baseline=baseline), ensure_ascii=False, indent=1, default=str)
-
-    def to_markdown(self, *, baseline: str | None = None) -> str:
-        """A Markdown table, marked where a difference from the baseline is shown."""
-        return as_markdown(self.evaluation, self.compare(baseline) if baseline else ())
-
-    def to_latex(self, *, baseline: str | None = None) -> str:
-        """A LaTeX (booktabs) table, marked in the same way."""
-        return as_latex(self.evaluation, self.compare(baseline) if baseline else ())
-
-    def save(self, folder: str | Path) -> None:
-        """Write a folder that `compare` reads: results.parquet (every user's values), summary.json, manifest.json."""
-        from trueval.report.saved import save_folder
-
-        if not self.repeats:
-            save_folder(self.evaluation, Path(folder))
-        for name, evaluation in self.repeats.items():  # a folder in the folder for each fold or seed
-            save_folder(evaluation, Path(folder) / name.replace(", ", "-").replace(" ", "-"))
-
-
+@checked
 def evaluate(
     parts: Parts | Sequence[Parts],
     systems: Any,
     *,
     design: Any = "AR-TI-AN",
-    metrics: Metrics = METRICS,
+    metrics: Metrics | None = None,
     threshold: float | None = None,
     population: str = "relevant",
+    missing: str = "zero",
     ties: str = "random",
     interval: str | None = None,
     resamples: int = 1000,
@@ -201,7 +186,7 @@ def evaluate(
 
     `systems`: names (see `systems()`), functions `users -> scores`, score matrices, objects with `fit` and
     `score`; a list, or a mapping from names. Test items whose value reaches `threshold` are relevant;
-    without one, those with a positive value.
+    without one, those with a positive value. `metrics`: ndcg@10, recall@10, coverage@10 (not in 1R) unless given.
 
     Several parts (of `split` by kfold or rolling), or several seeds, are evaluated each, and the result is the mean
     over them. Intervals are then "t" over folds or seeds unless `interval` says otherwise: "nested" lets users and
@@ -211,6 +196,10 @@ def evaluate(
     items, or of `users` and `items` given here; or "activity", "taste" (users), "popularity" (items). Groups of
     fewer than `min_group` users are shown, but left out of gaps.
 
+    `propensity` is how likely a relevant pair was to be observed, for ips(m) and snips(m): "column:NAME" of the log,
+    "popularity:GAMMA", a table of item (or user, position) and p, or a `Propensity`. Where the split drew the test
+    part by chance, it is multiplied by the share that was held out.
+
     >>> import trueval as tv
     >>> pairs = [(u, (u + j * j) % 11) for u in range(8) for j in range(4)]
     >>> log = pl.DataFrame(pairs, schema=["user", "item"], orient="row")
@@ -218,22 +207,41 @@ def evaluate(
     >>> 0 <= result["popularity", "auc"].value <= 1
     True
     """
+    _check_parts(parts)
     repeated = not isinstance(parts, Parts) or isinstance(seed, Sequence)
     method = interval or ("t" if repeated else "bootstrap")
     seeds = list(seed) if isinstance(seed, Sequence) else [seed]
-    metrics = supported(METRICS, compat) if metrics is METRICS else metrics
+    asked, left_out = (metrics, []) if metrics is not None else default_metrics(design, compat)
     rules = Rules(
-        metrics, threshold, population, ties, each_interval(method) if repeated else method, resamples, compat,
-        seeds[0] if seeds else 0, by, users, min_group, propensity, level,
+        asked, threshold, population, ties, each_interval(method) if repeated else method, resamples, compat,
+        seeds[0] if seeds else 0, by, users, min_group, propensity, level, missing,
     )  # fmt: skip
     with use_threads(threads):
         if isinstance(parts, Parts) and not repeated:
-            return Result(evaluate_systems(parts, systems, rules, design=design, items=items))
+            sides = evaluate_sides(parts, systems, rules, design=design, items=items, notes=left_out)
+            return _of_sides({side: Result(found) for side, found in sides.items()})
         several = [parts] if isinstance(parts, Parts) else list(parts)
-        repeats = evaluate_repeats(several, systems, rules, seeds=seeds, design=design, items=items)
-    return Result(combine(repeats, interval=method, level=level), repeats)
+        repeats = evaluate_repeats(several, systems, rules, seeds=seeds, design=design, items=items, notes=left_out)
+    whole = {side: Result(combine(own, interval=method, level=level), own) for side, own in repeats.items()}
+    return _of_sides(whole)
 
 
+def _of_sides(sides: Mapping[str, Result]) -> Result:
+    return replace(sides[""], observed=sides.get(OBSERVED))
+
+
+def _check_parts(parts: Any) -> None:
+    """Refuse what is not the parts of a split, and say which function is for it."""
+    if isinstance(parts, Parts) or (isinstance(parts, (list, tuple)) and all(isinstance(p, Parts) for p in parts)):
+        return
+    raise DefinitionError(
+        "evaluate needs the parts of a split",
+        found=type(parts).__name__,
+        do="parts = tv.split(log, …); recommendations already made: tv.evaluate_run(recs, test)",
+    )
+
+
+@checked
 def evaluate_run(
     recs: Any,
     test: Any,
@@ -243,9 +251,11 @@ def evaluate_run(
     metrics: Metrics = METRICS,
     threshold: float | None = None,
     population: str = "relevant",
+    missing: str = "zero",
     ties: str = "random",
     condensed: bool = False,
     without_head: float | None = None,
+    seen: str = "exclude",
     interval: str = "bootstrap",
     resamples: int = 1000,
     columns: Mapping[str, Any] | str | None = None,
@@ -265,6 +275,9 @@ def evaluate_run(
     `recs` is a table (polars, pandas, Arrow), a file, a list of files, or a mapping from names to these;
     one row per recommended item, with a score or a rank. `test` is the truth; `train` allows novelty and
     popularity metrics; `items` is the catalogue. Files sorted by user can be streamed (`sorted_by_user`).
+    A user's targets are the items of the catalogue, less the user's train items unless `seen="allow"`; test pairs
+    that are no targets are refused. By chance: the expected value of a uniformly random ranking of the targets.
+
     `by` names groups to tell the values apart by: columns of `users` or `items`, or, from the train log, "activity",
     "taste" (users) and "popularity" (items). Groups of fewer than `min_group` users are left out of gaps.
 
@@ -288,11 +301,11 @@ def evaluate_run(
     metrics = supported(METRICS, compat) if metrics is METRICS else metrics
     rules = Rules(
         metrics, threshold, population, ties, interval, resamples, compat, seed, by, users, min_group, propensity,
-        level,
+        level, missing,
     )  # fmt: skip
     with use_threads(threads):
         found = evaluate_runs(
             recs, test, rules, train=train, items=items, condensed=condensed, without_head=without_head,
-            columns=roles, sorted_by_user=sorted_by_user, engine=engine,
+            seen=seen, columns=roles, sorted_by_user=sorted_by_user, engine=engine,
         )  # fmt: skip
     return Result(found)

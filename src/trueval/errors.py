@@ -37,7 +37,19 @@ class OutputError(TruevalError):
     """A result that could not be written; nothing is left half written."""
 
 
-def suggest(name: str, known: Iterable[str], *, most: int = 3) -> str:
+def defect(what: str, *, where: str = "", found: str = "") -> TruevalError:
+    """For what cannot be, whatever the input: it must not become a number.
+
+    >>> print(defect("a share above 1", where="hit@1", found="2.0"))
+    a share above 1
+      where: hit@1
+      found: 2.0
+      do:    please report this: it is a defect of trueval
+    """
+    return TruevalError(what, where=where, found=found, do="please report this: it is a defect of trueval")
+
+
+def suggest(name: object, known: Iterable[object], *, most: int = 3) -> str:
     """Words for the reader who mistyped a name.
 
     >>> suggest("ndgc", ["ndcg", "precision"])
@@ -45,8 +57,8 @@ def suggest(name: str, known: Iterable[str], *, most: int = 3) -> str:
     >>> suggest("zzz", ["ndcg", "precision"])
     'known: ndcg, precision'
     """
-    known = sorted(known)
-    close = difflib.get_close_matches(name, known, n=most, cutoff=0.55)
+    known = sorted(map(str, known))
+    close = difflib.get_close_matches(str(name), known, n=most, cutoff=0.55)
     return f"did you mean {', '.join(close)}?" if close else "known: " + ", ".join(known)
 
 

@@ -5,16 +5,19 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from aspect_worlds import THRESHOLD, World, expected, specs, worlds
+from aspect_worlds import GAINS, THRESHOLD, World, expected, specs, worlds
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 import trueval as tv
+from oracles import naive_aspects as naive
 from trueval.data.interactions import Interactions
 from trueval.design.design import Design
 from trueval.design.task import make_tasks
 from trueval.errors import DefinitionError
 from trueval.kernels import use_kernels
+from trueval.metrics.grammar import parse
+from trueval.metrics.measure import measure
 from trueval.splits.parts import Parts
 
 SPECS = specs()
@@ -81,3 +84,65 @@ def test_systems(design: str, data: st.DataObject):
         ranked[user] = sorted(own, key=lambda item: -scores[code, items.index(item)])
     found = result.per_user.rename({name: name.split("|n=")[0] for name in result.per_user.columns})
     check(world, found, ranked, targets)
+
+
+# ---- greedy ideals: ties in exact arithmetic -----------------------------------------------------------------
+
+LETTERS = "abcd"
+
+
+@st.composite
+def tied_worlds(draw: st.DrawFn) -> World:
+    """One user who rated everything; ratings and sets such that sums of gains meet all the time: 3 · 1/5 is 3/5."""
+    items = [f"i{j}" for j in range(draw(st.integers(3, 8)))]
+    sets = st.lists(st.sampled_from(LETTERS), unique=True, min_size=1, max_size=4).map(sorted)
+    aspects = {item: draw(sets) for item in items}
+    ratings = {item: float(draw(st.sampled_from([1, 2, 3, 4, 5]))) for item in items}
+    order = draw(st.permutations(items))
+    return World(aspects, {"u": order}, {"u": ratings}, {}, items)
+
+
+GREEDY = [
+    f"{name}@{k}[{how}]"
+    for k in (3, 8)
+    for name, how in (
+        *(("alpha_ndcg", f"alpha={a},gain={gain}") for a in (0.3, 0.5, 0.7) for gain in GAINS),
+        *(("abndcg", f"alpha={a},beta={b},profile=test") for a, b in ((0.3, 1), (0.2, 0.5), (0.005, 0.7))),
+    )
+]
+
+
+@pytest.mark.parametrize("kernels", ["plain", "compiled"])
+@settings(max_examples=40)
+@given(world=tied_worlds())
+def test_ties_of_the_greedy_ideal_go_to_the_smaller_code(kernels: str, world: World):
+    specs = [parse(word) for word in GREEDY]
+    with use_kernels(kernels):
+        result = tv.evaluate_run(
+            world.run_table(), world.table(world.ratings), items=world.item_table(), metrics=specs, threshold=0,
+            interval="none",
+        )  # fmt: skip
+    row = result.per_user.row(0, named=True)
+    for spec in specs:
+        ratings, how = world.ratings["u"], dict(spec.parameters)
+        high, low = max(ratings.values()), min(ratings.values())
+        if spec.metric.name == "abndcg":
+            gamma = naive.interest(ratings, world.aspects, world.names())
+            how = {"alpha": how["alpha"], "beta": how["beta"], "low": low, "high": high}
+            wanted = naive.abndcg(world.lists["u"], ratings, world.aspects, ratings, gamma, spec.k, **how)
+        else:
+            form = {"alpha": how["alpha"], "form": how["gain"], "high": high}
+            wanted = naive.alpha_ndcg(world.lists["u"], ratings, world.aspects, spec.k, **form)
+        assert row[str(spec)] == pytest.approx(wanted, rel=1e-11), str(spec)
+
+
+def test_three_fifths_are_three_times_a_fifth():
+    """The gains of i3 (a, b and c, rated 1) and i2 (b, rated 3) are equal; sums of floats say that they are not."""
+    names = [f"i{j}" for j in range(6)]
+    ratings = dict(zip(names, [5, 3, 3, 1, 2, 5]))
+    aspects = dict(zip(names, ["c", "a|b", "b", "a|b|c", "a|b|c", "b"]))
+    shown = ["i5", "i0", "i4", "i1", "i3", "i2"]
+    found = measure("alpha_ndcg@5[gain=graded]", shown, ratings, aspects=aspects)
+    sets = {item: own.split("|") for item, own in aspects.items()}
+    assert found == pytest.approx(naive.alpha_ndcg(shown, ratings, sets, 5, alpha=0.5, form="graded", high=5))
+    assert found == pytest.approx(0.9939, abs=5e-5)  # as worked out in fractions by whoever found it

@@ -208,9 +208,10 @@ def test_rank_against_score(trueval, files):
 
 def test_items_outside_the_catalogue(trueval, files):
     few = frame(files / "few.csv", item=["i0", "i1"])
-    bad(
-        trueval, ["outside the catalogue"], "evaluate", files / "recs.csv", "--test", files / "test.csv", "--items", few
-    )
+    words = ["evaluate", files / "recs.csv", "--items", few, "--test"]
+    bad(trueval, ["test items are outside the given catalogue", "item i2"], *words, files / "test.csv")
+    inside = frame(files / "inside.csv", user=["u0"], item=["i0"])
+    bad(trueval, ["recommended items are outside the catalogue"], *words, inside)
 
 
 def test_nobody_left(trueval, files):

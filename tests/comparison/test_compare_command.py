@@ -48,7 +48,8 @@ def test_every_test_and_correction(trueval, results, test, correct):
     assert ran.code == 0, ran.err
     assert ran.out == again.out
     rows = list(csv.DictReader(io.StringIO(ran.out)))
-    assert {row["test"] for row in rows} == {test}
+    assert {row["test"] for row in rows} == {"exact" if test == "t" else test}  # ten users
+    assert test != "t" or {row["reason"] for row in rows} == {"too few for t"}
     assert all(0 < float(row["p"]) <= float(row["p_corrected"]) <= 1 for row in rows)
 
 

@@ -126,7 +126,7 @@ def seeds(differences, *, users=None):
 
 def test_mean_and_sd_over_seeds():
     means = [0.40, 0.41, 0.42, 0.43, 0.44]
-    found = tv.compare([result({"a": [0.0] * 3, "b": [m] * 3}, seed=s) for s, m in enumerate(means)], baseline="a")
+    found = tv.compare([result({"a": [0.0] * 20, "b": [m] * 20}, seed=s) for s, m in enumerate(means)], baseline="a")
     level = next(v for v in found.levels if v.system == "b")
     assert f"{level.value:.3f} {level.sd:.4f}" == "0.420 0.0158"
     assert [f"{level.low:.3f}", f"{level.high:.3f}"] == ["0.400", "0.440"]

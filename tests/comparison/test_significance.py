@@ -15,7 +15,7 @@ from statsmodels.stats.power import TTestPower
 from trueval.comparison.corrections import corrected
 from trueval.comparison.nested import mean_of
 from trueval.comparison.power import power, t_power
-from trueval.comparison.significance import resampled_p, sign_flips, signed_ranks, t_reach, t_test
+from trueval.comparison.significance import Studentised, sign_flips, signed_ranks, studentised, t_reach, t_test
 from trueval.errors import DefinitionError
 
 SIDES = ["two-sided", "greater", "less"]
@@ -56,10 +56,12 @@ def test_t_is_scipys(side):
 
 
 def test_t_without_spread():
+    """Ten equal values: their signs are all that is known of how they vary."""
     assert t_test(0.0, 0.0, 9) == 1
-    assert t_test(0.1, 0.0, 9) == 0
+    assert t_test(0.1, 0.0, 9) == 2 / 2**10
     assert t_test(0.1, 0.0, 9, "less") == 1
-    assert t_test(-0.1, 0.0, 9, "less") == 0
+    assert t_test(-0.1, 0.0, 9, "less") == 1 / 2**10
+    assert t_test(0.1, 0.0, 5000) > 0
 
 
 @pytest.mark.parametrize("side", SIDES)
@@ -148,15 +150,42 @@ def test_columns_do_not_change_each_other():
     assert together.tolist() == alone
 
 
-def test_bootstrap_p_agrees_with_the_percentile_interval():
-    rng = np.random.default_rng(7)
-    for shift in np.linspace(1.5, 2.4, 19):
-        drawn = rng.normal(shift, 1, 9999)
-        low, high = np.quantile(drawn, [0.025, 0.975])
-        assert (resampled_p(drawn) < 0.05) == (not low <= 0 <= high) or abs(low) < 0.02
-    assert resampled_p(np.zeros(100)) == 1
-    assert resampled_p(np.ones(99)) == 2 / 100
-    assert np.isnan(resampled_p(np.array([np.nan])))
+def naive_bootstrap_t(d, times):
+    """Every resample written out: how many of its own standard errors its mean is away from that of all."""
+    found = []
+    for row in times:
+        x = np.repeat(d, row)
+        spread = x.std()
+        found.append(np.inf if spread < 1e-9 else (x.mean() - d.mean()) / (spread / np.sqrt(len(x))))
+    return np.array(found)
+
+
+def sums_of(d, times):
+    away = d - d.mean()
+    return np.stack([times @ away, times @ away**2, times.sum(axis=1)], axis=1)
+
+
+@given(st.lists(st.sampled_from([-1.0, -0.5, 0.0, 0.0, 0.25, 1.0]), min_size=4, max_size=12), st.integers(0, 999))
+def test_bootstrap_t_is_what_it_says(values, seed):
+    d = np.array(values)
+    if d.std() == 0:
+        return
+    times = np.random.default_rng(seed).multinomial(len(d), np.full(len(d), 1 / len(d)), 199)
+    found, naive = studentised(d, sums_of(d, times)), naive_bootstrap_t(d, times)
+    seen = d.mean() / (d.std() / np.sqrt(len(d)))
+    assert found.seen == pytest.approx(seen)
+    assert found.drawn == pytest.approx(naive, rel=1e-6, abs=1e-9)
+    sides = {"two-sided": np.abs(naive) >= abs(seen) - 1e-9, "greater": naive >= seen - 1e-9}
+    sides["less"] = (naive <= seen + 1e-9) | np.isinf(naive)
+    for side, far in sides.items():
+        assert found.p(side) == (1 + far.sum()) / 200
+
+
+@given(st.floats(0, 4), st.integers(0, 99), st.sampled_from([0.8, 0.9, 0.95, 0.99, 0.999]), st.sampled_from([99, 500]))
+def test_bootstrap_p_and_interval_agree(seen, seed, level, resamples):
+    drawn = np.round(np.random.default_rng(seed).standard_t(5, resamples), 1)  # many equal
+    found = Studentised(round(seen, 1), drawn)
+    assert (found.p() < 1 - level) == (found.seen > found.reach(level))
 
 
 @given(

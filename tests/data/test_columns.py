@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import polars as pl
 import pytest
 
 from trueval.data.columns import LOG_ROLES, RUN_ROLES, find_roles, parse_columns, renaming
+from trueval.data.read import read
+from trueval.data.run_tables import read_run
 from trueval.errors import DataError, DefinitionError
 
 
@@ -122,8 +125,45 @@ def test_malformed_mapping(text: str) -> None:
 def test_renaming_never_collides() -> None:
     names = ["value", "rating", "user", "item", "uid"]
     found = find_roles(names, {"user": "uid", "value": "rating"}, roles=LOG_ROLES)
-    new = renaming(names, found)
+    new = renaming(names, found, LOG_ROLES)
     renamed = [new.get(name, name) for name in names]
     assert renamed == ["source_value", "value", "source_user", "item", "user"]
     swapped = find_roles(["user", "item"], {"user": "item", "item": "user"})
-    assert renaming(["user", "item"], swapped) == {"item": "user", "user": "item"}
+    assert renaming(["user", "item"], swapped, LOG_ROLES) == {"item": "user", "user": "item"}
+
+
+@pytest.mark.parametrize("absent", ["value", "time"])
+@pytest.mark.parametrize("suffix", ["csv", "txt", "parquet", "jsonl", "inter", "memory"])
+@pytest.mark.parametrize("said", [None, ""])
+def test_a_role_declared_absent_is_absent_whatever_the_column_is_called(absent, suffix, said, tmp_path) -> None:
+    frame = pl.DataFrame(
+        {"user": [1, 1], "item": [1, 2], "value": [0.0, 5.0], "time": [3, 4], "source_time": ["a", "b"]}
+    )
+    path = tmp_path / f"log.{suffix}"
+    if suffix in ("csv", "txt"):
+        frame.write_csv(path, separator="," if suffix == "csv" else " ")
+    elif suffix == "inter":
+        kinds = {"user": "token", "item": "token", "value": "float", "time": "float", "source_time": "token"}
+        frame.rename({name: f"{name}:{kind}" for name, kind in kinds.items()}).write_csv(path, separator="\t")
+    elif suffix != "memory":
+        getattr(frame, "write_ndjson" if suffix == "jsonl" else "write_parquet")(path)
+    log = read(frame if suffix == "memory" else path, columns={absent: said})
+    assert not log.has(absent)
+    assert log.has({"value": "time", "time": "value"}[absent])
+    assert (
+        log.frame["source_value" if absent == "value" else "source_source_time"].len() == 2
+    )  # kept, under another name
+
+
+def test_a_known_layout_without_its_values(tmp_path) -> None:
+    (tmp_path / "u.data").write_text("1\t2\t3\t881250949\n")
+    for source in (tmp_path, tmp_path / "u.data"):
+        log = read(source, columns="value=,time=")
+        assert log.frame.columns[:2] == ["user", "item"]
+        assert not log.has("value")
+        assert not log.has("time")
+
+
+def test_a_run_whose_score_is_declared_absent_is_ordered_by_its_ranks() -> None:
+    run = pl.DataFrame({"user": [1, 1], "item": ["a", "b"], "score": [0.1, 0.9], "rank": [1, 2]})
+    assert "score" not in read_run(run, columns={"score": None}).columns

@@ -197,8 +197,8 @@ def test_without_header_the_columns_must_be_given(tmp_path: Path, body: str) -> 
     path.write_text(body)
     with pytest.raises(DataError, match="no header") as caught:
         read(path)
-    assert "columns={'user': 0, 'item': 1}" in caught.value.do
-    assert "--columns user=0,item=1" in caught.value.do
+    assert "columns={'user': 0, 'item': 1, 'value': 2" in caught.value.do
+    assert "--columns user=0,item=1,value=2" in caught.value.do
     log = read(path, columns={"user": 0, "item": 1, "value": 2})
     assert len(log) == 2
     assert rows(log)["value"] == [5.0, 3.0]

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trueval.data.interactions import Interactions
-from trueval.data.read import read, read_unbiased
+from trueval.data.read import read, read_pair
 from trueval.errors import DataError, DefinitionError
 
 BIG = 2**53 + 1
@@ -192,7 +192,7 @@ def test_known_name_that_was_not_fetched(home: Path) -> None:
         read("ml-1m")
     assert caught.value.do == "trueval data get ml-1m"
     with pytest.raises(DataError, match="has not been fetched"):
-        read_unbiased("coat")
+        read_pair("coat")
 
 
 def test_unknown_name(home: Path) -> None:

@@ -81,10 +81,10 @@ def test_every_metric_is_the_same_to_the_bit(files):
         if not metric.exact and metric.name not in ("mae", "mse", "rmse")
     ]
     assert len(metrics) > 35
-    metrics += ["anti(precision)@5", "recall@10[beta=0.5]", "ips(precision)@5", "snips(recall)@5"]
+    metrics += ["anti(precision)@5", "recall@10[beta=0.5]", "ips(precision)@5", "snips(recall)@5", "snips(dcg)@5"]
     local, spark = both(
         files["run"], files["test"], train=files["train"], items=files["items"], threshold=4, metrics=metrics,
-        propensity="popularity:0.5",
+        propensity="popularity:0.5", population="all",
     )  # fmt: skip
     assert_same(local, spark)
 
@@ -96,13 +96,17 @@ def test_every_metric_is_the_same_to_the_bit(files):
         {"population": "judged", "ties": "worst", "interval": "none"},
         {"ties": "best", "condensed": True, "interval": "t"},
         {"without_head": 0.1, "compat": "trec_eval"},
+        {"seen": "allow", "population": "all", "items": pl.DataFrame({"item": range(70)})},
         {"by": "country,popularity", "min_group": 5},
+        {"missing": "drop"},
     ],
     ids=lambda asked: next(iter(asked)),
 )
 def test_every_option_is_the_same_to_the_bit(whole, asked):
+    exact = {"expected": ASKED[:-1], "worst": ASKED[:-2], "best": ASKED[:-2]}  # under these tie rules
+    metrics = exact.get(asked.get("ties"), ASKED)
     local, spark = both(
-        whole["run"], whole["test"], train=whole["train"], users=whole["users"], metrics=ASKED, seed=3, **asked
+        whole["run"], whole["test"], train=whole["train"], users=whole["users"], metrics=metrics, seed=3, **asked
     )
     assert_same(local, spark)
     assert "c0" in str(spark.to_json()) or "by" not in asked
@@ -203,7 +207,7 @@ def test_what_cannot_be_done_is_said(whole, tmp_path, trueval, monkeypatch):
     whole.items.select("item").head(5).write_csv(catalogue)
     outside = trueval(*ask, "spark", "--items", catalogue)
     assert outside.code == 2
-    assert "outside the catalogue" in outside.err
+    assert "test items are outside the given catalogue" in outside.err
     broken = tmp_path / "broken.parquet"
     broken.write_bytes(b"PAR1 nothing of the kind")
     refused = trueval("evaluate", broken, "--test", whole["test"], "--metrics", "rr", "--engine", "spark")

@@ -62,7 +62,8 @@ def test_streaming_changes_nothing(world, tmp_path: Path, monkeypatch, ties):
     path = tmp_path / "run.parquet"
     coarse = run.with_columns(pl.col("score").round(1)).filter(pl.col("user") % 7 != 0)  # some users get nothing
     coarse.sort("user").write_parquet(path)
-    ask = {"train": parts.train, "metrics": [*METRICS, "coverage@3", "novelty@3", "seen@3"], "ties": ties}
+    of_lists = ["novelty@3"] if ties == "worst" else ["novelty@3", "coverage@3", "seen@3", "popularity_rank@3"]
+    ask = {"train": parts.train, "metrics": [*METRICS, *of_lists], "ties": ties}
     for population in ("relevant", "all"):
         whole = tv.evaluate_run(path, parts.test, population=population, **ask)
         pieces = tv.evaluate_run(path, parts.test, population=population, sorted_by_user=True, **ask)
@@ -186,3 +187,16 @@ def test_large_files_are_streamed_where_they_are_sorted_and_the_result_is_the_sa
     assert bool(read_whole) == (order == "item")
     assert large.table().equals(whole.table())
     assert large.per_user.equals(whole.per_user)
+
+
+@pytest.mark.parametrize("design", ["1R-TI-NN20", "1R-AI-AN", "P1R2-TI-AN", "AR-TI-AN"])
+def test_the_default_metrics_are_those_with_a_meaning_under_the_design(world, design):
+    parts, scores, _ = world
+    for several in (parts, [parts, parts]):
+        result = tv.evaluate(several, {"m": scores}, design=design, interval="t")
+        measured = [str(spec) for spec in result.evaluation.specs.values()]
+        assert measured == ["ndcg@10", "recall@10"] + ["coverage@10"] * design.startswith("AR")
+        assert any("no meaning" in w and "coverage@10" in w for w in result.warnings) != design.startswith("AR")
+    if "1R" in design:  # who asks for it must know that it is not to be had
+        with pytest.raises(tv.TruevalError, match="coverage@10 has no meaning"):
+            tv.evaluate(parts, {"m": scores}, design=design, metrics=["ndcg@10", "coverage@10"])

@@ -146,7 +146,7 @@ def test_lists_keep_head_items_as_unjudged_ones():
     assert "head items keep their places" in places
     assert "run 67%" in places  # two of three
     assert "run 100%" in tv.evaluate_run(run, test, without_head=0.34, **asked | {"metrics": "hit@1"}).warnings[1]
-    assert len(condensed.warnings) == 1
+    assert sum("head" in warning for warning in condensed.warnings) == 1
     assert condensed.manifest["without_head"]["lists"] == "without unjudged items"
     told = result.manifest["without_head"]
     assert (told["share"], told["items"], told["judgements"], told["relevant"]) == (0.34, 1, 2, 2)

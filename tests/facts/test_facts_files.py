@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 from fact_worlds import THRESHOLD, facts_of, make_world, possible_world, truth
 
 import trueval
+from trueval.data.sealed import file_checksum, seal, unseal
 from trueval.design.design import Design
 from trueval.errors import DataError, OutputError
 from trueval.facts.files import load_facts, save_facts
@@ -21,7 +21,7 @@ from trueval.facts.readings import select
 
 ARRAYS = (
     "unit_user", "start", "item", "value", "relevant", "rank", "above", "tied", "list_start", "list_item", "targets",
-    "splits", "score", "stratum", "pool", "list_rank",
+    "splits", "score", "stratum", "pool", "list_rank", "list_same",
 )  # fmt: skip
 SINGLE = ("catalogue", "exact", "ties", "counted", "one_relevant", "condensed", "label")
 
@@ -124,9 +124,17 @@ def test_a_failure_leaves_the_old_facts_and_no_trace(tmp_path: Path, monkeypatch
 
 
 def spoil_json(folder: Path, **changes) -> None:
-    told = json.loads((folder / "facts.json").read_text())
+    """Facts that another version might have written."""
+    told = unseal((folder / "facts.json").read_text())
     told = {name: value for name, value in (told | changes).items() if value != "gone"}
-    (folder / "facts.json").write_text(json.dumps(told))
+    (folder / "facts.json").write_text(seal(told))
+
+
+def without_rank(folder: Path) -> None:
+    path = folder / "units.parquet"
+    pl.read_parquet(path).drop("rank").write_parquet(path)
+    checksums = unseal((folder / "facts.json").read_text())["checksums"]
+    spoil_json(folder, checksums={**checksums, "units": file_checksum(path)})
 
 
 @pytest.mark.parametrize(
@@ -134,12 +142,12 @@ def spoil_json(folder: Path, **changes) -> None:
     [
         (lambda f: (f / "facts.json").unlink(), "not a folder of facts"),
         (lambda f: (f / "facts.json").write_text("{"), "not a folder of facts"),
-        (lambda f: spoil_json(f, version=99), "version 1"),
+        (lambda f: spoil_json(f, version=99), "version 2"),
         (lambda f: spoil_json(f, ties="gone"), "no ties"),
         (lambda f: spoil_json(f, units=77), "77"),
-        (lambda f: (f / "units.parquet").write_bytes(b"PAR1 nothing"), "could not be read"),
+        (lambda f: (f / "units.parquet").write_bytes(b"PAR1 nothing"), "another checksum"),
         (lambda f: (f / "items.parquet").unlink(), r"items\.parquet"),
-        (lambda f: pl.read_parquet(f / "units.parquet").drop("rank").write_parquet(f / "units.parquet"), "no rank"),
+        (without_rank, "no rank"),
     ],
 )
 def test_folders_that_are_not_facts_are_refused(tmp_path: Path, spoil, told):
@@ -147,3 +155,19 @@ def test_folders_that_are_not_facts_are_refused(tmp_path: Path, spoil, told):
     spoil(tmp_path / "facts")
     with pytest.raises(DataError, match=told):
         load_facts(tmp_path / "facts")
+
+
+def test_a_single_bit_that_is_another_one_is_seen(tmp_path: Path):
+    save_facts(facts_of(make_world(1), "AR-TI-AN"), tmp_path / "facts")
+    rng = np.random.default_rng(3)
+    for path in sorted((tmp_path / "facts").iterdir()):
+        whole = path.read_bytes()
+        for place in {0, len(whole) - 1, *rng.integers(0, len(whole), 60).tolist()}:
+            flipped = bytearray(whole)
+            flipped[place] ^= 1 << int(rng.integers(8))
+            for damaged in (bytes(flipped), whole[:place]):
+                path.write_bytes(damaged)
+                with pytest.raises(DataError):
+                    load_facts(tmp_path / "facts")
+        path.write_bytes(whole)
+    load_facts(tmp_path / "facts")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from trueval.errors import DataError, DefinitionError
 from trueval.facts.from_run import run_facts
-from trueval.facts.ranking_facts import RankingFacts
+from trueval.facts.ranking_facts import UNKNOWN, RankingFacts
 from trueval.facts.readings import with_ties
 from trueval.kernels import use_kernels, use_threads
 from trueval.metrics.compute import compute
@@ -144,7 +144,7 @@ def test_a_catalogue_tells_the_number_of_targets():
     facts = run_facts(run, known)
     assert facts.targets.tolist() == [3, 4]
     assert facts.catalogue == 4
-    assert run_facts(run, truth(TEST, run)).targets.tolist() == [0, 0]
+    assert run_facts(run, truth(TEST, run)).targets.tolist() == [UNKNOWN, UNKNOWN]
 
 
 @pytest.mark.parametrize("metric", ["auc", "atop", "auc[against=judged]"])

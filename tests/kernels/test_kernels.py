@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from itertools import pairwise
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -14,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trueval.kernels import choose, look_up, plain, use_kernels
-from trueval.kernels import compiled as store
 
 FLOATS = (np.float32, np.float64)
 COUNTS = ("rank", "above", "tied")
@@ -452,15 +449,6 @@ def test_hash_kernels_know_what_a_dictionary_knows(distinct, crowded, seed):
     assert out.tolist() == [place.get(key, -1) for key in asked]
 
 
-def test_what_was_compiled_before_a_kernel_changed_is_forgotten(tmp_path):
-    newest = max(source.stat().st_mtime for source in Path(store.__file__).parent.glob("*.py"))
-    for name, age in (("old.nbi", -1), ("new.nbi", +1)):
-        (tmp_path / name).write_bytes(b"")
-        os.utime(tmp_path / name, (newest + age, newest + age))
-    store._forget_stale(tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["new.nbi"]
-
-
 @given(seed=st.integers(0, 2**32), carried=st.booleans())
 @settings(max_examples=30)
 def test_segments_are_sorted_and_equals_keep_their_order(seed, carried):
@@ -474,3 +462,17 @@ def test_segments_are_sorted_and_equals_keep_their_order(seed, carried):
         wanted = [i for a, b in pairwise(start) for i in sorted(range(a, b), key=lambda i: (values[i], i))]
         assert found.tolist() == values[wanted].tolist()
         assert not carried or places.tolist() == wanted
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_seen_items_are_counted(seed: int):
+    rng = np.random.default_rng(seed)
+    lists, own = ([rng.permutation(12)[: rng.integers(0, 9)] for _ in range(7)] for _ in range(2))
+    own = [np.sort(items) for items in own]
+    columns = []
+    for rows in (lists, own):
+        columns += [np.cumsum([0, *map(len, rows)]), np.concatenate([*rows, np.empty(0)]).astype(np.int32)]
+    for depth, (first, last) in ((1, (0, 7)), (4, (2, 5)), (99, (0, 7)), (3, (3, 3))):
+        truth = sum(item in own[u] for u in range(first, last) for item in lists[u][:depth])
+        for module in (plain, compiled("seen")):
+            assert module.count_seen(*columns, depth, first, last) == truth

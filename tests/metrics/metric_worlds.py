@@ -13,14 +13,16 @@ import polars as pl
 
 from trueval.data.by_user import ByUser
 from trueval.data.ids import Ids
+from trueval.errors import DefinitionError
 from trueval.evaluation.features import item_aspects
-from trueval.facts.ranking_facts import RankingFacts
+from trueval.facts.ranking_facts import UNKNOWN, RankingFacts
 from trueval.facts.readings import with_ties
 from trueval.metrics.grammar import Spec, parse
 from trueval.metrics.inputs import Inputs, Popularity, Positives, RowPropensity
 from trueval.metrics.interest import Interest, Targets
 from trueval.metrics.registry import Metric, all_metrics
 from trueval.metrics.strata import STRATA
+from trueval.metrics.ties import check_ties
 
 # Values at which parameters that are numbers are tested. A new number parameter needs a row here.
 NUMBERS: dict[tuple[str, str], tuple[float, ...]] = {
@@ -93,7 +95,7 @@ class World:
         """The facts of this world, put together by hand: no builder of trueval has a part in them."""
         code = {item: j for j, item in enumerate(self.items)}
         rows: list[tuple[int, float, bool, int, int, int]] = []
-        counts, shown, lengths = [], [], []
+        counts, shown, lengths, same = [], [], [], []
         for user in self.users:
             blocks, judged = self.groups.get(user, ()), self.judged.get(user, {})
             place = {item: r for r, item in enumerate(self.ranked(user), 1)}
@@ -104,6 +106,7 @@ class World:
             counts.append(len(judged))
             shown += [code[item] for item in place]
             lengths.append(len(place))
+            same += [at + 1 < len(block) for block in blocks for at in range(len(block))]
         item, value, relevant, rank, above, tied = ([row[j] for row in rows] for j in range(6))
         facts = RankingFacts(
             unit_user=np.arange(len(self.users), dtype=np.int32),
@@ -116,12 +119,13 @@ class World:
             tied=np.array(tied, np.int32),
             list_start=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
             list_item=np.array(shown, np.int32),
-            targets=np.array(lengths if self.complete else [0] * len(lengths), np.int64),
+            targets=np.array(lengths if self.complete else [UNKNOWN] * len(lengths), np.int64),
             users=Ids(pl.Series(self.users)),
             items=Ids(pl.Series(self.items)),
             catalogue=len(self.items),
             exact=self.complete,
             highest=max(value, default=0.0),
+            list_same=np.array(same, bool),
         )
         return with_ties(facts, ties)
 
@@ -233,6 +237,15 @@ def random_world(
     features = {item: (rng.random(3) < 0.6).astype(float).tolist() for item in [*names, *train_items]}
     return World(groups, {**judged, **{u: {} for u in train if u not in judged}}, threshold, train, features,
                  ["z0", "z1"], complete)  # fmt: skip
+
+
+def settled(spec: Spec, facts: RankingFacts) -> bool:
+    """Whether a metric has a value under the tie rule of the facts: not where equals leave open what it measures."""
+    try:
+        check_ties(spec, facts)
+    except DefinitionError:
+        return False
+    return True
 
 
 def specs_of(metric: Metric, *, cutoffs: Sequence[int] = (1, 3, 20)) -> list[Spec]:

@@ -20,6 +20,7 @@ from metric_worlds import (
     every_spec,
     plain_parameters,
     random_world,
+    settled,
     specs_of,
     stratified_specs,
 )
@@ -141,6 +142,8 @@ def test_values_are_within_the_declared_range(metric: Metric):
             for facts in plain if alone else plain + others:
                 if facts.condensed and spec in STRATIFIED:
                     continue  # a stratified precision is not for condensed rankings
+                if not settled(spec, facts):
+                    continue
                 measured = compute(spec, facts, inputs)
                 values = np.array([measured.value()]) if measured.per_unit is None else measured.per_unit
                 known = values[~np.isnan(values)]
@@ -194,12 +197,18 @@ def evaluated(world: World, specs: list[Spec], *, shuffle: int | None = None, **
 PUBLIC = [spec for spec in every_spec() if not spec.metric.exact and spec.metric.family != "errors"]
 
 
+def public(world: World, rule: str) -> list[Spec]:
+    facts = world.facts(rule)
+    return [spec for spec in PUBLIC if settled(spec, facts)]
+
+
 @pytest.mark.parametrize("rule", RULES)
 def test_row_order_changes_nothing(rule: str):
     world = random_world(11, ties=True, complete=False)
-    once = evaluated(world, PUBLIC, ties=rule)
-    assert once.equals(evaluated(world, PUBLIC, ties=rule, shuffle=3), null_equal=True)
-    assert once["value"].drop_nulls().len() > len(PUBLIC)
+    specs = public(world, rule)
+    once = evaluated(world, specs, ties=rule)
+    assert once.equals(evaluated(world, specs, ties=rule, shuffle=3), null_equal=True)
+    assert once["value"].drop_nulls().len() > len(specs)
 
 
 def relabelled(world: World, *, permute: bool) -> tuple[World, dict[str, str]]:
@@ -213,15 +222,15 @@ def relabelled(world: World, *, permute: bool) -> tuple[World, dict[str, str]]:
 def test_new_names_in_the_same_order_change_nothing(rule: str):
     world = random_world(12, ties=True, complete=False)
     other, people = relabelled(world, permute=False)
-    before = evaluated(world, PUBLIC, ties=rule).with_columns(pl.col("user").replace(people)).sort("user", "metric")
-    assert before.equals(evaluated(other, PUBLIC, ties=rule), null_equal=True)
+    specs = public(world, rule)
+    before = evaluated(world, specs, ties=rule).with_columns(pl.col("user").replace(people)).sort("user", "metric")
+    assert before.equals(evaluated(other, specs, ties=rule), null_equal=True)
 
 
 @pytest.mark.parametrize(("ties", "rule"), [(False, "random"), (True, "expected"), (True, "worst"), (True, "best")])
 def test_new_names_in_another_order_change_nothing(ties: bool, rule: str):
     world = random_world(13, ties=ties, complete=False)
-    # with equal scores, metrics of the list itself see one of the possible lists
-    specs = [s for s in PUBLIC if s.metric.family == "accuracy"] if ties else PUBLIC
+    specs = public(world, rule)
     other, people = relabelled(world, permute=True)
     before = evaluated(world, specs, ties=rule).with_columns(pl.col("user").replace(people)).sort("user", "metric")
     after = evaluated(other, specs, ties=rule)
@@ -335,9 +344,9 @@ ADDITIVE = [metric for metric in METRICS if metric.terms is not None]
 SUMS = {"precision", "dcg", "rbp"}  # the others are means over the relevant items
 
 
-def weighted(metric: Metric, transform: str) -> list[Spec]:
+def weighted(metric: Metric, transform: str, chosen: str = "") -> list[Spec]:
     ks = {"required": (1, 3, 20), "optional": (None, 3), "none": (None,)}[metric.cutoff]
-    return [parse(f"{transform}({metric.name})" + ("" if k is None else f"@{k}")) for k in ks]
+    return [parse(f"{transform}({metric.name})" + ("" if k is None else f"@{k}") + chosen) for k in ks]
 
 
 def a_chance(user: str, item: str) -> float:
@@ -347,17 +356,76 @@ def a_chance(user: str, item: str) -> float:
 
 @pytest.mark.parametrize("metric", ADDITIVE, ids=lambda metric: metric.name)
 @pytest.mark.parametrize("rule", RULES)
-def test_equal_chances_scale_sums_and_leave_means_alone(metric: Metric, rule: str):
-    world = random_world(31, ties=True)
-    facts = world.facts(rule)
-    for constant in (1.0, 0.25):
-        inputs = replace(world.inputs(), propensity=world.propensity(lambda u, i, c=constant: c))
-        for spec in weighted(metric, "ips" if metric.name in SUMS else "snips"):
-            plain = compute(spec.naive, facts, inputs).per_unit
-            found = compute(spec, facts, inputs).per_unit
-            assert plain is not None
-            expected = plain / constant if metric.name in SUMS else plain
-            np.testing.assert_allclose(found, expected, rtol=1e-12, err_msg=str(spec))
+@pytest.mark.parametrize("world", [31, 33, 35])
+def test_equal_chances_give_the_plain_value(metric: Metric, rule: str, world: int):
+    """Pooled beside pooled, mean beside mean; sums of ips where all is observed, else scaled by 1/p."""
+    made = random_world(world, ties=True)
+    facts = made.facts(rule)
+    for constant, clip in itertools.product((1.0, 0.25, 0.013), ("", "clip=1", "clip=3")):
+        inputs = replace(made.inputs(), propensity=made.propensity(lambda u, i, c=constant: c))
+        for average in ("pooled", "mean"):
+            chosen = ",".join(filter(None, [f"average={average}", clip]))
+            for spec in weighted(metric, "snips", f"[{chosen}]"):
+                plain, found = compute(spec.naive, facts, inputs), compute(spec, facts, inputs)
+                assert found.value() == pytest.approx(plain.value(), rel=1e-12), str(spec)
+                np.testing.assert_allclose(found.per_unit, plain.per_unit, rtol=1e-12, err_msg=str(spec))
+        for spec in weighted(metric, "ips", f"[{clip}]" if clip else "") if metric.name in SUMS else []:
+            weight = min(1 / constant, {"clip=1": 1.0, "clip=3": 3.0}.get(clip, np.inf))
+            plain, found = compute(spec.naive, facts, inputs), compute(spec, facts, inputs)
+            np.testing.assert_allclose(found.per_unit, weight * plain.per_unit, rtol=1e-12, err_msg=str(spec))
+
+
+@pytest.mark.parametrize("metric", ADDITIVE, ids=lambda metric: metric.name)
+@pytest.mark.parametrize("average", ["pooled", "mean"])
+def test_self_normalised_values_by_the_definition(metric: Metric, average: str):
+    """Each relevant item counts w / (mean of w): over the relevant items of all users, or of each user."""
+    world = random_world(34, ties=True)
+    facts = world.facts("expected")
+    inputs = replace(world.inputs(), propensity=world.propensity(a_chance))
+    for spec in weighted(metric, "snips", f"[average={average},clip=4]"):
+        amounts, pairs = oracle_terms(world, spec)
+        weight = {pair: min(1 / a_chance(*pair), 4.0) for pair in pairs}
+        if average == "pooled":
+            middle = np.mean(list(weight.values()))
+            total = sum(weight[pair] / middle * amount for pair, amount in amounts.items())
+            expected = total / (len(world.users) if metric.name in SUMS else len(pairs))
+        else:
+            each = []
+            for user in world.users:
+                own = [pair for pair in pairs if pair[0] == user]
+                if not own and metric.name not in SUMS:
+                    continue
+                middle = np.mean([weight[pair] for pair in own]) if own else 1.0
+                total = sum(weight[pair] / middle * amounts.get(pair, 0.0) for pair in own)
+                each.append(total / (1 if metric.name in SUMS else len(own)))
+            expected = np.mean(each)
+        assert compute(spec, facts, inputs).value() == pytest.approx(expected, rel=1e-12), str(spec)
+
+
+def oracle_terms(world: World, spec: Spec) -> tuple[dict[tuple[str, str], float], list[tuple[str, str]]]:
+    """What each relevant pair adds: the metric of a world in which only that item of the user is relevant.
+
+    The amounts of auc depend on how many others are relevant, so that they are taken from its terms.
+    """
+    pairs = [(user, item) for user in world.users for item in world.relevant(user)]
+    facts = world.facts("expected")
+    terms = spec.metric.terms
+    assert terms is not None
+    taken = set(inspect.signature(terms).parameters) - {"facts", "k"}
+    found = terms(facts, spec.k, **{name: spec.parameters[name] for name in taken})
+    rows = facts.hits.row[found.rows]
+    users, items = facts.users.decode(facts.unit_user[facts.unit[rows]]), facts.items.decode(facts.item[rows])
+    amounts = dict(zip(zip(users, items), found.amount.tolist()))
+    if spec.metric.name == "auc":
+        defined = facts.users.decode(facts.unit_user[found.defined])
+        pairs = [pair for pair in pairs if pair[0] in set(defined)]
+        return {pair: amount for pair, amount in amounts.items() if pair in pairs}, pairs
+    for user, item in pairs:
+        alone = select(facts, facts.users.decode(facts.unit_user).to_numpy() == user)
+        kept = facts.items.decode(alone.item).to_numpy() == item
+        one = compute(spec.naive, alone.changed(relevant=alone.relevant & kept), Inputs()).value()
+        assert amounts.get((user, item), 0.0) == pytest.approx(one, rel=1e-12), (str(spec), user, item)
+    return amounts, pairs
 
 
 @pytest.mark.parametrize("metric", ADDITIVE, ids=lambda metric: metric.name)
@@ -377,8 +445,10 @@ def test_weighted_values_are_in_range_and_of_the_parts(metric: Metric, rule: str
         known = whole.per_unit[~np.isnan(whole.per_unit)]
         assert len(known)
         assert (known >= metric.range[0]).all()
+        assert merged.value() == pytest.approx(whole.value(), rel=1e-12)
         if "snips" in spec.transforms:
-            assert (known <= metric.range[1] + 1e-12).all(), str(spec)
+            if metric.name not in SUMS:  # of a sum, weights may let few items count like many
+                assert (known <= metric.range[1] + 1e-12).all(), str(spec)
         else:  # nothing is observed with more than certainty
             plain = compute(spec.naive, facts, inputs).per_unit
             assert (whole.per_unit >= plain - 1e-12).all(), str(spec)
@@ -405,7 +475,7 @@ def test_parts_add_up_to_the_whole(rule: str, complete: bool):
         parts = cut_in_parts(facts, number, seed=number)
         order = np.argsort(np.concatenate([part.unit_user for part in parts]), kind="stable")
         together = concat(parts)
-        for spec in [s for s in ADDABLE if usable(s, world)]:
+        for spec in [s for s in ADDABLE if usable(s, world) and settled(s, facts)]:
             whole = compute(spec, facts, inputs)
             merged = merge([compute(spec, part, inputs) for part in parts])
             joined = compute(spec, together, inputs)
@@ -420,7 +490,7 @@ def test_parts_add_up_to_the_whole(rule: str, complete: bool):
 def test_the_size_of_pieces_changes_nothing(rule: str, units: int, monkeypatch):
     world = random_world(23, ties=True)
     facts, inputs = scored(world.facts(rule)), world.inputs()
-    specs = {str(spec): spec for spec in ADDABLE}
+    specs = {str(spec): spec for spec in ADDABLE if settled(spec, facts)}
     whole = measure_facts(facts, specs, population="all", inputs=inputs)
     monkeypatch.setattr("trueval.evaluation.measurements.PIECE", units)
     cut = measure_facts(facts, specs, population="all", inputs=inputs)
@@ -437,7 +507,7 @@ def test_the_size_of_pieces_changes_nothing(rule: str, units: int, monkeypatch):
 def test_measurements_of_parts_add_up(population: str, rule: str):
     world = random_world(22, ties=True)
     facts, inputs = scored(world.facts(rule)), world.inputs()
-    specs = {str(spec): spec for spec in ADDABLE}
+    specs = {str(spec): spec for spec in ADDABLE if settled(spec, facts)}
 
     def measured(part: RankingFacts):
         return measure_facts(part, specs, population=population, inputs=inputs)

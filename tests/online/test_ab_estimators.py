@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
+import polars as pl
 import pytest
 import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint, proportions_ztest
 
+import trueval as tv
 from trueval.online.ab.bootstrap import MOST_GROUPS, at_share, quantile_draws, ratio_draws
 from trueval.online.ab.cuped import adjust
 from trueval.online.ab.declared import parse_metrics
@@ -163,3 +167,27 @@ def test_identical_arms_have_p_1():
     for kind in ("mean", "trimmed", "median", "mannwhitney"):
         assert compared(f"x:{kind}", Sample(values), Sample(values)).p > 0.5
     assert compared("x:mean", Sample(values), Sample(values)).p == 1
+
+
+@pytest.mark.parametrize("metric", ["x:mean", "x:conversion", "x:trimmed=0.1", "x:median", "x:mannwhitney"])
+@pytest.mark.parametrize("users", [2, 3, 4, 30])
+def test_no_p_below_what_so_many_users_give(metric, users):
+    """All of one arm at 0, all of the other at 1: of the ways to divide the users, two are as extreme."""
+    declared = parse_metrics(metric)[0]
+    pair = Sample(np.zeros(users)), Sample(np.ones(users))
+    estimates = [estimate(declared, sample, stream=name) for sample, name in zip(pair, "ab")]
+    for rules in (Rules(), Rules(sequential=5000)):
+        d = difference(declared, *estimates, samples=pair, rules=rules)
+        assert d.p >= (1 - 1e-12) * 2 / math.comb(2 * users, users)
+        assert d.p > 0
+        if d.p >= 0.05:
+            assert not d.low > 0
+        assert d.low != d.high
+
+
+def test_few_users_of_arms_are_said():
+    table = pl.DataFrame({"arm": ["a"] * 3 + ["b"] * 3, "x": [0.0, 0.1, 0.2, 5.0, 5.1, 5.2]})
+    found = tv.ab_test(table, arm="arm", metrics="x:mean")
+    (c,) = found.comparisons
+    assert (c.p, c.verdict) == (pytest.approx(0.1), "not shown")  # 2 of 20 ways to divide six users
+    assert "no interval, p = 0.1: 3 and 3 users give no p below 0.1" in found.verdict

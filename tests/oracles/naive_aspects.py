@@ -1,24 +1,31 @@
 """Aspect metrics once more, straight from the formulas of spec/metrics.md section 8: lists, dicts and `math` only.
 
 Like `naive_metrics`, this must never import or imitate `trueval`. Items are compared by their names, which must sort
-like the codes of the code under test; every greedy step looks at every target.
+like the codes of the code under test; every greedy step looks at every target. Greedy orders are found in exact
+fractions (0.3 is three tenths), so that equal gains are equal and not a matter of rounding.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 Aspects = Mapping[Any, Iterable[str]]
 NAN = float("nan")
 
 
-def interest(profile: Mapping[Any, float], aspects: Aspects, names: Sequence[str]) -> dict[str, float]:
+def exact(number: float | Fraction) -> Fraction:
+    """The decimal number that was meant."""
+    return number if isinstance(number, Fraction) else Fraction(repr(float(number)))
+
+
+def interest(profile: Mapping[Any, float], aspects: Aspects, names: Sequence[str]) -> dict[str, Fraction]:
     """γ_u(a): the share of the ratings of the profile that fall on each aspect; uniform for an empty profile."""
-    weight = {a: sum(r for i, r in sorted(profile.items()) if a in aspects.get(i, ())) for a in names}
+    weight = {a: sum((exact(r) for i, r in profile.items() if a in aspects.get(i, ())), Fraction(0)) for a in names}
     total = sum(weight.values())
-    return {a: weight[a] / total if total > 0 else 1 / len(names) for a in names}
+    return {a: weight[a] / total if total > 0 else Fraction(1, len(names)) for a in names}
 
 
 def log2(rank: int) -> float:
@@ -37,7 +44,7 @@ def greedy(targets: Iterable[Any], k: int, gain: Callable[[list[Any], Any], floa
 
 def dcg(ranked: Sequence[Any], k: int | None, gain: Callable[[list[Any], Any], float], discount=log2) -> float:
     shown = list(ranked)[:k]
-    return sum(discount(rank) * gain(shown[: rank - 1], item) for rank, item in enumerate(shown, 1))
+    return sum(discount(rank) * float(gain(shown[: rank - 1], item)) for rank, item in enumerate(shown, 1))
 
 
 # ---- αβ-nDCG -------------------------------------------------------------------------------------------------
@@ -47,15 +54,18 @@ def abndcg(
     ranked: Sequence[Any], ratings: Mapping[Any, float], aspects: Aspects, targets: Iterable[Any],
     gamma: Mapping[str, float], k: int, *, alpha: float, beta: float, low: float, high: float, rescale: bool = False,
 ) -> float:  # fmt: skip
-    def p(a: str, item: Any) -> float:
+    ratings = {item: exact(value) for item, value in ratings.items()}
+    alpha, beta, low, high = exact(alpha), exact(beta), exact(low), exact(high)
+
+    def p(a: str, item: Any) -> Fraction:
         if a not in aspects.get(item, ()):
-            return 0.0
+            return Fraction(0)
         if item not in ratings:
             return alpha
         return beta * ((ratings[item] - low) / (high - low) if rescale else ratings[item] / high)
 
-    def gain(above: list[Any], item: Any) -> float:
-        none = 1.0
+    def gain(above: list[Any], item: Any) -> Fraction:
+        none = Fraction(1)
         for a, interested in gamma.items():
             left = interested
             for other in above:
@@ -72,22 +82,27 @@ def abndcg(
 
 def novelty(
     relevant: Mapping[Any, float], aspects: Aspects, *, alpha: float, form: str, high: float,
-    weights: Mapping[str, float] | None = None,
-) -> Callable[[list[Any], Any], float]:  # fmt: skip
+    weights: Mapping[str, Fraction] | None = None,
+) -> Callable[[list[Any], Any], Fraction]:  # fmt: skip
     """Σ over aspects of J·w·(1-α)^(relevant items above with it); probabilistic: Π(1-αJ) instead of the power."""
+    alpha = exact(alpha)
 
-    def worth(item: Any) -> float:
-        return 0.0 if item not in relevant else 1.0 if form == "binary" else relevant[item] / high
+    def worth(item: Any) -> Fraction:
+        return (
+            Fraction(item in relevant)
+            if item not in relevant or form == "binary"
+            else exact(relevant[item]) / exact(high)
+        )
 
-    def gain(above: list[Any], item: Any) -> float:
-        total = 0.0
+    def gain(above: list[Any], item: Any) -> Fraction:
+        total = Fraction(0)
         for a in set(aspects.get(item, ())):
             before = [other for other in above if other in relevant and a in aspects.get(other, ())]
             if form == "probabilistic":
                 left = math.prod(1 - alpha * worth(other) for other in before)
             else:
                 left = (1 - alpha) ** len(before)
-            total += worth(item) * left * (1.0 if weights is None else weights[a])
+            total += worth(item) * left * (1 if weights is None else weights[a])
         return total
 
     return gain
@@ -112,7 +127,7 @@ def nrbp(ranked, relevant, aspects, *, alpha, beta, form="binary", high=1.0) -> 
 
 def err_ia(ranked, relevant, aspects, k, *, alpha, form="ndeval", weights=None, high=1.0) -> float:
     if form == "weighted":
-        return sum(w * _err(ranked, relevant, aspects, k, a, high) for a, w in weights.items())
+        return sum(float(w) * _err(ranked, relevant, aspects, k, a, high) for a, w in weights.items())
     number = number_of_aspects(relevant, aspects)
     if not number:
         return NAN
@@ -136,12 +151,12 @@ def _err(ranked, relevant, aspects, k, aspect, high) -> float:
 def eu(ranked, relevant, aspects, k, weights, *, alpha, e, discount="log2", beta=0.9, form="binary", high=1.0) -> float:
     gain = novelty(relevant, aspects, alpha=alpha, form=form, high=high, weights=weights)
     rate = log2 if discount == "log2" else lambda rank: beta ** (rank - 1)
-    return dcg(ranked, k, lambda above, item: gain(above, item) - e, rate)
+    return dcg(ranked, k, lambda above, item: gain(above, item) - exact(e), rate)
 
 
 def rbu(ranked, relevant, aspects, k, weights, *, p, e) -> float:
     highest = {a: max((g for i, g in relevant.items() if a in aspects.get(i, ())), default=0.0) for a in weights}
-    left = dict(weights)
+    left = {a: float(w) for a, w in weights.items()}
     total = 0.0
     for rank, item in enumerate(ranked[:k], 1):
         gain = 0.0

@@ -5,7 +5,8 @@ This is the second opinion that the fast code is tested against, so it must neve
 
 One rule decides what an empty denominator means. Counted over the *test set* (R = 0 in recall) there is
 nothing to measure: NaN. Counted over the *list* (no hit in ap[denom=hits], nothing shown) the system failed
-and scores 0. Properties of the list itself (novelty, ild, unjudged, seen) are NaN when the list is empty.
+and scores 0, but for TP + FP of a condensed list, of which nothing is known then: NaN. Properties of the list
+itself (novelty, ild, unjudged, seen) are NaN when the list is empty.
 
     value          one metric for one user                      (metrics.md 2, 3, 4, 5, 7)
     expected, worst_order, best_order                           tie rules
@@ -96,8 +97,8 @@ def value(
     order = list(ranked)
     if condensed:
         order = [item for item in order if item in judged]
-        if name in ("precision", "antiprecision"):
-            params.setdefault("denom", "list")
+        if name in ("precision", "antiprecision", "f1", "fbeta"):
+            params.setdefault("denom", "judged")
     nonrelevant = set(judged) - set(relevant)
     shown = order if k is None else order[:k]
     return float(METRICS[name](Case(order, shown, relevant, nonrelevant, k, weights or {}), **params))
@@ -122,8 +123,11 @@ def _hit(case: Case) -> float:
 def _precision(case: Case, denom: str = "k") -> float:
     if denom == "achievable" and not case.relevant:
         return NAN
+    if denom == "judged" and not case.shown:
+        return NAN
     achievable = min(case.depth, len(case.relevant))
-    below = {"k": case.depth, "list": len(case.shown), "achievable": achievable}[denom]
+    shown = len(case.shown)
+    below = {"k": case.depth, "list": shown, "judged": shown, "achievable": achievable}[denom]
     return case.weighted_hits / below if below else 0.0
 
 
@@ -138,8 +142,8 @@ def _recall(case: Case, cap: bool = False) -> float:
     return case.weighted_hits / case.weigh(case.relevant)
 
 
-def _fbeta(case: Case, beta: float = 1.0) -> float:
-    p, r = _precision(case), _recall(case)
+def _fbeta(case: Case, beta: float = 1.0, denom: str = "k") -> float:
+    p, r = _precision(case, denom), _recall(case)
     return 0.0 if p == 0 and r == 0 else (1 + beta**2) * p * r / (beta**2 * p + r)
 
 
@@ -246,7 +250,9 @@ def _atop(case: Case) -> float:
 
 
 def _antiprecision(case: Case, denom: str = "k") -> float:
-    below = {"k": case.depth, "list": len(case.shown)}[denom]
+    if denom == "judged" and not case.shown:
+        return NAN
+    below = case.depth if denom == "k" else len(case.shown)
     return sum(item in case.nonrelevant for item in case.shown) / below if below else 0.0
 
 
@@ -342,15 +348,22 @@ def _epd(
 
 
 def _ild(case: Case, *, similarity: Callable[[Any, Any], float]) -> float:
-    distances = [1 - similarity(a, b) for a, b in itertools.combinations(case.shown, 2)]
+    """A pair of items whose similarity is undefined (NaN) is left out."""
+    pairs = [similarity(a, b) for a, b in itertools.combinations(case.shown, 2)]
+    distances = [1 - both for both in pairs if not math.isnan(both)]
     return sum(distances) / len(distances) if distances else NAN
 
 
-def _serendipity(case: Case, *, baseline: Sequence[Item], denom: str = "k") -> float:
-    obvious = set(baseline if case.k is None else baseline[: case.k])
-    unexpected = [item for item in case.shown if item not in obvious]
-    below = {"k": case.depth, "unexpected": len(unexpected)}[denom]
-    return sum(item in case.relevant for item in unexpected) / below if below else 0.0
+def _serendipity(case: Case, *, baseline: Sequence[Sequence[Item]], denom: str = "k") -> float:
+    """`baseline` is what a baseline shows: blocks of items it takes for equal, the best first."""
+    chance: dict[Item, float] = {}
+    for block in baseline:
+        room = len(block) if case.k is None else max(0, case.k - len(chance))
+        if room:
+            chance |= dict.fromkeys(block, min(1, room / len(block)))
+    surprise = {item: 1 - chance.get(item, 0) for item in case.shown}
+    below = {"k": case.depth, "unexpected": sum(surprise.values())}[denom]
+    return sum(surprise[item] for item in case.shown if item in case.relevant) / below if below else 0.0
 
 
 def _length(case: Case) -> float:
@@ -366,7 +379,7 @@ METRICS: dict[str, Callable[..., float]] = {
     "hit": _hit,
     "precision": _precision,
     "recall": _recall,
-    "f1": lambda case: _fbeta(case),
+    "f1": lambda case, denom="k": _fbeta(case, 1.0, denom),
     "fbeta": _fbeta,
     "rr": _rr,
     "ap": _ap,

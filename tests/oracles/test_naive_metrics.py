@@ -284,6 +284,8 @@ def test_diversity_and_serendipity():
     assert value("ild", "ABC", {}, similarity=lambda a, b: cosines[a, b]) == close(0.666667)
     assert value("serendipity", "ABCDE", RUNNING, k=5, baseline="BXYZW") == close(0.4)
     assert value("serendipity", "ABCDE", RUNNING, k=5, baseline="BXYZW", denom="unexpected") == close(0.5)
+    # the baseline takes two of B, C and X, each with a chance of 2/3: B and C are 1/3 unexpected, E is wholly
+    assert value("serendipity", "ABCDE", RUNNING, k=5, baseline=["VWY", "BCX"]) == close((1 / 3 + 1 / 3 + 1) / 5)
     # the baseline is cut at k as well: at k = 3 it no longer shows C
     assert value("serendipity", "ABCDE", RUNNING, k=3, baseline="BXYC") == close(1 / 3)
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from trueval import evaluate
 from trueval.data.interactions import Interactions
 from trueval.errors import DataError, DefinitionError
 from trueval.splits import split
@@ -164,3 +165,32 @@ def test_impossible_cuts_say_what_is_possible():
     same = log.keep(log.frame.with_columns(time=pl.lit(1, pl.Int64)))
     with pytest.raises(DataError, match="holdout"):
         split(same, "temporal")
+
+
+def newcomers(share: float) -> Interactions:
+    """Ten users from the beginning, and after the cut at 100 a share of rows of users never seen before."""
+    before = pl.DataFrame({"user": np.arange(100) % 10, "item": np.arange(100) % 7, "time": np.arange(100)})
+    new = np.diff(np.floor(np.arange(201) * share + 1e-9)) > 0  # spread evenly
+    user = np.where(new, 1000 + np.arange(200), np.arange(200) % 10)
+    after = pl.DataFrame({"user": user, "item": np.arange(200) % 7, "time": 100 + np.arange(200)})
+    return Interactions.of(pl.concat([before, after]))
+
+
+def test_dropped_rows_are_told_where_a_python_user_looks(capsys: pytest.CaptureFixture[str]) -> None:
+    parts = split(newcomers(0.85), "temporal", at=100)
+    said = "170 of 200 later rows were dropped from test: user unseen before the cut 170"
+    assert said in capsys.readouterr().err
+    assert "dropped 170" in repr(parts)
+    assert "170 dropped: user unseen before the cut" in str(parts)
+    result = evaluate(parts, ["popularity"], design="AR-TI-AN-seen", metrics="ndcg@3")
+    assert any(warning.startswith(said) for warning in result.warnings)
+    folds = split(newcomers(0.85), "rolling", at=[100, 200])
+    assert "split rolling, part 1: 85 of 100 later rows" in capsys.readouterr().err
+    assert all(parts.cautions for parts in folds)
+
+
+def test_few_or_no_dropped_rows_are_no_warning(capsys: pytest.CaptureFixture[str]) -> None:
+    assert split(newcomers(0.005), "temporal", at=100).cautions == []
+    assert split(newcomers(0.85), "temporal", at=100, unseen="keep").cautions == []
+    assert split(newcomers(0.85), "holdout").cautions == []
+    assert capsys.readouterr().err == ""

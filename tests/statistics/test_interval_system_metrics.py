@@ -133,7 +133,9 @@ def evaluated(run: pl.DataFrame, *, path: str | None = None, **options: object) 
     users = run["user"].unique().sort()
     test = run.filter(pl.col("rank") == 1).select("user", "item")
     train = pl.DataFrame({"user": users, "item": (users * 5) % 11})
-    return tv.evaluate_run(path or run, test, train=train, items=list(range(ITEMS)), metrics=METRICS, **options)
+    return tv.evaluate_run(
+        path or run, test, train=train, items=list(range(ITEMS)), seen="allow", metrics=METRICS, **options
+    )
 
 
 @pytest.mark.parametrize("interval", ["bootstrap", "bca", "t"])

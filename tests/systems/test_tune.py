@@ -11,7 +11,7 @@ import pytest
 
 import trueval as tv
 from trueval.data.interactions import Interactions
-from trueval.errors import DataError, DefinitionError, OutputError
+from trueval.errors import DefinitionError, OutputError
 from trueval.evaluation import tuning
 from trueval.evaluation.tuning import carve, tune
 
@@ -219,11 +219,23 @@ def test_folders_that_cannot_be_used(tmp_path):
     with pytest.raises(OutputError, match="trials cannot be kept there"):
         tune(Shift, {"by": [1.0]}, data=parts, folder=tmp_path / "file")
     assert not Shift.seen
-    tune(Shift, {"by": [1.0]}, data=parts, folder=tmp_path / "trials")
-    (path,) = (tmp_path / "trials").iterdir()
-    path.write_text("{")
-    with pytest.raises(DataError, match=r"a finished trial cannot be read[^$]*trial-[^$]*delete"):
-        tune(Shift, {"by": [1.0]}, data=parts, folder=tmp_path / "trials")
+
+
+def test_trials_that_are_damaged_are_made_again(tmp_path, capsys):
+    parts = tv.split(make_log(), "holdout")
+    whole = tune(Shift, {"by": [1.0]}, data=parts, folder=tmp_path).table["ndcg@10"]
+    (path,) = tmp_path.iterdir()
+    written = path.read_bytes()
+    value = written.index(b'"value"')
+    damages = [
+        written[:at] + bytes([written[at] ^ 1 << at % 8]) + written[at + 1 :] for at in range(value, value + 40, 3)
+    ]
+    for fits, damaged in enumerate([*damages, b"", b"{", written[:-1]], 2):
+        path.write_bytes(damaged)
+        again = tune(Shift, {"by": [1.0]}, data=parts, folder=tmp_path).table["ndcg@10"]
+        assert again.equals(whole)
+        assert len(Shift.seen) == fits
+        assert "damaged, and made again" in capsys.readouterr().err
 
 
 def test_lists_of_trials_and_functions():

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from trueval.arguments import checked
 from trueval.calibration.calibrator import Calibrator
 from trueval.calibration.fit import fit_calibrator
 from trueval.calibration.guard import fingerprint, refuse_same_table, refuse_shared_rows
@@ -85,6 +86,7 @@ class Calibration:
         return json.dumps(self.to_dict(bins=bins, by=by), ensure_ascii=False, indent=1)
 
 
+@checked
 def calibrate(
     predictions: Any,
     *,

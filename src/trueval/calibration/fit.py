@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from trueval.arguments import checked
 from trueval.calibration.calibrator import INPUTS, METHODS, Calibrator
 from trueval.calibration.guard import fingerprint
 from trueval.calibration.losses import check_clip, clipped
@@ -15,6 +16,7 @@ from trueval.data.columns import ColumnMap
 from trueval.errors import DataError, DefinitionError, suggest
 
 
+@checked
 def fit_calibrator(
     validation: Any,
     *,

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from trueval.arguments import checked
 from trueval.calibration.bins import Reliability, reliability
 from trueval.calibration.losses import BrierParts, brier_parts, check_clip, log_losses
 from trueval.calibration.metrics import PointSpec, parse_point, parse_points
@@ -86,6 +87,7 @@ def estimate_record(e: Estimate) -> dict[str, Any]:
     return {"value": value, "low": low, "high": high, "n": e.n, "undefined": e.undefined}
 
 
+@checked
 def pointwise(
     table: Any,
     metrics: str | Sequence[str] | None = None,

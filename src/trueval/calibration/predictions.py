@@ -14,7 +14,7 @@ from trueval.data.columns import PREDICTION_ROLES, ColumnMap, find_roles, looks_
 from trueval.data.failures import empty, reading
 from trueval.data.frames import as_polars, is_table
 from trueval.data.id_text import settled
-from trueval.data.ids import Ids, plain
+from trueval.data.ids import Ids, as_text, plain
 from trueval.data.read import locate
 from trueval.data.tables import ids_are_text, scan_table, stem
 from trueval.errors import DataError, rows_found
@@ -80,7 +80,7 @@ def read_predictions(source: Any, *, columns: ColumnMap | str | None = None, nam
         where = label = name or "predictions"
         frame = as_polars(source, where=where)
         found = find_roles(frame.columns, columns, roles=_roles(frame.columns, columns), where=where)
-        frame = frame.rename(renaming(frame.columns, found))
+        frame = frame.rename(renaming(frame.columns, found, PREDICTION_ROLES))
     else:
         path = locate(source)
         where, label = str(path), name or stem(path)
@@ -120,6 +120,8 @@ def _checked(frame: pl.DataFrame, name: str, where: str) -> Predictions:
     for role in ids:
         _check_ids(frame, role, where)
     frame = frame.with_columns(plain(frame[role], where=f"{where}, column {role}") for role in ids)
+    if "time" in frame.columns:
+        as_text(frame["time"].head(1), what="times", where=f"{where}, column time")
     value, label = _numbers(frame, "prediction", where), _labels(frame, where)
     weight = _weights(frame, where) if "weight" in frame.columns else None
     users = Ids.of(frame["user"]) if "user" in ids else None

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 _RESULTS = "Result folders (evaluate -o DIR/) or files (evaluate --per-user FILE.parquet)."
 _BASELINE = "Compare every other system with this one; else with the first."
+_TEST = (
+    "t (exact sign flips where at most 12 users differ, or all by the same), wilcoxon, permutation or bootstrap "
+    "(bootstrap-t)."
+)
 _AGREEMENT = "Instead: do metrics, or results of other designs, rank systems alike?"
 
 
@@ -23,7 +27,7 @@ def compare_command(
     results: Annotated[list[str], Argument(help=_RESULTS)],
     baseline: Annotated[str | None, Option(help=_BASELINE)] = None,
     metrics: Annotated[str | None, Option(help="Only these metrics, separated by commas.")] = None,
-    test: Annotated[str, Option(help="t, wilcoxon, permutation or bootstrap.")] = "t",
+    test: Annotated[str, Option(help=_TEST)] = "t",
     correct: Annotated[str, Option(help="For the number of comparisons: holm, bonferroni, bh or none.")] = "holm",
     alternative: Annotated[str, Option(help="two-sided, better or worse.")] = "two-sided",
     level: Annotated[float, Option(help="Level of intervals; 1 - level is that of tests.")] = 0.95,

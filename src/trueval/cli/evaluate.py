@@ -16,14 +16,16 @@ if TYPE_CHECKING:
 METRICS = "precision@10,recall@10,ndcg@10,ap@10,rr@10,hit@10,coverage@10"
 _USERS = "Evaluate only these users: a file with a user column, perhaps with groups."
 _COMPAT = "Rules of trec_eval, ranx, recbole, lenskit, rectools, replay, recommenders or spark, order of ties included."
+_MISSING = "Users without recommendations: zero (count as an empty list), drop or error."
 _WITHOUT_HEAD = (
     "Leave out judgements of the most-rated items, 0.1 for a tenth of them (needs --train); lists stay as they are."
 )
+_SEEN = "Train items of a user: exclude (nobody is to recommend them) or allow (they are targets like others)."
 _BY = "Groups: columns of --users or --items, or activity, taste, popularity (with --train)."
 _OUTPUT = "Write the result here instead; DIR/ (a folder) for `trueval compare`."
 _SORTED = "Runs are sorted by user: read them in pieces."
 _ENGINE = "What does the work: local (this machine, all cores) or spark (parquet files; a cluster, if one is set up)."
-_PROPENSITY = "Chances for ips(…) and snips(…): column:NAME of the test, popularity:GAMMA."
+_PROPENSITY = "Chances to be observed, for ips(…) and snips(…): column:NAME of the test, popularity:GAMMA."
 
 
 def evaluate_command(
@@ -35,10 +37,12 @@ def evaluate_command(
     metrics: Annotated[str, Option(help="Metrics, separated by commas; see `trueval metrics`.")] = METRICS,
     threshold: Annotated[float | None, Option(help="Values from here on are relevant; else values above 0.")] = None,
     population: Annotated[str, Option(help="Average over users: relevant, judged or all.")] = "relevant",
+    missing: Annotated[str, Option(help=_MISSING)] = "zero",
     ties: Annotated[str, Option(help="Equal scores: random, expected, worst, best or given.")] = "random",
     compat: Annotated[str | None, Option(help=_COMPAT)] = None,
     condensed: Annotated[bool, Option("--condensed", help="Drop unjudged items from the lists first.")] = False,
     without_head: Annotated[float | None, Option(help=_WITHOUT_HEAD)] = None,
+    seen: Annotated[str, Option(help=_SEEN)] = "exclude",
     interval: Annotated[str, Option(help="Intervals: bootstrap, bca, t or none.")] = "bootstrap",
     resamples: Annotated[int, Option(help="Resamples of users, for bootstrap intervals.")] = 1000,
     level: Annotated[float, Option(help="How often intervals are to hold the truth.")] = 0.95,
@@ -79,10 +83,10 @@ def evaluate_command(
     _check_output(output, per_user, report)
     result = evaluate_run(
         recs[0] if len(recs) == 1 else recs, _only(test, users, columns), train=train, items=items, metrics=asked,
-        threshold=threshold, population=population, ties=ties, condensed=condensed, without_head=without_head,
-        interval=interval, resamples=resamples, level=level, columns=columns, sorted_by_user=sorted_by_user,
-        compat=compat, seed=seed, threads=threads, by=by, users=users, min_group=min_group, propensity=propensity,
-        engine=engine,
+        threshold=threshold, population=population, missing=missing, ties=ties, condensed=condensed,
+        without_head=without_head, seen=seen, interval=interval, resamples=resamples, level=level, columns=columns,
+        sorted_by_user=sorted_by_user, compat=compat, seed=seed, threads=threads, by=by, users=users,
+        min_group=min_group, propensity=propensity, engine=engine,
     )  # fmt: skip
     _write_side_files(result, baseline, per_user, report)
     _give(result, format, baseline, output)

@@ -71,6 +71,8 @@ def explain(name: str) -> str:
     better = {"higher": "higher is better", "lower": "lower is better", "neither": "neither is better"}[metric.better]
     cutoff = {"required": "@k is required", "optional": "@k is optional", "none": "no cutoff"}[metric.cutoff]
     lines = [f"{metric.name}: {metric.summary}", "", f"  formula     {metric.formula}"]
+    if metric.condensed:
+        lines.append(f"  condensed   {metric.condensed}")
     lines += [
         f"  range       {low} to {high}; {better}",
         f"  cutoff      {cutoff}",

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from trueval.experiments.result import ExperimentResult
 
 _OUTPUT = "Folder to write; else the file's name with -results, in the current folder."
-_RESUME = "Go on with the experiment in the folder: what is finished stays, what has changed is made anew."
+_RESUME = "Go on with the experiment in the folder: what is finished stays; what has changed, or is damaged, is new."
 
 
 def run_command(
@@ -40,7 +40,7 @@ def run_command(
     [evaluation]
     designs = ["AR-TI-AN", "1R-TI-NN100"]
     metrics = ["ndcg@10", "recall@20"]
-    baseline = "popularity"        # also population, ties, interval, level, compat, by, test, correct…
+    baseline = "popularity"        # also population, missing, ties, interval, level, compat, by, test, correct…
     [systems]
     popularity = {}
     plsa = { factors = 50 }
@@ -49,7 +49,8 @@ def run_command(
     theirs = { import = "mypackage.models:MyModel", factors = 64 }
 
     The folder gets results.parquet, summary.json, manifest.json, report.html and the facts behind them, so that
-    nothing is fitted again when a metric is added later (--resume).
+    nothing is fitted again when a metric is added later (--resume). A system of a module is fitted again when that
+    module or one that it loads changes; installed libraries count by version, files that code reads do not count.
 
     Examples:
 

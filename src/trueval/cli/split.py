@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from trueval.data.interactions import Interactions
     from trueval.splits import Parts
 
-_HOW = "holdout, kfold, leave_one_out, temporal, user_temporal, rolling or uniform_test."
+_AT = "temporal, rolling: number or ISO date (perhaps with an offset) of the cut."
+_HOW = "holdout, kfold, leave_one_out, temporal, user_temporal, rolling, uniform_test or unbiased."
+_MAR = "unbiased: ratings of items chosen at random; not needed where DATA holds them (Coat, CM100k, Yahoo! R3)."
 _UNSEEN = "temporal, rolling: drop or keep users and items without history."
 _VALIDATION = "Share of the log for validation (leave_one_out: interactions)."
 
@@ -27,13 +29,15 @@ def split_command(
     ratio: Annotated[float | None, Option(help="Share of the log to test on.")] = None,
     folds: Annotated[int | None, Option(help="kfold: number of folds.")] = None,
     eps: Annotated[float | None, Option(help="uniform_test: share of each item kept for train.")] = None,
-    at: Annotated[list[str] | None, Option(help="temporal, rolling: number or ISO date of the cut.")] = None,
+    at: Annotated[list[str] | None, Option(help=_AT)] = None,
     windows: Annotated[int | None, Option(help="rolling: number of windows.")] = None,
     by: Annotated[str | None, Option(help="holdout: rating or user.")] = None,
     over: Annotated[str | None, Option(help="kfold: ratings or users.")] = None,
     which: Annotated[str | None, Option(help="leave_one_out: last or random.")] = None,
     n: Annotated[int | None, Option("--n", help="leave_one_out: interactions of each user.")] = None,
     unseen: Annotated[str | None, Option(help=_UNSEEN)] = None,
+    mar: Annotated[str | None, Option(help=_MAR)] = None,
+    sample: Annotated[float | None, Option(help="unbiased: share of the random ratings to test on.")] = None,
     rounding: Annotated[str | None, Option("--round", help="uniform_test: floor or nearest.")] = None,
     threshold: Annotated[float | None, Option(help="uniform_test: count only values from here on.")] = None,
     validation: Annotated[float | None, Option(help=_VALIDATION)] = None,
@@ -47,8 +51,8 @@ def split_command(
 ) -> None:
     """Hold out a part of a log, and say what leaks.
 
-    Writes train.parquet, test.parquet and split.json (and validation, dropped, candidates if there are
-    any) into a folder; several folds or windows go to fold-1, fold-2… inside it.
+    Writes train.parquet, test.parquet and split.json (and validation, observed, dropped, candidates if there
+    are any) into a folder; several folds or windows go to fold-1, fold-2… inside it.
 
     Examples:
 
@@ -57,8 +61,10 @@ def split_command(
       trueval split log.csv --columns user=uid,item=sku --how leave_one_out -o parts
 
       trueval split ml-1m --how uniform_test --ratio 0.2 --eps 0.2 -o parts
+
+      trueval split coat --how unbiased --ratio 0.2 -o parts
     """
-    from trueval.data.read import read
+    from trueval.data.read import read, read_pair
     from trueval.kernels import use_threads
     from trueval.progress import set_quiet
     from trueval.splits import save_parts, split
@@ -66,6 +72,7 @@ def split_command(
     set_quiet(quiet)
     given = {"ratio": ratio, "eps": eps, "windows": windows, "by": by, "over": over, "which": which}
     given |= {"unseen": unseen, "round": rounding, "threshold": threshold, "validation": _whole(validation)}
+    given |= {"mar": mar, "sample": sample}
     given |= {"n" if how == "kfold" else "folds": folds}
     options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if n is not None:
@@ -73,7 +80,10 @@ def split_command(
     if at:
         options["at"] = at if how == "rolling" or len(at) > 1 else at[0]
     with use_threads(threads):
-        log = read(data, columns=columns)
+        if how == "unbiased":
+            log, options["mar"] = read_pair(data, mar, columns=columns)
+        else:
+            log = read(data, columns=columns)
         made = split(log, how, seed=seed, min_user=min_user, min_item=min_item, **options)
         save_parts(made, output, log=log, force=force)
         if not quiet:
@@ -94,7 +104,7 @@ def _told(made: Parts | Sequence[Parts], log: Interactions, output: Path) -> str
     lines += [f"split: {_named(several[0])}", ""]
     for number, parts in enumerate(several, start=1):
         lines += [f"fold-{number}"] if len(several) > 1 else []
-        lines += _counts(parts)
+        lines += parts.counted()
     found = [leakage(parts) for parts in several]
     worst = max(found, key=lambda one: ("ok", "caution", "wrong").index(one.verdict))
     if len(found) > 1:
@@ -106,19 +116,3 @@ def _named(parts: Parts) -> str:
     own = ("how", "fold", "window", "from", "to")  # what differs from fold to fold is not the split's name
     told = [f"{name}={value}" for name, value in parts.how.items() if name not in own and value is not None]
     return f"{parts.how['how']}({', '.join(told)})"
-
-
-def _counts(parts: Parts) -> list[str]:
-    report = parts.report()
-    lines = []
-    for name in ("train", "validation", "test", "observed", "dropped"):
-        rows = report[name]
-        if rows:
-            share = f"{rows / report['rows']:.1%}"
-            lines.append(f"  {name:<11}{rows:>13,} rows {share:>7}")
-    lines += [f"    {rows:>13,} dropped: {reason}" for reason, rows in report["reasons"].items()]
-    unseen = f"{report['unseen_users']:,} users and {report['unseen_items']:,} items"
-    lines.append(f"  tested: {report['test_users']:,} users, {report['test_items']:,} items; {unseen} unseen in train")
-    if report["untested_users"]:
-        lines.append(f"  not tested: {report['untested_users']:,} users of train")
-    return lines

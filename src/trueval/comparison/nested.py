@@ -35,7 +35,8 @@ def mean_of(values: np.ndarray) -> Mean:
     n = len(values)
     if n < 2:
         return Mean(float(values[0]) if n else float("nan"), float("nan"), float("nan"), n)
-    spread = float(values.std(ddof=1)) if np.ptp(values) else 0.0  # equal values have no spread, rounding aside
+    alike = np.ptp(values) <= 1e-12 * np.abs(values).max()  # equal values have no spread, rounding aside
+    spread = 0.0 if alike else float(values.std(ddof=1))
     return Mean(float(values.mean()), spread / np.sqrt(n), n - 1, n, spread=spread)
 
 

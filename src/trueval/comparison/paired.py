@@ -10,6 +10,7 @@ import numpy as np
 
 from trueval.comparison.comparable import Joined
 from trueval.comparison.corrections import check_correction, corrected
+from trueval.comparison.exact import least_p
 from trueval.comparison.power import chance_to_show, detectable_shift
 from trueval.comparison.significance import check_test
 from trueval.comparison.tested import Tested, all_tested
@@ -24,7 +25,8 @@ ALTERNATIVES = ("two-sided", "better", "worse")
 class Comparison:
     """System minus baseline on one metric, over common users.
 
-    `low` and `high` bound the difference at `level` (two-sided, whatever the alternative). `error` is its standard
+    `low` and `high` bound the difference at `level` (two-sided, whatever the alternative). `test` is the one that was
+    made, with the `reason` where it is not the one asked for or had to be bounded. `error` is the standard
     error with `free` degrees of freedom; `effect` is Cohen's dz, the difference in standard deviations of users'
     differences. Wins are users for whom the system is better (higher, where the metric has no better side);
     `detectable` is the true difference that would be shown with 80 % probability.
@@ -41,6 +43,7 @@ class Comparison:
     verdict: str  # better, worse, different (metrics without a better side) or not shown
     n: int
     test: str
+    reason: str
     alternative: str
     correction: str
     family: int  # comparisons corrected for
@@ -60,8 +63,15 @@ class Comparison:
         """The comparison as a sentence."""
         return in_words(self)
 
+    @property
+    def enough(self) -> bool:
+        """Whether so many users can show a difference at all, were it ever so large."""
+        return least_p(self.n) < _share_of_alpha(self)
+
     def power(self, difference: float) -> float:
         """Chance that these users would show a true difference of this size (two-sided t-test)."""
+        if not self.enough:
+            return 0.0
         if not self.error > 0:
             return float("nan")
         return chance_to_show(abs(difference) / self.error, self.free, _share_of_alpha(self))
@@ -140,9 +150,9 @@ def _comparison(row: Tested, q: float, family: int, joined: Joined, baseline: st
     return Comparison(
         metric=row.metric, system=row.system, baseline=baseline, difference=row.mean.value, low=row.low,
         high=row.high, p=row.p, p_corrected=q, verdict=_verdict(row, q, better, options), n=row.mean.users,
-        test=row.test, alternative=row.alternative, correction=options.correct, family=family, error=row.mean.error,
-        free=row.mean.free, effect=_effect(row), wins=wins, ties=row.equal, losses=losses, detectable=float("nan"),
-        repeats=row.repeats, better=better, level=options.level,
+        test=row.test, reason=row.reason, alternative=row.alternative, correction=options.correct, family=family,
+        error=row.mean.error, free=row.mean.free, effect=_effect(row), wins=wins, ties=row.equal,
+        losses=losses, detectable=float("nan"), repeats=row.repeats, better=better, level=options.level,
     )  # fmt: skip
 
 
@@ -164,7 +174,7 @@ def _verdict(row: Tested, p: float, better: str, options: Options) -> str:
 
 
 def _detectable(c: Comparison) -> float:
-    if not c.error > 0 or not c.free >= 1:
+    if not c.error > 0 or not c.free >= 1 or not c.enough:
         return float("nan")
     return c.error * detectable_shift(c.free, alpha=_share_of_alpha(c))
 

@@ -56,7 +56,7 @@ def pair(left: SystemValues, right: SystemValues, label: str, shared: Common) ->
     both = counted(a) & counted(b)
     if not both.all():
         a, b, common = rows_of(a, both), rows_of(b, both), common[both]
-    own = own_values(a) - own_values(b)
+    own = a.own_values() - b.own_values()
     if is_plain(a) and is_plain(b):
         return Pair(common, a, b, _mean(own), own, own)
     difference = float(a.value()[0] - b.value()[0])
@@ -84,13 +84,6 @@ def is_plain(s: Sums) -> bool:
     return s.finish is same and s.numerator.shape[1] == 1 and bool(np.isin(s.denominator, (0.0, 1.0)).all())
 
 
-def own_values(s: Sums) -> np.ndarray:
-    """Each user's own value."""
-    above, below = s.numerator.sum(axis=1), s.denominator.sum(axis=1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return s.finish(np.where(below > 0, above / below, np.nan))
-
-
 def shares_of(s: Sums) -> np.ndarray:
     """What each user adds to the estimate: values of users for a mean, jackknife pseudo-values otherwise.
 
@@ -99,10 +92,9 @@ def shares_of(s: Sums) -> np.ndarray:
     [1.0, 3.0]
     """
     if is_plain(s):
-        return own_values(s)
+        return s.own_values()
     value, n = float(s.value()[0]), len(s.numerator)
-    without = s.finished(s.numerator.sum(axis=0) - s.numerator, s.denominator.sum(axis=0) - s.denominator)
-    return _centred(n * value - (n - 1) * without, value)
+    return _centred(n * value - (n - 1) * s.left_out(), value)
 
 
 def _centred(shares: np.ndarray, value: float) -> np.ndarray:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from trueval.arguments import checked
+from trueval.comparison.exact import least_p
 from trueval.errors import DefinitionError
 
 POWER = 0.8  # what "would show" means, unless said otherwise
 
 
+@checked
 def power(
     *,
     sd: float,
@@ -21,6 +24,7 @@ def power(
     """Users, difference or power of a two-sided paired t-test: two of them give the third.
 
     `sd` is the standard deviation of users' differences. Without `power`, two of the three being open, it is 0.8.
+    So few users that no p of theirs is below `alpha` (five, at 0.05) show nothing, however large the difference.
 
     >>> round(power(sd=0.2, users=400, difference=0.02), 3)  # chance of showing a true difference of 0.02
     0.514
@@ -33,16 +37,34 @@ def power(
     if users is not None and difference is not None:
         if power is not None:
             raise DefinitionError("nothing is left to find out", do="leave out users, difference or power")
-        return t_power(abs(difference) / sd, users, alpha)
+        return t_power(abs(difference) / sd, users, alpha) if users >= least_users(alpha) else 0.0
     wanted = POWER if power is None else power
     if wanted <= alpha:
         raise DefinitionError("power must be above alpha", found=f"power {wanted:g}, alpha {alpha:g}")
+    if users is not None and users < least_users(alpha):
+        raise DefinitionError(
+            f"{users:g} users can show no difference at {alpha:g}",
+            found=f"no p below {least_p(int(users)):.2g}",
+            do=f"plan for {least_users(alpha)} users or more",
+        )
     if users is not None:
         return sd / math.sqrt(users) * detectable_shift(users - 1, power=wanted, alpha=alpha)
     if difference is None:
         raise DefinitionError("power needs users or a difference", do="for example power(sd=0.2, users=1000)")
     effect = abs(difference) / sd
-    return _rising(lambda extra: t_power(effect, 2 + extra, alpha), wanted, 1.0) + 2
+    return max(_rising(lambda extra: t_power(effect, 2 + extra, alpha), wanted, 1.0) + 2, float(least_users(alpha)))
+
+
+def least_users(alpha: float) -> int:
+    """How many users it takes at the very least for a p below alpha, if signs are coins.
+
+    >>> least_users(0.05), least_users(0.01)
+    (6, 8)
+    """
+    users = 2
+    while not least_p(users) < alpha:
+        users += 1
+    return users
 
 
 def t_power(effect: float, users: float, alpha: float = 0.05) -> float:

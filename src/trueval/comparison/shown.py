@@ -21,9 +21,10 @@ SIGNS = {"better": "▲", "worse": "▼", "different": "≠"}
 COLOURS = {"better": "green", "worse": "red"}
 _TESTS = {
     "t": "paired t-test",
+    "exact": "exact sign-flip test (at most 12 users differ, or all by the same)",
     "wilcoxon": "Wilcoxon's signed-rank test (zeros by Pratt)",
     "permutation": "sign-flip permutation test",
-    "bootstrap": "bootstrap of the difference",
+    "bootstrap": "bootstrap-t of the difference",
     "jackknife": "t-test on a jackknife by groups of users",
 }
 _WORDS = ("system", "metric")  # columns of words; the verdict is one too, at the end

@@ -1,12 +1,14 @@
-"""Tests of paired differences: Student's t, Wilcoxon's signed ranks, sign flips, the bootstrap."""
+"""Tests of paired differences: Student's t, Wilcoxon's signed ranks, sign flips, the bootstrap-t."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
+from trueval.comparison.exact import FEW, exact_p, least_p
 from trueval.errors import DefinitionError, suggest
 from trueval.kernels import blocks
 from trueval.kernels.seeds import derive
@@ -25,14 +27,18 @@ def check_test(test: str) -> None:
 def t_test(difference: float, error: float, free: float, tail: str = "two-sided") -> float:
     """p of a difference with its standard error and degrees of freedom; no difference at all gives 1.
 
+    Without a spread there is no t: what is left are the signs of one value more than there are degrees of freedom.
+
     >>> round(t_test(0.002, 0.0058310, 4), 2)
     0.75
+    >>> t_test(1.0, 0.0, 2)  # three equal values
+    0.25
     """
     from scipy.special import stdtr
 
     if error == 0:
         toward = difference > 0 if tail == "greater" else difference < 0 if tail == "less" else difference != 0
-        return 0.0 if toward else 1.0
+        return least_p(int(free) + 1, tail) if toward else 1.0
     t = difference / error
     if tail == "two-sided":
         return float(2 * stdtr(free, -abs(t)))
@@ -98,22 +104,17 @@ def _counted_out(ranks: np.ndarray, positive: np.ndarray, tail: str) -> float:
 def sign_flips(differences: np.ndarray, tails: list[str], *, seed: int, resamples: int = 10_000) -> np.ndarray:
     """p of the sign-flip permutation test for each column (one row per user, 0 where a user has no part).
 
-    Under the null hypothesis each user's two values could change places. All 2^m sign patterns of m differences
-    are gone through where that is fewer than `resamples`; else so many are drawn, and (1 + b) / (1 + B) is p, so
-    that it is never 0. Columns share their draws.
+    Under the null hypothesis each user's two values could change places. All sign patterns of few differences are
+    gone through; of more, `resamples` are drawn, and (1 + b) / (1 + B) is p, so that it is never 0. Columns share
+    their draws.
 
     >>> float(sign_flips(np.array([[0.1], [0.2], [0.3]]), ["two-sided"], seed=0)[0])  # 2 of 8 patterns
     0.25
     """
-    p = np.ones(differences.shape[1])
     busy = np.count_nonzero(differences, axis=0)
-    drawn = [c for c, m in enumerate(busy) if m > np.log2(resamples)]
-    for c in np.flatnonzero(busy):
-        if c not in drawn:
-            own = differences[differences[:, c] != 0, c]
-            patterns = (np.arange(1 << len(own))[:, None] >> np.arange(len(own))) & 1
-            p[c] = _extreme(own.sum() - 2 * patterns @ own, own, tails[c]) / len(patterns)
-    if drawn:
+    p = np.array([exact_p(own, tail) if m <= FEW else 1.0 for own, tail, m in zip(differences.T, tails, busy)])
+    drawn = np.flatnonzero(busy > FEW)
+    if len(drawn):
         columns = differences[:, drawn]
         columns = columns[columns.any(axis=1)]
         counts = np.zeros(len(drawn))
@@ -141,18 +142,53 @@ def _extreme(flipped: np.ndarray, own: np.ndarray, tail: str) -> int:
     return int(np.count_nonzero(flipped >= seen - slack if tail == "greater" else flipped <= seen + slack))
 
 
-def resampled_p(drawn: np.ndarray, tail: str = "two-sided") -> float:
-    """p of a bootstrap of the difference: how often resamples fall on the other side of zero, never 0.
+class Studentised(NamedTuple):
+    """The bootstrap-t: a difference in standard errors, and the same of resamples around it (undefined: infinite)."""
 
-    It agrees with the percentile interval: p < 0.05 where the 95 % interval leaves zero out.
+    seen: float
+    drawn: np.ndarray
 
-    >>> round(resampled_p(np.array([0.3] * 97 + [-0.1, -0.2])), 3)
-    0.06
+    @property
+    def slack(self) -> float:
+        """Equal but for rounding counts as equal."""
+        return 1e-9 * (1 + abs(self.seen))
+
+    def p(self, tail: str = "two-sided") -> float:
+        """How often resamples stray as far from the difference as it is away from zero, never 0.
+
+        >>> Studentised(2.0, np.array([-2.5, -0.4, 0.3, 1.1, 3.0])).p()
+        0.5
+        """
+        size = np.abs(self.drawn)
+        if tail == "two-sided":
+            far = size >= abs(self.seen) - self.slack
+        else:  # without a spread, a resample may stray to either side
+            toward = 1 if tail == "greater" else -1
+            far = np.isinf(size) | (toward * self.drawn >= toward * self.seen - self.slack)
+        return float((1 + np.count_nonzero(far)) / (1 + len(self.drawn)))
+
+    def reach(self, level: float) -> float:
+        """Standard errors to each side that leave out zero exactly where the two-sided p is below 1 - level.
+
+        >>> drawn = np.array([-2.5, -0.4, 0.3, 1.1, 3.0])
+        >>> round(Studentised(2.0, drawn).reach(0.6), 6), Studentised(2.51, drawn).p() < 1 - 0.6
+        (2.5, True)
+        """
+        beyond = int(np.ceil((1 - level) * (1 + len(self.drawn)))) - 1  # at p below 1 - level, fewer than so many
+        return float(np.sort(np.abs(self.drawn))[-beyond]) + self.slack if beyond > 0 else float("inf")
+
+
+def studentised(differences: np.ndarray, sums: np.ndarray) -> Studentised:
+    """The bootstrap-t of a mean, from what resamples hold: sums of differences from the mean, of their squares, and
+    how many there are, a row for each resample.
+
+    A resample without a spread counts as infinitely far away: it cannot tell how far it is.
     """
-    known = drawn[~np.isnan(drawn)]
-    if not len(known):
-        return float("nan")
-    below = (1 + np.count_nonzero(known <= 0)) / (1 + len(known))
-    above = (1 + np.count_nonzero(known >= 0)) / (1 + len(known))
-    p = {"greater": below, "less": above, "two-sided": 2 * min(below, above)}[tail]
-    return float(min(p, 1.0))
+    mean, spread, n = differences.mean(), differences.std(), len(differences)
+    total, squares, many = sums.T
+    with np.errstate(invalid="ignore", divide="ignore"):
+        middle = total / many
+        variance = squares / many - middle**2
+        drawn = middle * np.sqrt(many / variance)
+    drawn[~(variance > 1e-12 * spread**2)] = np.inf
+    return Studentised(float(mean * np.sqrt(n) / spread), drawn)

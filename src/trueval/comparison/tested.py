@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trueval.comparison.comparable import Joined, Repeat, mixing
+from trueval.comparison.exact import FEW, exact_interval, exact_p, least_p
 from trueval.comparison.nested import Mean, mean_of, nested_mean, nested_tally
 from trueval.comparison.pairing import Common, Pair, common_users, pair
-from trueval.comparison.significance import rank_lean, resampled_p, sign_flips, signed_ranks, t_reach, t_test
+from trueval.comparison.significance import rank_lean, sign_flips, signed_ranks, studentised, t_reach, t_test
 from trueval.errors import DataError, DefinitionError
-from trueval.evaluation.estimate import Sums, resampled
-from trueval.metrics.results import same
+from trueval.evaluation.resampling import resample_sums
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,7 @@ class Tested:
     equal: int
     below: int
     repeats: int
+    reason: str = ""  # why the test is not quite, or not at all, the one asked for
     lean: float = 0.0  # against the sign of the mean, where a test of ranks leans the other way
 
 
@@ -116,7 +117,7 @@ def _seeds_of(joined: Joined, name: str) -> str:
 def _by_t(
     label: str, name: str, pairs: list[Pair], parts: list[Repeat], *, tail: str, shown: str, level: float
 ) -> Tested:
-    """Student's t over users, or over users within seeds."""
+    """Student's t over users, or over users within seeds; the exact test of signs where t cannot be trusted."""
     if len(pairs) == 1:
         mean = replace(mean_of(pairs[0].shares), value=pairs[0].difference)
     else:
@@ -129,14 +130,53 @@ def _by_t(
     if np.isnan(p) and len(own) and not own.any():
         p = 1.0
     above, below = int(np.count_nonzero(own > 0)), int(np.count_nonzero(own < 0))
-    return Tested(label, name, mean, low, high, p, "t", shown, above, len(own) - above - below, below, len(pairs))
+    row = Tested(label, name, mean, low, high, p, "t", shown, above, len(own) - above - below, below, len(pairs))
+    if len(pairs) == 1 and _needs_exact(mean, pairs[0]):
+        return _by_signs(row, pairs[0], tail, level)
+    return _bounded(row, _differ(pairs), tail, level)
+
+
+def _needs_exact(mean: Mean, one: Pair) -> bool:
+    """Few differences are not normal enough for t, and those without a spread have no t at all."""
+    differ = int(np.count_nonzero(one.shares))
+    return mean.users > 1 and differ > 0 and (differ <= FEW or mean.spread == 0)
+
+
+def _by_signs(row: Tested, one: Pair, tail: str, level: float) -> Tested:
+    """The exact sign-flip test. Where it shows nothing, its interval is not narrower than Student's."""
+    low, high = exact_interval(one.shares, level)
+    if np.isnan(low):  # so few users bound nothing by their signs
+        low, high = (row.low, row.high) if row.low <= 0 <= row.high else (np.nan, np.nan)
+    elif low <= 0 <= high:
+        low, high = min(low, row.low), max(high, row.high)
+    differ, users = np.count_nonzero(one.shares), len(one.shares)
+    few = "too few for t" if users <= FEW else f"only {differ} differ"
+    reason = few if differ <= FEW else "all differ by the same"
+    p = exact_p(one.shares, tail)
+    return replace(row, p=p, low=low, high=high, test="exact", reason=reason)
+
+
+def _bounded(row: Tested, units: int, tail: str, level: float, what: str = "who differ") -> Tested:
+    """The row with a p no smaller than so many units can give, and no interval where it would say more than p."""
+    least = least_p(units, tail)
+    if not 0 < units <= FEW or not row.p < least:
+        return row
+    row = replace(row, p=least, reason=f"no p below {least:.2g} from {units} {what}")
+    if least_p(units) < 1 - level or row.low <= 0 <= row.high:
+        return row
+    return replace(row, low=float("nan"), high=float("nan"))
+
+
+def _differ(pairs: list[Pair]) -> int:
+    """Users with a difference in any repeat."""
+    return len(np.unique(np.concatenate([one.users[one.own != 0] for one in pairs])))
 
 
 def _student(mean: Mean, tail: str, level: float) -> tuple[float, float, float]:
-    """p and interval."""
+    """p and interval; a difference without a spread has no interval, for how it varies is not known."""
     if np.isnan(mean.error):
         return float("nan"), float("nan"), float("nan")
-    reach = t_reach(mean.error, mean.free, level)
+    reach = t_reach(mean.error, mean.free, level) if mean.error > 0 or not mean.value else float("nan")
     return t_test(mean.value, mean.error, mean.free, tail), mean.value - reach, mean.value + reach
 
 
@@ -154,7 +194,9 @@ def _by_jackknife(
         found.append(one.left_out[label] - other.left_out[label])
     mean = nested_tally(found, max(len(who.users) for who in shared), mixing(parts))
     p, low, high = _student(mean, tail, level)
-    return Tested(label, name, mean, low, high, p, "jackknife", "two-sided", 0, 0, 0, len(parts))
+    row = Tested(label, name, mean, low, high, p, "jackknife", "two-sided", 0, 0, 0, len(parts))
+    groups = min(len(one.one) for one in found)
+    return _bounded(row, groups if mean.value else 0, tail, level, "groups of users")
 
 
 def _numbered(pairs: list[Pair]) -> tuple[list[Pair], int]:
@@ -164,7 +206,7 @@ def _numbered(pairs: list[Pair]) -> tuple[list[Pair], int]:
 
 
 def _with_p(row: Tested, test: str, p: float) -> Tested:
-    return replace(row, test=test, p=p if row.mean.users > 1 else row.p)
+    return replace(row, test=test, reason="", p=p if row.mean.users > 1 else row.p)
 
 
 def _side_by_side(pairs: list[Pair], users: int) -> np.ndarray:
@@ -178,21 +220,29 @@ def _side_by_side(pairs: list[Pair], users: int) -> np.ndarray:
 def _by_bootstrap(
     rows: list[Tested], pairs: list[Pair], tails: list[str], *, users: int, level: float, resamples: int, seed: int
 ) -> list[Tested]:
-    """Percentile intervals and p from resamples of users, shared by all comparisons."""
-    parts: list[tuple[np.ndarray, Sums]] = []
-    for one in pairs:
-        if one.plain:
-            parts.append((one.users, Sums(one.own[:, None], np.ones((len(one.own), 1)), same, len(one.own), 0)))
-        else:
-            parts += [(one.users, one.left), (one.users, one.right)]
-    drawn = iter(resampled(parts, users, seed=seed, resamples=resamples))
-    tail_share, found = (1 - level) / 2, []
-    for row, one, tail in zip(rows, pairs, tails):
-        values = next(drawn) if one.plain else next(drawn) - next(drawn)
-        values = values[~np.isnan(values)]
-        low, high = np.quantile(values, [tail_share, 1 - tail_share]) if row.mean.users > 1 else (np.nan, np.nan)
-        row = replace(row, low=float(low), high=float(high))
-        found.append(_with_p(row, "bootstrap", resampled_p(values, tail)))
+    """The bootstrap-t: intervals and p from resamples of users, shared by all comparisons.
+
+    What users add to the difference is resampled, each resample in standard errors of its own: percentiles of
+    means alone are too narrow for few users. Without a spread there is nothing to resample.
+    """
+    away = [replace(one, shares=one.shares - one.difference) for one in pairs]
+    inside = [replace(one, shares=np.ones(len(one.users))) for one in pairs]
+    inside = inside[:1] if all(len(one.users) == users for one in pairs) else inside
+    columns = _side_by_side([*away, *inside], users)
+    columns = np.hstack([columns, columns[:, : len(pairs)] ** 2])
+    (sums,) = resample_sums([(None, columns)], users, seed=seed, resamples=resamples)
+    found = []
+    for at, (row, one, tail) in enumerate(zip(rows, pairs, tails)):
+        if not row.mean.error > 0:
+            same = replace(row, reason="all differ by the same")
+            found.append(same if row.test == "exact" else _with_p(row, "bootstrap", row.p))
+            continue
+        own = sums[:, [at, -len(pairs) + at, len(pairs) + min(at, len(inside) - 1)]]
+        drawn = studentised(one.shares, own)
+        reach = drawn.reach(level) * one.shares.std() / np.sqrt(len(one.shares))
+        low, high = (row.mean.value - reach, row.mean.value + reach) if np.isfinite(reach) else (np.nan, np.nan)
+        row = _with_p(replace(row, low=float(low), high=float(high)), "bootstrap", drawn.p(tail))
+        found.append(_bounded(row, int(np.count_nonzero(one.own)), tail, level))
     return found
 
 

@@ -6,10 +6,20 @@ import math
 from typing import TYPE_CHECKING
 
 from trueval.comparison.corrections import NAMES
+from trueval.comparison.exact import least_p
 from trueval.comparison.power import POWER
 
 if TYPE_CHECKING:
     from trueval.comparison.paired import Comparison
+
+TESTS = {
+    "t": "t-test",
+    "exact": "exact sign-flip test",
+    "wilcoxon": "Wilcoxon's test",
+    "permutation": "permutation test",
+    "bootstrap": "bootstrap-t",
+    "jackknife": "t-test on a jackknife",
+}
 
 
 def p_words(p: float) -> str:
@@ -41,19 +51,23 @@ def in_words(c: Comparison) -> str:
     if c.wins == c.losses == 0 and c.ties and not c.difference:
         return f"{_claim(c, 'and')}: the same for every user ({c.n:,} users)."
     sure = f"{p_words(c.p_corrected)} ({_basis(c)})"
-    interval = f"[{number(c.low)}, {number(c.high)}]"
     if c.verdict in ("better", "worse"):
         size, ends = abs(c.difference), [c.low, c.high] if c.difference >= 0 else [-c.high, -c.low]
-        by = f"{number(size)} [{number(ends[0])}, {number(ends[1])}]"
-        return f"{_claim(c, f'is {c.verdict} than')} by {by}, {sure}."
-    found = f"{number(c.difference, sign=True)} {interval}, {sure}"
+        return f"{_claim(c, f'is {c.verdict} than')} by {number(size)}{_interval(*ends)}, {sure}."
+    found = f"{number(c.difference, sign=True)}{_interval(c.low, c.high)}, {sure}"
     if c.verdict == "different":
         return f"{_claim(c, 'differs from')} by {found}."
     claimed = {"better": "is better than", "worse": "is worse than"}.get(c.alternative, "differs from")
     told = f"That {_claim(c, claimed)} is not shown: {found}."
     if c.p_corrected < 1 - c.level:
         return f"{told} Mean and ranks point in opposite directions."
+    if not c.enough:
+        return f"{told} So few users can show nothing: no p is below {least_p(c.n):.2g}."
     return f"{told} {_reach(c)}." if abs(c.difference) < c.detectable else told
+
+
+def _interval(low: float, high: float) -> str:
+    return ", no interval" if math.isnan(low) else f" [{number(low)}, {number(high)}]"
 
 
 def _claim(c: Comparison, relation: str) -> str:
@@ -70,7 +84,8 @@ def _too_few(c: Comparison) -> str:
 
 
 def _basis(c: Comparison) -> str:
-    over = f"{c.n:,} users" + (f", {c.repeats} repeats" if c.repeats > 1 else "")
+    over = f"{TESTS[c.test]}, {c.n:,} users" + (f", {c.repeats} repeats" if c.repeats > 1 else "")
+    over += f": {c.reason}" if c.reason else ""
     if c.family < 2:
         return over
     return f"{'uncorrected' if c.correction == 'none' else f'{NAMES[c.correction]} over {c.family}'}; {over}"

@@ -119,7 +119,7 @@ def find_roles(
     >>> find_roles(["movieId", "userId", "rating"])
     {'user': 'userId', 'item': 'movieId', 'value': 'rating'}
     """
-    columns = columns or {}
+    columns = {role: None if column == "" else column for role, column in (columns or {}).items()}
     predictions = "prediction" in roles
     for role in columns:
         check_role(role, PREDICTION_ROLES if predictions else RANKING_ROLES)
@@ -190,12 +190,21 @@ def _recognised(names: Sequence[str], role: str, *, where: str, own_words: bool)
     return candidates[0] if candidates else None
 
 
-def renaming(names: Sequence[str], found: Mapping[str, str]) -> dict[str, str]:
-    """Old to new names; a column that merely happens to be called like a role steps aside.
+def renaming(names: Sequence[str], found: Mapping[str, str], roles: Sequence[str]) -> dict[str, str]:
+    """Old to new names; a column that merely happens to be called like a role, taken or absent, steps aside.
 
-    >>> renaming(["uid", "user", "item"], {"user": "uid", "item": "item"})
+    >>> renaming(["uid", "user", "item"], {"user": "uid", "item": "item"}, LOG_ROLES)
     {'user': 'source_user', 'uid': 'user', 'item': 'item'}
+    >>> renaming(["user", "item", "time"], {"user": "user", "item": "item"}, LOG_ROLES)["time"]
+    'source_time'
     """
-    aside = {name: f"source_{name}" for name in names if name in found and found[name] != name}
-    aside = {name: new for name, new in aside.items() if name not in found.values()}
+    taken = {*names, *roles}
+    aside = {}
+    for name in names:
+        if name in roles and name not in found.values():
+            new = f"source_{name}"
+            while new in taken:
+                new = f"source_{new}"
+            taken.add(new)
+            aside[name] = new
     return aside | {name: role for role, name in found.items()}

@@ -10,13 +10,14 @@ from pathlib import Path
 
 import polars as pl
 
-from trueval.data.columns import ColumnMap, find_roles, looks_like_any, renaming
+from trueval.data.columns import LOG_ROLES, ColumnMap, find_roles, looks_like_any, renaming
 from trueval.data.failures import reading
 from trueval.data.lines import first_lines, numbers_where_possible, split_lines
 from trueval.errors import DataError
 
 _PREFERRED = {".csv": [",", ";", "\t", "|"], ".tsv": ["\t", ",", ";", "|"]}
 _ANY = ["\t", "::", ",", ";", "|", " "]
+_LATE = 10**8  # larger numbers count seconds, or less, since 1970
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$")
 
 
@@ -29,7 +30,8 @@ class TextShape:
     header: bool
 
 
-def _fields(line: str, separator: str) -> list[str]:
+def split_fields(line: str, separator: str) -> list[str]:
+    """The fields of one line."""
     if separator == "::":
         return line.split("::")
     if separator == " ":
@@ -45,11 +47,11 @@ def sniff(lines: Sequence[str], suffix: str = ".txt") -> str | None:
     """
     candidates = _PREFERRED.get(suffix, _ANY)
     for separator in candidates:
-        counts = {len(_fields(line, separator)) for line in lines}
+        counts = {len(split_fields(line, separator)) for line in lines}
         if len(counts) == 1 and counts.pop() > 1:
             return separator
     # No separator fits all lines: the reader will say which line is broken.
-    return next((separator for separator in candidates if len(_fields(lines[0], separator)) > 1), None)
+    return next((separator for separator in candidates if len(split_fields(lines[0], separator)) > 1), None)
 
 
 def _has_header(rows: Sequence[Sequence[str]], columns: ColumnMap) -> bool | None:
@@ -64,7 +66,31 @@ def _has_header(rows: Sequence[Sequence[str]], columns: ColumnMap) -> bool | Non
     return None
 
 
-def shape(path: Path, columns: ColumnMap | None = None, *, suffix: str = ".txt", lone: bool = False) -> TextShape:
+def _positions(rows: Sequence[Sequence[str]], roles: Sequence[str]) -> str:
+    """What to write where there is no header: users and items first, then values (or scores) and times, as is usual."""
+    further = [
+        place
+        for place in range(2, len(rows[0]))
+        if all(_NUMBER.match(row[place].strip()) for row in rows if len(row) > place)
+    ]
+    late = [place for place in further if float(rows[0][place]) > _LATE]
+    found = {"user": 0, "item": 1}
+    for role, places in (("value", [p for p in further if p not in late]), ("score", further), ("time", late)):
+        if role in roles and places:
+            found[role] = places[0]
+    told = ",".join(f"{role}={place}" for role, place in found.items())
+    relevant = "; --threshold says which values are relevant" if "value" in found else ""
+    return f"give positions, from 0: columns={found} (--columns {told}){relevant}"
+
+
+def shape(
+    path: Path,
+    columns: ColumnMap | None = None,
+    *,
+    suffix: str = ".txt",
+    lone: bool = False,
+    roles: Sequence[str] = LOG_ROLES,
+) -> TextShape:
     """Look at the first lines of a text table; a table without header needs columns by position.
 
     `lone` allows a single column, as lists of users or items have.
@@ -79,7 +105,7 @@ def shape(path: Path, columns: ColumnMap | None = None, *, suffix: str = ".txt",
             found=repr(lines[0][:80]),
             do="separate the fields by tab, comma, ';', '::' or blank, one row per line",
         )
-    rows = [_fields(line, separator) for line in lines]
+    rows = [split_fields(line, separator) for line in lines]
     by_position = any(isinstance(column, int) for column in columns.values())
     header = _has_header(rows, columns)
     if header is None:
@@ -89,7 +115,7 @@ def shape(path: Path, columns: ColumnMap | None = None, *, suffix: str = ".txt",
             "the file has no header, so its columns are unknown",
             where=str(path),
             found=f"first line {lines[0][:80]!r}",
-            do="give positions, from 0: columns={'user': 0, 'item': 1} (--columns user=0,item=1)",
+            do=_positions(rows, roles),
         )
     names = [name.strip() for name in rows[0]] if header else [f"column_{place}" for place in range(len(rows[0]))]
     doubled = sorted({name for name in names if names.count(name) > 1})
@@ -110,18 +136,20 @@ def scan_delimited(
 
     `exact` looks at every row to find the type of the other columns, and leaves values as they are written.
     """
-    form = shape(path, columns, suffix=suffix, lone=len(roles) == 1)
+    form = shape(path, columns, suffix=suffix, lone=len(roles) == 1, roles=roles)
     found = find_roles(form.names, columns, roles=roles, where=str(path))
-    new_names = renaming(form.names, found)
+    new_names = renaming(form.names, found, roles)
     names = [new_names.get(name, name) for name in form.names]
     if form.separator in ("::", " "):
         fields = split_lines(path, names, separator=form.separator, skip_first=form.header)
-        return numbers_where_possible(fields, leave=("user", "item")).lazy()
+        leave = ("user", "item") if "prediction" in found else ("user", "item", "time")
+        return numbers_where_possible(fields, leave=leave).lazy()
     types: dict[str, type[pl.DataType]] = {"user": pl.String, "item": pl.String}
     if not exact:
         types |= {"value": pl.Float64, "score": pl.Float64}
-    with reading(path, what="a text table"):
-        frame = pl.scan_csv(
+
+    def scanned() -> pl.LazyFrame:
+        return pl.scan_csv(
             path,
             separator=form.separator,
             has_header=form.header,
@@ -130,6 +158,12 @@ def scan_delimited(
             infer_schema_length=None if exact else 10_000,
             glob=False,
         )
+
+    with reading(path, what="a text table"):
+        frame = scanned()
+        if "time" in found and "prediction" not in found and frame.collect_schema()["time"].is_float():
+            types["time"] = pl.String  # fractions of seconds may have more digits than a float
+            frame = scanned()
     # Without ids a row that lacks its roles may still hold other columns: it is broken, not blank.
     of_blank = pl.col(list(found)) if "prediction" not in found else pl.all()
     return frame.filter(~pl.all_horizontal(of_blank.is_null()))

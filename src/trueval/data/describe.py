@@ -112,7 +112,7 @@ def _edges(numbers: np.ndarray) -> np.ndarray:
 
 
 def _span(times: pl.Series) -> dict[str, Any]:
-    first, last = int(times.min()), int(times.max())  # type: ignore[arg-type]
+    first, last = (bound.item() for bound in (times.to_numpy().min(), times.to_numpy().max()))
     for low, high, unit, per_second in _UNITS:
         if low <= last < high and first >= 0:
             words = [datetime.fromtimestamp(t // per_second, UTC).isoformat(sep=" ")[:19] for t in (first, last)]

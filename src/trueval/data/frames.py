@@ -63,7 +63,11 @@ def _pandas_column(column: Any, name: str, where: str) -> pl.Series:
             categories = _pandas_column(column.cat.categories.to_series(), name, where)
             codes = pl.Series(column.cat.codes.to_numpy().astype("int64"))
             return categories.gather(codes.set(codes < 0, None)).alias(name)
-        if dtype.kind in "iufbM" and type(dtype).__module__.startswith("numpy"):
+        if dtype.kind == "O":
+            column = _same_clock(column, name, where)
+        if getattr(column.dtype, "tz", None) is not None:  # through NumPy, which keeps nanoseconds
+            return pl.Series(name, column.dt.tz_convert(None).to_numpy()).dt.replace_time_zone("UTC")
+        if column.dtype.kind in "iufbM" and type(column.dtype).__module__.startswith("numpy"):
             return pl.Series(name, column.to_numpy())
         return _objects(column, name)
     except (*FAILURES, TypeError, ValueError, OverflowError) as error:
@@ -73,6 +77,23 @@ def _pandas_column(column: Any, name: str, where: str) -> pl.Series:
             found=f"{dtype}: " + str(error).strip().split("\n")[0],
             do="give the column one type, e.g. strings",
         ) from error
+
+
+def _same_clock(column: Any, name: str, where: str) -> Any:
+    """Objects that are datetimes as instants; some with a time zone and some without cannot be ordered."""
+    import pandas as pd
+
+    if pd.api.types.infer_dtype(column, skipna=True) not in ("datetime", "datetime64"):
+        return column
+    aware = {moment.tzinfo is not None for moment in column.dropna()}
+    if len(aware) > 1:
+        raise DataError(
+            "some times have a time zone and others do not",
+            where=f"{where}, column {name}",
+            found="datetimes of both kinds",
+            do="give every time a zone, or none",
+        )
+    return pd.to_datetime(column, utc=True if True in aware else None)
 
 
 def _objects(column: Any, name: str) -> pl.Series:

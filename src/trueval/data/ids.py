@@ -42,6 +42,26 @@ def plain(series: pl.Series, *, where: str) -> pl.Series:
         raise DataError("ids must be integers or strings", where=where, found=f"type {kind}", do=do)
     if kind == pl.Null:
         raise DataError("ids are all missing", where=where, found="only nulls", do="fill the id column")
+    return as_text(series, what="ids", where=where)
+
+
+def as_text(series: pl.Series, *, what: str, where: str) -> pl.Series:
+    """Entries as text, whose type must have one.
+
+    >>> as_text(pl.Series([[1, 2]]), what="arms", where="table, column arm")
+    Traceback (most recent call last):
+    trueval.errors.DataError: arms must be words or numbers, one in each row
+      where: table, column arm
+      found: type List(Int64)
+      do:    name another column, or write it as text
+    """
+    if series.dtype.is_nested() or series.dtype in (pl.Object, pl.Binary, pl.Duration):
+        raise DataError(
+            f"{what} must be words or numbers, one in each row",
+            where=where,
+            found=f"type {series.dtype}",
+            do="name another column, or write it as text",
+        )
     return series.cast(pl.String)
 
 

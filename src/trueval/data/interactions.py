@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import polars as pl
 
-from trueval.data.ids import plain
+from trueval.data.ids import as_text, plain
+from trueval.data.times import read_times
 from trueval.errors import DataError, rows_found
 
 ROLES = ("user", "item", "value", "time")
@@ -67,7 +68,8 @@ class Interactions:
         if "value" in frame.columns:
             frame = frame.with_columns(_values(frame, name))
         if "time" in frame.columns:
-            frame = frame.with_columns(_times(frame, name))
+            as_text(frame["time"].head(1), what="times", where=f"{name}, column time")
+            frame = frame.with_columns(read_times(frame["time"], where=f"{name}, column time"))
         order = [role for role in ROLES if role in frame.columns]
         return Interactions(frame.select(*order, pl.exclude(order)), name, _side(users, "user"), _side(items, "item"))
 
@@ -118,37 +120,6 @@ def _values(frame: pl.DataFrame, name: str) -> pl.Series:
             do="drop or correct these rows",
         )
     return value.alias("value")
-
-
-def _times(frame: pl.DataFrame, name: str) -> pl.Series:
-    """Times as Int64: seconds stay as they are, dates and datetimes become microseconds."""
-    raw = frame["time"]
-    if raw.dtype == pl.String:
-        try:
-            parsed = raw.str.to_datetime(strict=False)
-        except pl.exceptions.ComputeError:  # not one of them is a date
-            parsed = pl.Series("time", [None] * len(raw), dtype=pl.Datetime("us"))
-        if parsed.null_count() > raw.null_count():
-            first = raw.filter(parsed.is_null() & raw.is_not_null())[0]
-            raise DataError(
-                "times could not be read",
-                where=f"{name}, column time",
-                found=repr(first),
-                do="use numbers or ISO dates",
-            )
-        raw = parsed
-    if raw.dtype.is_temporal():
-        raw = raw.cast(pl.Datetime("us"))
-    if raw.dtype.is_float():
-        raw = raw.fill_nan(None)
-    if raw.null_count():
-        raise DataError(
-            "times are missing",
-            where=f"{name}, column time",
-            found=f"{raw.null_count():,} rows",
-            do="fill or drop these rows",
-        )
-    return raw.cast(pl.Int64).alias("time")
 
 
 def _side(table: pl.DataFrame | None, key: str) -> pl.DataFrame | None:

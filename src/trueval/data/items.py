@@ -32,7 +32,9 @@ def read_items(source: Any) -> pl.DataFrame:
         return ids.unique().sort().to_frame()
     if is_table(source):
         frame = as_polars(source, where="items")
-        frame = frame.rename(renaming(frame.columns, find_roles(frame.columns, None, roles=("item",), where="items")))
+        frame = frame.rename(
+            renaming(frame.columns, find_roles(frame.columns, None, roles=("item",), where="items"), ("item",))
+        )
     else:
         path = locate(source)
         if path.is_dir() and layout_of(path) is not None:

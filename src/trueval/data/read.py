@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from trueval.arguments import checked
+from trueval.data.archives import ARCHIVES, unpack
 from trueval.data.columns import LOG_ROLES, ColumnMap, find_roles, parse_columns, renaming
 from trueval.data.datasets import CATALOGUE, data_home
 from trueval.data.failures import reading
@@ -15,9 +20,12 @@ from trueval.data.id_text import settled
 from trueval.data.interactions import Interactions
 from trueval.data.layouts import LAYOUTS, layout_of, log_layout
 from trueval.data.tables import ids_are_text, parquet_parts, scan_parts, scan_table, stem
-from trueval.errors import DataError, suggest
+from trueval.errors import DataError, DefinitionError, suggest
+
+_WITH_BOTH = tuple(layout.name for layout in LAYOUTS if layout.unbiased)
 
 
+@checked
 def read(source: Any, *, columns: ColumnMap | str | None = None, name: str | None = None) -> Interactions:
     """Read a log.
 
@@ -38,29 +46,60 @@ def read(source: Any, *, columns: ColumnMap | str | None = None, name: str | Non
         return _named_roles(as_polars(source, where=label), columns, label)
     path = locate(source)
     label = name or (path.name if path.is_dir() else stem(path))
-    return _read_folder(path, columns, label) if path.is_dir() else _read_file(path, columns, label)
+    with _opened(path) as inside:
+        return _read_folder(inside, columns, label) if inside.is_dir() else _read_file(inside, columns, label)
 
 
-def read_unbiased(source: Any, *, name: str | None = None) -> tuple[Interactions, Interactions]:
-    """The biased log and the test set without selection bias of CM100k, Coat, Yahoo! R3 or KuaiRec.
+def read_pair(
+    log: Any, unbiased: Any = None, *, columns: ColumnMap | str | None = None
+) -> tuple[Interactions, Interactions]:
+    """A biased log and ratings without selection bias: two sources, or one that holds both (as Coat or CM100k).
 
-    >>> read_unbiased("nowhere")
+    Of a data set that holds both, the log is its biased part and `unbiased` its unbiased one, wherever it is given.
+
+    >>> read_pair(pl.DataFrame({"user": [1], "item": [1]}))
     Traceback (most recent call last):
-    trueval.errors.DataError: there is no such file or data set
-      where: nowhere
+    trueval.errors.DefinitionError: the split unbiased needs a second table
     ...
     """
-    folder = locate(source)
-    match = layout_of(folder)
-    if match is None or match[0].unbiased is None:
-        known = ", ".join(layout.name for layout in LAYOUTS if layout.unbiased)
-        raise DataError(
-            "this data set has no test set without selection bias",
-            where=str(folder),
-            found=match[0].name if match else "no known data set",
-            do=f"use the folder of one of: {known}",
+    whole = _held_both(log)
+    if unbiased is None and whole is None:
+        raise DefinitionError(
+            "the split unbiased needs a second table",
+            where="split unbiased",
+            found="no mar",
+            do="add mar=… (--mar), or give the folder of " + ", ".join(_WITH_BOTH),
         )
-    return match[0].unbiased(match[1], name or folder.name)
+    biased = read(log, columns=columns) if whole is None else whole[0]
+    if unbiased is None:
+        assert whole is not None
+        return biased, whole[1]
+    both = _held_both(unbiased)
+    return biased, read(unbiased, columns=columns) if both is None else both[1]
+
+
+def _held_both(source: Any) -> tuple[Interactions, Interactions] | None:
+    """Both parts of a data set that has them."""
+    if not isinstance(source, str | Path):
+        return None
+    path = locate(source)
+    with _opened(path) as inside:
+        match = layout_of(inside)
+        if match is None or match[0].unbiased is None:
+            return None
+        return match[0].unbiased(match[1], path.name if path.is_dir() else stem(path))
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Path]:
+    """A path as it is; an archive unpacked for the while, as its folder or its only file."""
+    if path.is_dir() or not path.name.lower().endswith(ARCHIVES):
+        yield path
+        return
+    with tempfile.TemporaryDirectory(prefix="trueval-") as place:
+        folder = unpack(path, Path(place) / "content", file_name=path.name)
+        files = [entry for entry in folder.iterdir() if entry.name not in ("__MACOSX", ".DS_Store")]
+        yield files[0] if len(files) == 1 and files[0].is_file() else folder
 
 
 def locate(source: Any) -> Path:
@@ -117,7 +156,8 @@ def _again(log: Interactions, columns: ColumnMap | None, name: str | None) -> In
 
 
 def _renamed(frame: pl.DataFrame, columns: ColumnMap | None, where: str) -> pl.DataFrame:
-    return frame.rename(renaming(frame.columns, find_roles(frame.columns, columns, roles=LOG_ROLES, where=where)))
+    found = find_roles(frame.columns, columns, roles=LOG_ROLES, where=where)
+    return frame.rename(renaming(frame.columns, found, LOG_ROLES))
 
 
 def _named_roles(frame: pl.DataFrame, columns: ColumnMap | None, name: str) -> Interactions:
@@ -148,9 +188,10 @@ def _read_folder(folder: Path, columns: ColumnMap | None, name: str) -> Interact
 
 
 def _read_file(path: Path, columns: ColumnMap | None, name: str) -> Interactions:
-    layout = log_layout(path) if columns is None else None
+    # The columns of a known file are known, unless others are named; some may still be declared absent.
+    layout = log_layout(path) if all(column in (None, "") for column in (columns or {}).values()) else None
     if layout is not None and layout.read_log is not None:
-        return layout.read_log(path, name)
+        return _again(layout.read_log(path, name), columns, name)
     try:
         frame = scan_table(path, columns, roles=LOG_ROLES).collect()
     except pl.exceptions.ComputeError:

@@ -80,7 +80,7 @@ def _collected(frame: pl.LazyFrame, where: str) -> pl.DataFrame:
 def _renamed(frame: pl.LazyFrame, columns: ColumnMap | None, where: str) -> pl.LazyFrame:
     names = frame.collect_schema().names()
     found = find_roles(names, columns, roles=RUN_ROLES, where=where)
-    return frame.rename(renaming(names, found)).select(list(found))
+    return frame.rename(renaming(names, found, RUN_ROLES)).select(list(found))
 
 
 def _chosen(frame: pl.LazyFrame, where: str) -> pl.LazyFrame:
@@ -117,7 +117,9 @@ def _not_numbers(frame: pl.LazyFrame, role: str, where: str) -> DataError:
 def _check_whole(frame: pl.LazyFrame, kind: pl.DataType, where: str) -> None:
     if not kind.is_float():
         raise _not_numbers(frame, "rank", where)
-    broken = frame.filter(pl.col("rank").is_null() | (pl.col("rank") != pl.col("rank").floor()))
+    broken = frame.filter(
+        pl.col("rank").is_null() | ~pl.col("rank").is_finite() | (pl.col("rank") != pl.col("rank").floor())
+    )
     rows = _collected(broken.select("user", "item", "rank"), where)
     if len(rows):
         raise DataError(

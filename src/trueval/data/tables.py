@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from trueval.data.columns import ColumnMap, find_roles, renaming
+from trueval.data.columns import ColumnMap, find_roles, looks_like, renaming
 from trueval.data.delimited import scan_delimited
 from trueval.data.failures import FAILURES, empty, reading
 from trueval.data.lines import first_lines, numbers_where_possible, split_lines
@@ -48,15 +48,14 @@ def ids_are_text(path: Path) -> bool:
 
 
 def stem(path: Path) -> str:
-    """The name of a table: its file name without format and compression.
+    """The name of a table: its file name without format and compression; other dots are part of the name.
 
-    >>> stem(Path("runs/bpr.v2.csv.gz"))
-    'bpr.v2'
+    >>> stem(Path("runs/bpr.v2.csv.gz")), stem(Path("runs/bpr.v2"))
+    ('bpr.v2', 'bpr.v2')
     """
     name = path.name
-    for suffix in (*_COMPRESSED, table_suffix(path)):
-        if suffix and name.lower().endswith(suffix):
-            name = name[: -len(suffix)]
+    for known in ((*_COMPRESSED, ".zip"), (*SUFFIXES, ".ascii")):
+        name = next((name[: -len(suffix)] for suffix in known if name.lower().endswith(suffix)), name)
     return name or path.name
 
 
@@ -77,7 +76,7 @@ def scan_table(
     if suffix in _JSON:
         return _renamed(_scan_json(path), columns, roles, str(path))
     if suffix == ".inter":
-        return _renamed(scan_atomic(path), columns, roles, str(path))
+        return _renamed(scan_atomic(path, columns), columns, roles, str(path))
     if suffix in _TREC:
         return _renamed(_trec(path, _TREC[suffix]), columns, roles, str(path))
     raise DataError(
@@ -91,7 +90,7 @@ def scan_table(
 def _renamed(frame: pl.LazyFrame, columns: ColumnMap | None, roles: Sequence[str], where: str) -> pl.LazyFrame:
     with reading(where, what="a table"):
         names = frame.collect_schema().names()
-    return frame.rename(renaming(names, find_roles(names, columns, roles=roles, where=where)))
+    return frame.rename(renaming(names, find_roles(names, columns, roles=roles, where=where), roles))
 
 
 def scan_parts(folder: Path) -> pl.LazyFrame:
@@ -157,10 +156,10 @@ def _scan_json(path: Path) -> pl.LazyFrame:
         return pl.scan_ndjson(path, infer_schema_length=None)
 
 
-def scan_atomic(path: Path) -> pl.LazyFrame:
+def scan_atomic(path: Path, columns: ColumnMap | None = None) -> pl.LazyFrame:
     """A RecBole atomic file: tab separated, header `name:type`; sequences become lists.
 
-    `token` columns stay text, for they are ids or words.
+    `token` columns stay text, for they are ids or words; so do times, which may have more digits than a float.
     """
     header = [field.strip().partition(":") for field in first_lines(path)[0].split("\t")]
     names = [name for name, _, _ in header]
@@ -173,13 +172,15 @@ def scan_atomic(path: Path) -> pl.LazyFrame:
             found=", ".join(unknown),
             do="types are " + ", ".join(_ATOMIC),
         )
+    asked = (columns or {}).get("time")
+    times = [name for place, name in enumerate(names) if looks_like(name, "time") or asked in (name, place)]
     with reading(path, what="a RecBole atomic file"):
         frame = pl.scan_csv(
             path,
             separator="\t",
             quote_char=None,
             with_column_names=lambda _: names,
-            schema_overrides={name: _ATOMIC[kind] for name, kind in kinds.items()},
+            schema_overrides={name: pl.String if name in times else _ATOMIC[kind] for name, kind in kinds.items()},
             glob=False,
         )
     lists = [pl.col(name).str.split(" ") for name, kind in kinds.items() if kind.endswith("_seq")]

@@ -24,7 +24,9 @@ def read_users(source: Any) -> pl.DataFrame:
     """
     if is_table(source):
         table = as_polars(source, where="users")
-        table = table.rename(renaming(table.columns, find_roles(table.columns, None, roles=("user",), where="users")))
+        table = table.rename(
+            renaming(table.columns, find_roles(table.columns, None, roles=("user",), where="users"), ("user",))
+        )
     else:
         path = locate(source)
         table = scan_table(path, None, roles=("user",)).collect()

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from trueval.design.head import head_word
+from trueval.design.targets import SEEN
 from trueval.errors import DefinitionError, suggest
 
 _HINT = "for example AR-TI-AN, AR-AI-NN1000, 1R-TI-NN100, P1R10-TI-NN100, U1R, AR-TI-AN-head10"
@@ -46,7 +47,7 @@ class Design:
         _choice("relevant", self.relevant, ("AR", "1R"))
         _choice("candidates", self.candidates, ("AI", "TI", "LIST"))
         _choice("weights", self.weights, ("uniform", "popularity"))
-        _choice("seen", self.seen, ("exclude", "allow"))
+        _choice("seen", self.seen, SEEN)
         if self.sample < 0 or self.percentiles < 0 or not 0 <= self.head < 1:
             raise DefinitionError("sample, percentiles and head must not be negative, head below 1", found=repr(self))
         if self.percentiles and self.relevant != "1R":

@@ -13,6 +13,7 @@ from trueval.data.judged import Judged, judge
 from trueval.design.design import Design
 from trueval.design.head import count_ratings, drop_head, find_head
 from trueval.design.sample import sample_targets
+from trueval.design.targets import check_inside, check_unseen
 from trueval.errors import DataError, DefinitionError, rows_found
 from trueval.splits.parts import Parts
 
@@ -64,14 +65,16 @@ def make_tasks(
             do='split with how="uniform_test"',
         )
     candidates = _candidates(design, np.unique(judged.rows.item), items, listed)
-    _check_inside(judged, candidates, users, items, design)
+    offered = np.zeros(len(items), bool)
+    offered[candidates] = True
+    check_inside(judged, offered, users, items, where=str(design))
     if design.head:
         head = find_head(popularity, design.head, where=str(design))
         judged = drop_head(judged, head, where=str(design))
         candidates = np.setdiff1d(candidates, head, assume_unique=True)
     train = ByUser.code(parts.train.frame, users, items).distinct()
     if design.seen == "exclude":
-        _check_unseen(train, judged.rows, users, items, parts)
+        check_unseen(train, judged, users, items, where=f"{parts.train.name} and {parts.test.name}")
     strata = _percentiles(candidates, popularity, design.percentiles) if design.percentiles else [candidates]
     units = np.arange(len(users)) if everyone else np.flatnonzero(judged.rows.counts)
     return [_task(design, users, items, units, judged, train, stratum, popularity, own, seed) for stratum in strata]
@@ -107,7 +110,7 @@ def _task(
 
 
 def _vocabularies(parts: Parts, catalogue: pl.Series | None) -> tuple[Ids, Ids]:
-    logs = [log for log in (parts.train, parts.validation, parts.test) if log is not None]
+    logs = [log for log in (parts.train, parts.validation, parts.test, parts.observed) if log is not None]
     for role in ("user", "item"):
         for log in logs[1:]:
             check_same_kind(logs[0].frame[role], log.frame[role], role=role, where=(logs[0].name, log.name))
@@ -130,19 +133,6 @@ def _candidates(design: Design, test_items: np.ndarray, items: Ids, catalogue: p
             do="pass items=… (--items FILE)",
         )
     return np.arange(len(items), dtype=np.int32)
-
-
-def _check_inside(judged: Judged, candidates: np.ndarray, users: Ids, items: Ids, design: Design) -> None:
-    outside = ~np.isin(judged.rows.item, candidates)
-    if outside.any():
-        first = np.flatnonzero(outside)[:5]
-        pairs = zip(users.decode(judged.rows.user[first]), items.decode(judged.rows.item[first]))
-        raise DataError(
-            "test items are outside the given catalogue",
-            where=str(design),
-            found=rows_found([f"user {u}, item {i}" for u, i in pairs], int(outside.sum())),
-            do="add them to the catalogue, or drop them from the test set",
-        )
 
 
 def _own_lists(design: Design, catalogue: pl.DataFrame | None, users: Ids, items: Ids) -> ByUser | None:
@@ -182,16 +172,3 @@ def _percentiles(candidates: np.ndarray, popularity: np.ndarray, number: int) ->
         )
     by_popularity = candidates[np.lexsort((candidates, -popularity[candidates]))]
     return [np.sort(part) for part in np.array_split(by_popularity, number)]
-
-
-def _check_unseen(train: ByUser, judged: ByUser, users: Ids, items: Ids, parts: Parts) -> None:
-    """A test pair that is also in train could never be ranked, and would only look like a miss."""
-    seen = train.contains(judged.user, judged.item)
-    if seen.any():
-        pairs = zip(users.decode(judged.user[seen][:5]), items.decode(judged.item[seen][:5]))
-        raise DataError(
-            "test pairs are also in the train set, whose items are not ranked",
-            where=f"{parts.train.name} and {parts.test.name}",
-            found=rows_found([f"user {u}, item {i}" for u, i in pairs], int(seen.sum())),
-            do="drop them from one of the two, or allow seen items (design …-seen)",
-        )

@@ -21,7 +21,7 @@ from trueval.evaluation.drawing import Drawing
 from trueval.evaluation.resampling import bca_bounds, percentile_bounds, resample_sums
 from trueval.evaluation.student import t_reach
 from trueval.metrics.compute import Measured
-from trueval.metrics.results import same
+from trueval.metrics.results import Ratio, product_of_ratios
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +37,17 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """Numerators and denominators by cluster (user) and stratum."""
+    """Numerators and denominators by cluster (user) and stratum.
+
+    A product of ratios has the columns of its factors one after the other, a column per stratum each.
+    """
 
     numerator: np.ndarray
     denominator: np.ndarray
     finish: Callable[[np.ndarray], np.ndarray]
     n: int
     undefined: int
+    factors: int = 1
 
     def value(self, weights: np.ndarray | None = None) -> np.ndarray:
         """The estimate, or one for each row of weights."""
@@ -60,9 +64,8 @@ class Sums:
 
     def finished(self, above: np.ndarray, below: np.ndarray) -> np.ndarray:
         """Estimates from sums of numerators and denominators, one row each, one column per stratum."""
-        with np.errstate(invalid="ignore", divide="ignore"):
-            per_stratum = np.where(below > 0, above / below, np.nan)
-        present = self.denominator.sum(axis=0) > 0
+        per_stratum = product_of_ratios(self._by_factor(above), self._by_factor(below))
+        present = ~np.isnan(self._totals()[0])
         if not present.any():
             return np.full(len(above), np.nan)
         known = per_stratum[:, present]
@@ -72,6 +75,34 @@ class Sums:
         mean = np.full(len(known), np.nan)
         mean[some] = np.nanmean(known[some], axis=1)
         return self.finish(mean)
+
+    def _by_factor(self, side: np.ndarray) -> np.ndarray:
+        """Columns as factor by stratum."""
+        return side.reshape(len(side), self.factors, side.shape[1] // self.factors)
+
+    def _totals(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """For every stratum the value over all users, and its factors' ratios and denominators."""
+        above, below = (self._by_factor(side.sum(axis=0)[None]) for side in (self.numerator, self.denominator))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return product_of_ratios(above, below)[0], (above / below)[0], below[0]
+
+    def own_values(self) -> np.ndarray:
+        """Each user's own value, all strata together."""
+        above, below = (self._by_factor(side).sum(axis=2) for side in (self.numerator, self.denominator))
+        return self.finish(product_of_ratios(above, below))
+
+    def influence(self) -> tuple[float, np.ndarray]:
+        """The value before `finish`, and how much each user moves it, to first order."""
+        value, ratio, below = self._totals()
+        present = ~np.isnan(value)
+        above_by, below_by = (self._by_factor(s)[:, :, present] for s in (self.numerator, self.denominator))
+        ratio, below = ratio[:, present], below[:, present]
+        ratio, below = np.where(below > 0, ratio, 0.0), np.where(below > 0, below, 1.0)  # of a product that is 0
+        moved = (above_by - ratio * below_by) / below
+        if self.factors > 1:
+            others = [np.delete(ratio, factor, axis=0).prod(axis=0) for factor in range(self.factors)]
+            moved = moved * np.stack(others)
+        return float(value[present].mean()), moved.sum(axis=1).mean(axis=1)
 
     @property
     def users(self) -> int:
@@ -83,23 +114,26 @@ def sums(measured: Measured, cluster: np.ndarray, n_clusters: int, stratum: np.n
     """Bring a metric's values to the one form."""
     assert measured.per_unit is not None
     known = ~np.isnan(measured.per_unit)
-    if measured.ratio is not None:
-        numerator, denominator, finish = measured.ratio.numerator, measured.ratio.denominator, measured.ratio.finish
-    else:
-        numerator, denominator, finish = np.where(known, measured.per_unit, 0.0), known.astype(np.float64), same
+    ratio = measured.ratio or Ratio(np.where(known, measured.per_unit, 0.0), known.astype(np.float64))
     n, undefined = int(known.sum()), int((~known).sum())
+    factors = ratio.columns[0].shape[1]
     if stratum is None and n_clusters == len(cluster):  # one unit per user: nothing to add up
-        return Sums(numerator[:, None], denominator[:, None], finish, n, undefined)
+        return Sums(*ratio.columns, ratio.finish, n, undefined, factors)
     strata = 1 if stratum is None else int(stratum.max(initial=0)) + 1
     cell = cluster.astype(np.int64) * strata + (0 if stratum is None else stratum)
-    shape = (n_clusters, strata)
-    added = [np.bincount(cell, x, minlength=n_clusters * strata).reshape(shape) for x in (numerator, denominator)]
-    return Sums(added[0], added[1], finish, n, undefined)
+
+    def added(side: np.ndarray) -> np.ndarray:
+        columns = [np.bincount(cell, x, minlength=n_clusters * strata).reshape(n_clusters, strata) for x in side.T]
+        return np.concatenate(columns, axis=1)
+
+    numerator, denominator = map(added, ratio.columns)
+    return Sums(numerator, denominator, ratio.finish, n, undefined, factors)
 
 
 def estimate_all(all_sums: Sequence[Sums], drawing: Drawing) -> list[Estimate]:
     """Estimates of several metrics over the same users; resamples are shared, so differences stay paired.
 
+    >>> from trueval.metrics.results import same
     >>> hits = np.repeat([1.0, 0.0], [6, 14])[:, None]
     >>> found, = estimate_all([Sums(hits, np.ones((20, 1)), same, 20, 0)], Drawing("bootstrap", 0, 10_000))
     >>> found.value, round(found.low, 2), round(found.high, 2)
@@ -135,6 +169,7 @@ def bounds(
 def difference(left: Sums, right: Sums, drawing: Drawing) -> Estimate:
     """Left minus right, over the same users in the same order, by shared resamples (or a jackknife error and t).
 
+    >>> from trueval.metrics.results import same
     >>> left, right = (Sums(np.array(x)[:, None], np.ones((3, 1)), same, 3, 0) for x in ([1.0, 2, 3], [0.5, 1.5, 2.5]))
     >>> found = difference(left, right, Drawing("bootstrap", 0, 1000))
     >>> found.value, round(found.low, 9), round(found.high, 9), found.n
@@ -197,17 +232,12 @@ def _stacked(all_sums: Sequence[Sums]) -> tuple[np.ndarray, list[tuple[list[int]
 
 def t_interval(s: Sums, level: float) -> tuple[float, float]:
     """Student's t around the estimate, with the linearised standard error of a ratio of sums."""
-    used = (s.denominator > 0).any(axis=1)
-    users = int(used.sum())
-    below = s.denominator.sum(axis=0)
-    present = below > 0
+    users = s.users
     if users < 2:
         return np.nan, np.nan
-    a, b = s.numerator[used][:, present], s.denominator[used][:, present]
-    ratio = a.sum(axis=0) / below[present]
-    influence = ((a - ratio * b) / below[present]).mean(axis=1)
-    error = np.sqrt((influence**2).sum() * users / (users - 1))
-    ends = np.array(around(float(ratio.mean()), float(error), users - 1, level))
+    value, moved = s.influence()
+    error = np.sqrt((moved**2).sum() * users / (users - 1))
+    ends = np.array(around(value, float(error), users - 1, level))
     low, high = s.finish(np.maximum(ends, 0.0 if s.finish is np.sqrt else -np.inf))
     return float(low), float(high)
 

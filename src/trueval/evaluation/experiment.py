@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,10 +20,12 @@ from trueval.evaluation.groups import Groups, Known, evaluated_users, find_group
 from trueval.evaluation.measurements import Measurements
 from trueval.evaluation.outcome import Evaluation
 from trueval.evaluation.rules import Rules
+from trueval.evaluation.run_notes import notes_on_task
+from trueval.evaluation.weighted import held_out_share
 from trueval.facts.from_run import run_task_facts
 from trueval.facts.from_scores import rank_system
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.facts.readings import concat, condense, one_relevant, with_ties
+from trueval.facts.readings import concat, condense, one_relevant
 from trueval.metrics.grammar import Spec
 from trueval.metrics.inputs import Inputs, Popularity, Positives, RowPropensity
 from trueval.metrics.interest import Interest, Targets
@@ -73,21 +75,39 @@ def set_stage(parts: Parts, rules: Rules, *, design: str | Design = "AR-TI-AN", 
 def evaluate_systems(
     parts: Parts, systems: Any, rules: Rules, *, design: str | Design = "AR-TI-AN", items: Any = None
 ) -> Evaluation:
-    """Fit every system on the train part, rank under the design, and measure."""
+    """Fit every system on the train part, rank under the design, and measure on the test part."""
+    return evaluate_sides(replace(parts, observed=None), systems, rules, design=design, items=items)[""]
+
+
+def evaluate_sides(
+    parts: Parts, systems: Any, rules: Rules, *, design: str | Design = "AR-TI-AN", items: Any = None,
+    notes: Sequence[str] = (),
+) -> dict[str, Evaluation]:  # fmt: skip
+    """The same on every side of the parts (see `Parts.sides`), every system fitted once for all; `notes` are for the
+    reader."""
     named = name_systems(systems)
     if not named:
         raise DefinitionError("no system was given", do='for example systems=["popularity"]')
-    stage = set_stage(parts, rules, design=design, items=items)
-    measured: dict[str, Measurements] = {}
+    stages = {side: set_stage(own, rules, design=design, items=items) for side, own in parts.sides.items()}
+    measured: dict[str, dict[str, Measurements]] = {side: {} for side in stages}
     told: dict[str, str] = {}
-    notes: list[str] = []
+    cautions: dict[str, list[str]] = {side: [] for side in stages}
+    catalogue: dict[str, int] = {}
     for name, spec in named.items():
-        system = spec if isinstance(spec, Run) else make_system(spec, test=parts.test).fit(stage.train)
+        system = spec if isinstance(spec, Run) else make_system(spec, test=parts.test).fit(stages[""].train)
         told[name] = text_of(system)
-        notes += cautions_on(name, system)
-        facts = rank_tasks(system, stage.tasks, stage.design, depth=stage.depth, ties=rules.ties, name=name)
-        measured[name] = stage.measure(facts, first=not measured)
-    return conclude(stage, measured, systems=told, notes=notes, catalogue=facts.catalogue)
+        for own in cautions.values():
+            own += cautions_on(name, system)
+        for side, stage in stages.items():
+            facts = rank_tasks(system, stage.tasks, stage.design, depth=stage.depth, ties=rules.ties, name=name)
+            measured[side][name] = stage.measure(facts, first=not measured[side])
+            catalogue[side] = facts.catalogue
+            cautions[side] += [f"{name}: {note}" for note in facts.label["notes"]]
+            rules.check_listed(measured[side][name], stage.train.users, name)
+    return {
+        side: conclude(stage, measured[side], systems=told, notes=[*cautions[side], *notes], catalogue=catalogue[side])
+        for side, stage in stages.items()
+    }
 
 
 def conclude(
@@ -107,8 +127,9 @@ def conclude(
         stage.specs,
         users=dict.fromkeys(measured, stage.train.users),
         inputs=stage.inputs,
-        notes=[*notes, *[note] * bool(short)],
+        notes=[*parts.cautions, *_all_relevant(stage), *notes, *[note] * bool(short)],
         systems=dict(systems),
+        condensed=design.condensed,
         design=str(design),
         split=dict(parts.how),
         data={"train": parts.train.fingerprint(), "test": parts.test.fingerprint()},
@@ -116,15 +137,29 @@ def conclude(
     )
 
 
+def _all_relevant(stage: Stage) -> list[str]:
+    """Of ratings from a biased and an unbiased test: what is missing where every rating counts as liked."""
+    test = stage.parts.test
+    if stage.parts.observed is None or stage.rules.threshold is not None or not test.has("value"):
+        return []
+    values = test.frame["value"].unique().sort()
+    if len(values) < 3 or values[0] <= 0:
+        return []
+    return [f"every rated item counts as relevant, values from {values[0]:g} to {values[-1]:g}: give a threshold"]
+
+
 def _inputs(parts: Parts, train: TrainSet, task: Task, table: pl.DataFrame | None, rules: Rules) -> Inputs:
     """What metrics may need besides the facts."""
     popularity = Popularity.of(train.log, len(train.items))
-    chance = None
+    chance, share = None, None
     if rules.propensity is not None:
         chance = Propensity.read(rules.propensity, train=parts.train, test=parts.test)
+        share = held_out_share(parts)
     aspects = item_aspects(parts.train.items if table is None else table, train.items)
     return Inputs(
-        propensity=RowPropensity.make(chance, parts.test, train.users, train.items, threshold=rules.threshold),
+        propensity=RowPropensity.make(
+            chance, parts.test, train.users, train.items, threshold=rules.threshold, share=share
+        ),
         train=train.log,
         popularity=popularity,
         features=None if aspects is None else aspects.matrix(),
@@ -158,16 +193,17 @@ def rank_tasks(
     system: Recommender | Run, tasks: Sequence[Task], design: Design, *, depth: int, ties: str, name: str
 ) -> RankingFacts:
     """Facts of a fitted system under a design: percentiles side by side, 1R and condensed as readings of AR."""
-    built = "given" if ties == "given" else "random"
-    parts = []
+    parts: list[RankingFacts] = []
+    notes: list[str] = []
     for number, task in enumerate(tasks):
         if not len(task.unit_user):
             continue
         if isinstance(system, Run):
-            facts = run_task_facts(read_run(system.source, columns=system.columns), task, ties=built, name=name)
+            run = read_run(system.source, columns=system.columns)
+            facts = run_task_facts(run, task, ties=ties, name=name)
+            notes = notes if parts else notes_on_task(run, task)
         else:
-            facts = rank_system(system, task, depth=depth, ties=built, name=name)
-        facts = facts if ties in ("random", "given") else with_ties(facts, ties)
+            facts = rank_system(system, task, depth=depth, ties=ties, name=name)
         if design.relevant == "1R" and not design.resample:
             facts = one_relevant(facts)
         if design.condensed:
@@ -175,4 +211,4 @@ def rank_tasks(
         if design.percentiles:
             facts = facts.changed(stratum=np.full(len(facts), number, np.int32))
         parts.append(facts)
-    return concat(parts).changed(label={"design": str(design), "seed": tasks[0].seed})
+    return concat(parts).changed(label={"design": str(design), "seed": tasks[0].seed, "notes": notes})

@@ -15,6 +15,7 @@ from trueval.evaluation.group_values import GroupValues, Spread, spread
 from trueval.evaluation.groups import Groups
 from trueval.evaluation.resampling import percentile_bounds, resample_sums
 from trueval.metrics.discount import log2
+from trueval.metrics.lists import mean_weight
 
 AGAINST = ("catalogue", "equal")
 
@@ -111,6 +112,8 @@ def demographic_parity(
     k = _cutoff(k, [shown.depth])
     if k > shown.depth:
         raise DefinitionError(f"lists were kept up to {shown.depth} only", found=f"k = {k}", do=f"add a metric at {k}")
+    if shown.open:
+        raise DefinitionError("the exposure of items is open", found=shown.open, do="use ties=random")
     if not exposes(found):
         raise DefinitionError(
             "no list shows an item of a group",
@@ -124,8 +127,10 @@ def demographic_parity(
 
 
 def exposes(found: GroupValues) -> bool:
-    """Whether there are lists, and they show items of the groups."""
-    return found.shown is not None and bool(np.isin(found.groups.member, found.shown.item).any())
+    """Whether there are lists, they show items of the groups, and equal scores leave nothing open."""
+    return (
+        found.shown is not None and not found.shown.open and bool(np.isin(found.groups.member, found.shown.item).any())
+    )
 
 
 def _cutoff(k: int | None, known: list[int]) -> int:
@@ -146,12 +151,12 @@ def _memberships(groups: Groups) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def _exposure(shown: Shown, groups: Groups, units: int, k: int, discount: bool) -> np.ndarray:
     """Exposure of each group (column) in each list (row)."""
     item, group, part = _memberships(groups)
-    rows = np.flatnonzero(shown.place <= k)
+    rows = np.flatnonzero(shown.above < k)
     first, last = (np.searchsorted(item, shown.item[rows], side=side) for side in ("left", "right"))
     number = last - first
     begin = np.cumsum(number) - number
     at = np.repeat(first - begin, number) + np.arange(int(number.sum()))
-    weight = log2(k).at(shown.place[rows]) if discount else np.ones(len(rows))
+    weight = mean_weight(shown.above[rows], shown.tied[rows], k, log2(k) if discount else None)
     cell = np.repeat(shown.unit[rows].astype(np.int64), number) * len(groups) + group[at]
     total = np.bincount(cell, np.repeat(weight, number) * part[at], minlength=units * len(groups))
     return total.reshape(units, len(groups))

@@ -9,12 +9,14 @@ from typing import NamedTuple
 import numpy as np
 
 from trueval.evaluation.groups import Groups
+from trueval.facts.equals import list_blocks
 from trueval.facts.groups import within_items
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.readings import select
 from trueval.metrics.compute import Measured, merge
 from trueval.metrics.discount import hits_at
 from trueval.metrics.grammar import Spec
+from trueval.metrics.lists import is_open
 from trueval.metrics.results import Ratio
 
 Measure = Callable[[Spec, RankingFacts], Measured]
@@ -30,12 +32,15 @@ class Part(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """The lists, cut at the deepest cutoff: unit, item and rank of every row."""
+    """The lists, cut at the deepest cutoff: of every row its unit and item, the number of places above it, and how
+    many places it shares with equals (1 where they are settled)."""
 
     unit: np.ndarray
     item: np.ndarray
-    place: np.ndarray
+    above: np.ndarray
+    tied: np.ndarray
     depth: int
+    open: str = ""  # why the exposure of the items cannot be told, where equal scores leave it open
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +126,18 @@ def _hits(facts: RankingFacts, k: int) -> Measured:
 
 
 def _shown(facts: RankingFacts, k: int) -> Shown:
-    inside = facts.top(k)
-    return Shown(facts.list_unit[inside], facts.list_item[inside], facts.place[inside].astype(np.int32), k)
+    """With ties=expected, items count in equal parts at all the places of their equals; worst and best mean nothing."""
+    inside, reason = facts.top(k), ""
+    above, tied = facts.place - 1, np.ones(len(inside), np.int32)
+    if is_open(facts, k):
+        above, tied, beyond = list_blocks(facts)
+        inside = above < k
+        if facts.ties != "expected":
+            reason = f"equal scores are among the first {k} of a list, and ties={facts.ties} has no order for exposure"
+        elif (beyond & inside).any():
+            reason = f"equals of the first {k} are not in a list, which was cut"
+    low, size = above[inside].astype(np.int32), tied[inside].astype(np.int32)
+    return Shown(facts.list_unit[inside], facts.list_item[inside], low, size, k, reason)
 
 
 def merge_groups(
@@ -141,8 +156,9 @@ def merge_groups(
     def shown(pieces: Sequence[Shown]) -> Shown:
         unit = place[np.concatenate([piece.unit + b for piece, b in zip(pieces, begin)])]
         rows = np.argsort(unit, kind="stable")
-        item, rank = (np.concatenate(column)[rows] for column in ([p.item for p in pieces], [p.place for p in pieces]))
-        return Shown(unit[rows].astype(np.int32), item, rank, pieces[0].depth)
+        item, above, tied = (np.concatenate([p[column] for p in pieces])[rows] for column in (1, 2, 3))
+        reason = next((piece.open for piece in pieces if piece.open), "")
+        return Shown(unit[rows].astype(np.int32), item, above, tied, pieces[0].depth, reason)
 
     whole = {}
     for name, first in parts[0].items():

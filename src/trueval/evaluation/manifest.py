@@ -9,14 +9,14 @@ from typing import Any
 from trueval.metrics.grammar import Spec
 
 
-def make_manifest(specs: Mapping[str, Spec], **choices: Any) -> dict[str, Any]:
+def make_manifest(specs: Mapping[str, Spec], *, condensed: bool = False, **choices: Any) -> dict[str, Any]:
     """Definitions, choices and versions behind a result."""
     import numpy
     import polars
 
     from trueval import __version__
 
-    definitions = {label: spec.definition for label, spec in specs.items()}
+    definitions = {label: spec.define(condensed=condensed) for label, spec in specs.items()}
     versions = {"python": platform.python_version(), "numpy": numpy.__version__, "polars": polars.__version__}
     kept = {name: value for name, value in choices.items() if value is not None}
     return {**kept, "definitions": definitions, "version": __version__, "versions": versions}

@@ -4,22 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
+from trueval.errors import defect
 from trueval.evaluation.compat import Preset
 from trueval.evaluation.group_measures import GroupMeasures, measure_groups, merge_groups
 from trueval.evaluation.groups import Groups
 from trueval.evaluation.population import in_population
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.facts.readings import pieces, random_ranking, select
+from trueval.facts.readings import pieces, random_ranking, select, settled_by, target_numbers
 from trueval.kernels import in_order
-from trueval.metrics.compute import Measured, compute, merge
+from trueval.metrics.compute import Measured, compute, inputs_of, merge
 from trueval.metrics.grammar import Spec
 from trueval.metrics.inputs import Inputs
 
 # Units whose metrics are worked out at a time.
 PIECE = 8192
+
+
+class Condensed(NamedTuple):
+    """Of condensed rankings: units whose list holds no judged item, judged items in the lists, and judged items."""
+
+    nothing: int
+    listed: int
+    judged: int
+
+    @staticmethod
+    def of(facts: RankingFacts) -> Condensed:
+        """Count them."""
+        nothing, listed = np.count_nonzero(facts.length == 0), np.count_nonzero(facts.rank)
+        return Condensed(int(nothing), int(listed), len(facts.rank))
+
+    @staticmethod
+    def sum(parts: Sequence[Condensed]) -> Condensed:
+        """The counts of the whole."""
+        return Condensed(*(sum(column) for column in zip(*parts)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +54,9 @@ class Measurements:
     split_ties: dict[int, int]  # lists whose cut at k falls between equal scores
     longest: int
     groups: dict[str, GroupMeasures] = field(default_factory=dict)
+    uncut: dict[int, int] = field(default_factory=dict)  # units with at most k targets, where their number is known
+    condensed: Condensed | None = None
+    unlisted: np.ndarray = field(default_factory=lambda: np.empty(0, np.int32))  # users who were given no list
 
     def __len__(self) -> int:
         return len(self.unit_user)
@@ -43,6 +67,7 @@ def measure_facts(
     specs: dict[str, Spec],
     *,
     population: str,
+    missing: str = "zero",
     inputs: Inputs,
     preset: Preset | None = None,
     with_random: bool = True,
@@ -51,29 +76,54 @@ def measure_facts(
 ) -> Measurements:
     """Compute every metric (by label) over the units of the population, and its value for a random ranking.
 
-    Without `by_user`, system metrics keep their counts alone, and can have no interval.
+    Users without a list count as an empty one, unless `missing` says that they are dropped. Without `by_user`, system
+    metrics keep their counts alone, and can have no interval.
     """
     facts = select(facts, in_population(facts, population))
-
-    def plain(spec: Spec, facts: RankingFacts) -> Measured:
-        return compute(spec, _read_by(preset, spec, facts), inputs)
+    unlisted = np.empty(0, np.int32)
+    if facts.listed is not None and not facts.listed.all():
+        unlisted = np.unique(facts.unit_user[~facts.listed])
+        facts = select(facts, facts.listed) if missing == "drop" else facts
 
     def measure(spec: Spec, facts: RankingFacts) -> Measured:
-        found = _under(preset, spec, facts, plain(spec, facts))
+        found = _under(preset, spec, facts, compute(spec, _read_by(preset, spec, facts), inputs))
         if found.tally is not None and not by_user:
             return Measured(None, tally=replace(found.tally, added=()))
         return found
 
     values = _all_values(facts, specs, measure)
-    shuffled = random_ranking(facts) if with_random else None
-    random = {}
-    if shuffled is not None and len(shuffled):
-        comparable = {label: s for label, s in specs.items() if s.metric.against_random}
-        random = _all_values(shuffled, comparable, plain)
-    cutoffs = {spec.k for spec in specs.values() if spec.k}
-    ties = {k: round(facts.tie_rate(k) * len(facts)) for k in sorted(cutoffs)}
+    random = _by_chance(facts, specs, inputs, preset) if with_random else {}
+    cutoffs = sorted({spec.k for spec in specs.values() if spec.k})
+    ties = {k: round(facts.tie_rate(k) * len(facts)) for k in cutoffs}
     by_group = measure_groups(facts, values, specs, groups, measure)
-    return Measurements(facts.unit_user, facts.stratum, values, random, ties, facts.depth, by_group)
+    number = target_numbers(facts)
+    uncut = {} if number is None else {k: int(np.count_nonzero(number <= k)) for k in cutoffs}
+    condensed = Condensed.of(facts) if facts.condensed else None
+    return Measurements(
+        facts.unit_user, facts.stratum, values, random, ties, facts.depth, by_group, uncut, condensed, unlisted
+    )  # fmt: skip
+
+
+def _by_chance(
+    facts: RankingFacts, specs: Mapping[str, Spec], inputs: Inputs, preset: Preset | None
+) -> dict[str, Measured]:
+    """Values of a random ranking, by the rules of the systems' values; none where the targets are unknown."""
+    shuffled = random_ranking(facts)
+    if shuffled is None:
+        return {}
+
+    def measure(spec: Spec, facts: RankingFacts) -> Measured:
+        found = compute(spec, _read_by(preset, spec, facts), inputs)
+        (low, high), value = spec.metric.range, found.per_unit
+        assert value is not None
+        wrong = np.isinf(value) | (value < low - 1e-9) | (value > high + 1e-9)  # undefined values are neither
+        if wrong.any() and "propensity" not in inputs_of(spec):  # weighted values have no range
+            raise defect(
+                f"{spec} by chance is outside its range", found=f"{value[wrong][0]:g}, not {low:g} to {high:g}"
+            )
+        return _under(preset, spec, facts, found)
+
+    return _all_values(shuffled, {label: s for label, s in specs.items() if s.metric.against_random}, measure)
 
 
 def _all_values(
@@ -95,7 +145,8 @@ def _read_by(preset: Preset | None, spec: Spec, facts: RankingFacts) -> RankingF
     """The facts as a library sees them whose metric knows no threshold."""
     if preset is None or spec.metric.name not in preset.levelless:
         return facts
-    return facts.changed(relevant=facts.value > 0)
+    seen = facts.changed(relevant=facts.value > 0)
+    return settled_by(seen, seen.value) if facts.ties in ("best", "worst") else seen
 
 
 def _under(preset: Preset | None, spec: Spec, facts: RankingFacts, measured: Measured) -> Measured:
@@ -104,22 +155,22 @@ def _under(preset: Preset | None, spec: Spec, facts: RankingFacts, measured: Mea
         return measured
     value, ratio = measured.per_unit, measured.ratio
     if preset.empty_is_zero:
-        value = np.nan_to_num(value)  # to a pooled value they add nothing either way
-    if preset.only_listed(spec):
-        listed = facts.length > 0
-        value = np.where(listed, value, np.nan)
-        if ratio is not None:
-            above, below = (np.where(listed, part, 0.0) for part in (ratio.numerator, ratio.denominator))
-            ratio = replace(ratio, numerator=above, denominator=below)
+        value = np.nan_to_num(value)
+    if preset.only_listed(spec) and facts.listed is not None:
+        value = np.where(facts.listed, value, np.nan)
+        ratio = None if ratio is None else ratio.where(facts.listed)
     return Measured(value, ratio)
 
 
 def merge_measurements(parts: list[Measurements]) -> Measurements:
     """The whole from its parts, units in the order of users, so that sums do not depend on the parts."""
+    unlisted = np.sort(np.concatenate([part.unlisted for part in parts]))
     parts = [part for part in parts if len(part)] or parts[:1]  # a part with nobody in the population adds nothing
     if len(parts) == 1:
-        return parts[0]
+        return replace(parts[0], unlisted=unlisted)
     first = parts[0]
+    # Where the targets of one unit are not known there is no random ranking of the whole: parts without one decide.
+    random = [label for label in first.random if all(label in part.random for part in parts)]
     unit_user = np.concatenate([part.unit_user for part in parts])
     order = np.argsort(unit_user, kind="stable")
     stratum = None
@@ -129,8 +180,11 @@ def merge_measurements(parts: list[Measurements]) -> Measurements:
         unit_user[order],
         stratum,
         {label: merge([part.values[label] for part in parts]).take(order) for label in first.values},
-        {label: merge([part.random[label] for part in parts]).take(order) for label in first.random},
+        {label: merge([part.random[label] for part in parts]).take(order) for label in random},
         {k: sum(part.split_ties.get(k, 0) for part in parts) for k in first.split_ties},
         max(part.longest for part in parts),
         merge_groups([part.groups for part in parts], [len(part) for part in parts], order),
+        {k: sum(part.uncut.get(k, 0) for part in parts) for k in first.uncut},
+        None if first.condensed is None else Condensed.sum([part.condensed for part in parts if part.condensed]),
+        unlisted,
     )

@@ -11,6 +11,7 @@ import polars as pl
 
 from trueval.data.ids import Ids
 from trueval.errors import DefinitionError, suggest
+from trueval.evaluation.cuts import notes_on_condensed, notes_on_cuts
 from trueval.evaluation.drawing import Drawing
 from trueval.evaluation.estimate import Estimate, Sums, estimate_all, sums
 from trueval.evaluation.group_values import MIN_GROUP, GroupValues, summarise_groups
@@ -52,10 +53,11 @@ class Evaluation:
     random: dict[str, float]  # exact expectation of a random ranking
     manifest: dict[str, Any]
     warnings: list[str] = field(default_factory=list)
+    unlisted: list[str] = field(default_factory=list)  # those of the warnings that tell of users without a list
 
     def system(self, name: str) -> SystemValues:
         """One system by name."""
-        if name not in self.systems:
+        if not isinstance(name, str) or name not in self.systems:
             raise DefinitionError(f"there is no system {name!r} in this evaluation", found=suggest(name, self.systems))
         return self.systems[name]
 
@@ -116,14 +118,34 @@ def notes_on(measured: Mapping[str, Measurements], specs: Mapping[str, Spec]) ->
     notes = []
     for name, m in measured.items():
         notes += _beaten(name, m, specs)
-        deep = sorted({str(spec) for spec in specs.values() if spec.k and 0 < m.longest < spec.k})
+        notes += notes_on_condensed(name, m, specs)
+        short = [spec for spec in specs.values() if not (spec.metric.condensed and m.condensed)]
+        deep = sorted({str(spec) for spec in short if spec.k and 0 < m.longest < spec.k})
         if deep:
             notes.append(f"{name}: no list is longer than {m.longest}; {', '.join(deep)} count the rest as not shown")
         rates = {k: n / max(len(m), 1) for k, n in m.split_ties.items()}
         told = ", ".join(f"at {k} in {rate:.0%}" for k, rate in rates.items() if rate >= 0.01)
         if told:
             notes.append(f"{name}: the cut falls between equal scores {told} of the lists")
+    return notes + notes_on_cuts(next(iter(measured.values())), specs)
+
+
+def notes_on_widths(systems: Mapping[str, SystemValues]) -> list[str]:
+    """Intervals of users who all have the same value: they have no width, which is no certainty."""
+    notes = []
+    for name, system in systems.items():
+        same = [label for label in system.sums if _no_width(system.estimates[label])]
+        if same:
+            users = system.estimates[same[0]].n
+            notes.append(
+                f"{name}: {', '.join(same)} the same for all {users:,} users; an interval without width says little "
+                "about others"
+            )
     return notes
+
+
+def _no_width(e: Estimate) -> bool:
+    return e.n > 1 and e.high - e.low <= 1e-12 * abs(e.value)
 
 
 def _beaten(name: str, measured: Measurements, specs: Mapping[str, Spec]) -> list[str]:

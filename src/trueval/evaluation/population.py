@@ -23,8 +23,14 @@ def in_population(facts: RankingFacts, population: str) -> np.ndarray:
     return facts.R > 0 if population == "relevant" else np.diff(facts.start) > 0
 
 
-def check_anyone(number: int, population: str) -> None:
+def check_anyone(number: int, population: str, *, dropped: int = 0) -> None:
     """Refuse to average over nobody."""
+    if not number and dropped:
+        raise DataError(
+            "no user of the population has recommendations",
+            found=f"{dropped:,} users, all left out by missing=drop",
+            do="check that run and test set use the same ids",
+        )
     if not number:
         raise DataError(
             "no user is left to average over",

@@ -8,7 +8,7 @@ from typing import Any
 
 from trueval.design.design import Design
 from trueval.errors import DefinitionError, suggest
-from trueval.evaluation.experiment import evaluate_systems
+from trueval.evaluation.experiment import evaluate_sides
 from trueval.evaluation.outcome import Evaluation
 from trueval.evaluation.repeats import REPEATED, name_repeats
 from trueval.evaluation.rules import Rules
@@ -34,8 +34,9 @@ def evaluate_repeats(
     seeds: Sequence[int],
     design: str | Design = "AR-TI-AN",
     items: Any = None,
-) -> dict[str, Evaluation]:
-    """Every part with every seed, by name; `combine` makes one evaluation of them."""
+    notes: Sequence[str] = (),
+) -> dict[str, dict[str, Evaluation]]:
+    """Every part with every seed, by side (see `Parts.sides`) and name; `combine` makes one evaluation of a side."""
     strange = [part for part in parts if not isinstance(part, Parts)]
     if strange:
         raise DefinitionError("not the parts of a split", found=type(strange[0]).__name__, do="give those of tv.split")
@@ -46,7 +47,9 @@ def evaluate_repeats(
             found=f"by = {rules.by!r}, {len(named)} repeats",
             do="leave by out, or evaluate the parts one by one",
         )
-    return {
-        name: evaluate_systems(part, systems, replace(rules, seed=seed), design=design, items=items)
-        for name, part, seed in named
-    }
+    found: dict[str, dict[str, Evaluation]] = {}
+    for name, part, seed in named:
+        sides = evaluate_sides(part, systems, replace(rules, seed=seed), design=design, items=items, notes=notes)
+        for side, evaluation in sides.items():
+            found.setdefault(side, {})[name] = evaluation
+    return found

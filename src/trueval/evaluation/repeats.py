@@ -102,7 +102,11 @@ def _notes(evaluations: Mapping[str, Evaluation]) -> list[str]:
     for name, part in evaluations.items():
         for note in part.warnings:
             having.setdefault(note, []).append(name)
-    return [note if len(by) == len(evaluations) else f"{'; '.join(by)}: {note}" for note, by in having.items()]
+    first = {note for part in evaluations.values() for note in part.unlisted}
+    return [
+        note if len(having[note]) == len(evaluations) else f"{'; '.join(having[note])}: {note}"
+        for note in sorted(having, key=lambda note: note not in first)
+    ]
 
 
 def _system(parts: list[SystemValues], specs: Mapping[str, Spec], drawing: Drawing, mixing: np.ndarray) -> SystemValues:
@@ -198,11 +202,7 @@ def nested_error(repeats: Sequence[Sums], mixing: np.ndarray | None = None) -> t
 
 def _influence(s: Sums) -> np.ndarray:
     """How much each user moves the value, to first order."""
-    below = s.denominator.sum(axis=0)
-    present = below > 0
-    ratio = s.numerator.sum(axis=0)[present] / below[present]
-    moved = ((s.numerator[:, present] - ratio * s.denominator[:, present]) / below[present]).mean(axis=1)
-    middle = ratio.mean()
+    middle, moved = s.influence()
     step = max(abs(middle), 1e-9) * 1e-6
     rises = s.finish(np.array([middle - step, middle + step]))
     return moved * float(rises[1] - rises[0]) / (2 * step)

@@ -14,8 +14,10 @@ from trueval.evaluation.group_values import MIN_GROUP, check_min_group, notes_on
 from trueval.evaluation.groups import By, Groups
 from trueval.evaluation.manifest import make_manifest
 from trueval.evaluation.measurements import Measurements, measure_facts
-from trueval.evaluation.outcome import Evaluation, label_specs, notes_on, random_values, summarise
+from trueval.evaluation.missing import check_missing, notes_on_missing, refuse_missing
+from trueval.evaluation.outcome import Evaluation, label_specs, notes_on, notes_on_widths, random_values, summarise
 from trueval.evaluation.population import check_anyone, check_population
+from trueval.evaluation.weighted import check_averaged, notes_on_weights
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.metrics.grammar import Spec, parse_all
 from trueval.metrics.inputs import Inputs
@@ -42,9 +44,11 @@ class Rules:
     min_group: int = MIN_GROUP
     propensity: Any = None
     level: float = 0.95
+    missing: str = "zero"
 
     def __post_init__(self) -> None:
         check_population(self.population)
+        check_missing(self.missing, self.compat)
         check_min_group(self.min_group)
         check_ties(self.ties, find_preset(self.compat))
         self.drawing.checked()
@@ -73,6 +77,7 @@ class Rules:
     def specs(self, sample: int = 0) -> dict[str, Spec]:
         """The metrics by label, under the preset."""
         asked = label_specs(parse_all(self.metrics), sample)
+        check_averaged(asked.values(), self.averaged_over, compat=self.compat)
         return {label: self.preset.apply(spec) if self.preset else spec for label, spec in asked.items()}
 
     def measure(
@@ -81,9 +86,14 @@ class Rules:
         """All metrics of one system, or a part of it. The random ranking is the same whatever the system: it is
         measured with the first."""
         return measure_facts(
-            facts, dict(specs), population=self.averaged_over, inputs=inputs, preset=self.preset, with_random=first,
-            groups=groups, by_user=self.interval != "none",
+            facts, dict(specs), population=self.averaged_over, missing=self.missing, inputs=inputs, preset=self.preset,
+            with_random=first, groups=groups, by_user=self.interval != "none",
         )  # fmt: skip
+
+    def check_listed(self, measured: Measurements, users: Ids, name: str) -> None:
+        """Refuse a system that leaves users without recommendations, where the rule says so."""
+        if self.missing == "error":
+            refuse_missing(measured, users, name)
 
     def conclude(
         self,
@@ -97,7 +107,7 @@ class Rules:
     ) -> Evaluation:
         """Estimates of all systems, with what the reader must know; `told` goes to the manifest."""
         for m in measured.values():
-            check_anyone(len(m), self.averaged_over)
+            check_anyone(len(m), self.averaged_over, dropped=len(m.unlisted) if self.missing == "drop" else 0)
         found = {
             name: summarise(
                 m, users=users[name], interval=self.interval, seed=self.seed, resamples=self.resamples,
@@ -116,11 +126,14 @@ class Rules:
             threshold=self.threshold,
             seed=self.seed,
             compat=self.compat,
+            missing=None if self.compat is not None and self.missing == "zero" else self.missing,
             propensity=None if inputs.propensity is None else inputs.propensity.told(clips),
             **told,
         )
+        unlisted = notes_on_missing(measured, specs, missing=self.missing, compat=self.compat)
         all_notes = notes_on(measured, specs) + notes_on_groups({n: s.groups for n, s in found.items()}, list(specs))
         first = next(iter(measured.values()))
         if self.interval != "none" and first.unit_user.min() == first.unit_user.max():
             all_notes.append("one user only: intervals are undefined")
-        return Evaluation(found, dict(specs), random_values(first), manifest, [*all_notes, *notes])
+        all_notes += notes_on_weights(specs, inputs.propensity) + notes_on_widths(found)
+        return Evaluation(found, dict(specs), random_values(first), manifest, [*unlisted, *all_notes, *notes], unlisted)

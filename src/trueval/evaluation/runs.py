@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from trueval.data.tables import stem
 from trueval.design.head import check_head_share, head_word
+from trueval.design.targets import SEEN
 from trueval.errors import DefinitionError, suggest
 from trueval.evaluation.engines.plan import MeasuredRun, Reading
 from trueval.evaluation.outcome import Evaluation
@@ -27,6 +29,7 @@ def evaluate_runs(
     items: Any = None,
     condensed: bool = False,
     without_head: float | None = None,
+    seen: str = "exclude",
     columns: Mapping[str, Any] | None = None,
     sorted_by_user: bool = False,
     engine: str = "local",
@@ -37,15 +40,19 @@ def evaluate_runs(
     specs = rules.specs()
     runs = name_runs(recs)
     share = None if without_head is None else check_head_share(without_head, where=NAME)
+    if seen not in SEEN:
+        raise DefinitionError(
+            f"seen items can be {' or '.join(SEEN)}", found=repr(seen), do='seen="allow" (--seen allow)'
+        )
     how = Reading(rules, condensed, columns, sorted_by_user)
     test, train, items = (work.here(source) for source in (test, train, items))
-    held = TruthSource(test, rules, train=train, items=items, columns=columns, without_head=share)
+    held = TruthSource(test, rules, train=train, items=items, columns=columns, without_head=share, seen=seen)
     if len(runs) > 1 and items is None:  # one catalogue for all, or coverage would not be comparable
         held.others = [work.items_of(source, how) for source in runs.values()]
     found: dict[str, MeasuredRun] = {}
     for name, source in runs.items():
         found[name] = work.measure_run(source, name, held, how, first=not found)
-    notes = []
+    notes = [note for run in found.values() for note in run.notes]
     if items is None and any(spec.metric.system for spec in specs.values()):
         notes.append("no catalogue was given: items are those of the runs, the test and the train set (--items)")
     if held.left_out is not None:
@@ -58,7 +65,8 @@ def evaluate_runs(
         users={name: run.users for name, run in found.items()},
         inputs=last.inputs,
         notes=notes,
-        design=_design_of(share, condensed=condensed),
+        condensed=condensed,
+        design=_design_of(share, condensed=condensed, seen=seen),
         without_head=None if held.left_out is None else held.left_out.record(condensed=condensed),
         data={name: log.fingerprint() for name, log in (("train", held.train), ("test", held.test)) if log is not None},
         catalogue=last.catalogue,
@@ -72,24 +80,24 @@ def find_engine(name: str) -> Any:
     return importlib.import_module(f"trueval.evaluation.engines.{name}")
 
 
-def _design_of(without_head: float | None, *, condensed: bool) -> str:
+def _design_of(without_head: float | None, *, condensed: bool, seen: str) -> str:
     """The design of lists that were given, in the words that other designs have for the same."""
-    head = [] if without_head is None else [head_word(without_head)]
-    return "-".join(["given", *head, *(["condensed"] if condensed else [])])
+    words = ["given"] + ([] if without_head is None else [head_word(without_head)])
+    return "-".join(words + ["condensed"] * condensed + ["seen"] * (seen == "allow"))
 
 
 def name_runs(recs: Any) -> dict[str, Any]:
     """Names of runs: a mapping's own, or the names of the files.
 
-    >>> list(name_runs(["a/bpr.parquet", "b/pop.csv.gz"]))
-    ['bpr', 'pop']
+    >>> list(name_runs(["a/bpr.v1.parquet", "b/pop.csv.gz"]))
+    ['bpr.v1', 'pop']
     """
     if isinstance(recs, Mapping):
         return dict(recs)
     sources = list(recs) if isinstance(recs, (list, tuple)) else [recs]
     named: dict[str, Any] = {}
     for source in sources:
-        name = Path(source).name.split(".")[0] if isinstance(source, (str, Path)) else "run"
+        name = stem(Path(source)) if isinstance(source, (str, Path)) else "run"
         if name in named:
             raise DefinitionError(
                 f"two runs are called {name!r}",

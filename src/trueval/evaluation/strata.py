@@ -73,9 +73,11 @@ def _taste(inputs: Inputs, users: np.ndarray, seed: int) -> tuple[np.ndarray, st
 
 
 def _popularity(inputs: Inputs, items: np.ndarray, seed: int) -> tuple[np.ndarray, str]:
-    assert inputs.popularity is not None
-    about = f"head: the most popular {HEAD:.0%} of the items, tail: the least popular {TAIL:.0%}, by train rows"
-    return popularity_strata(inputs.popularity, HEAD, TAIL)[items], about
+    assert inputs.positives is not None
+    about = (
+        f"head: the most popular {HEAD:.0%} of the items, tail: the least popular {TAIL:.0%}, by relevant train ratings"
+    )
+    return popularity_strata(inputs.positives, HEAD, TAIL, metric="grouping by popularity")[items], about
 
 
 STRATA: dict[str, Stratum] = {
@@ -88,6 +90,6 @@ STRATA: dict[str, Stratum] = {
         "five equal groups by median popularity of the profile", _taste,
     ),
     "popularity": Stratum(
-        "item", ("head", "mid", "tail"), ("popularity",), "head, mid and tail by popularity rank", _popularity
+        "item", ("head", "mid", "tail"), ("positives",), "head, mid and tail by popularity rank", _popularity
     ),
 }  # fmt: skip

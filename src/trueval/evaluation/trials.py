@@ -9,8 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from trueval.data.sealed import seal, unseal
 from trueval.data.writing import write_whole
-from trueval.errors import DataError, OutputError
+from trueval.errors import OutputError
+from trueval.progress import note
+from trueval.recommenders.own_code import Unknown, code_digest
 
 
 @dataclass(frozen=True)
@@ -44,32 +47,31 @@ class Trials:
         return Trials(Path(folder), told)
 
     def key(self, system: str, parameters: dict[str, Any]) -> str:
-        """What a trial is known by: system, parameters, data, rules and version."""
+        """What a trial is known by: system, parameters, data, rules, code and version."""
         from trueval import __version__
 
-        everything = [system, sorted((name, repr(v)) for name, v in parameters.items()), self.told, __version__]
+        values = sorted((name, _value_told(value)) for name, value in parameters.items())
+        everything = [system, values, self.told, __version__]
         return hashlib.sha256(json.dumps(everything, sort_keys=True, default=str).encode()).hexdigest()[:20]
 
     def read(self, key: str) -> dict[str, Any] | None:
-        """A finished trial; None where there is none."""
+        """A finished trial; None where there is none, or one that has changed since it was written."""
         if self.folder is None or not (path := self._path(key)).exists():
             return None
         try:
-            found = json.loads(path.read_text(encoding="utf-8"))
+            found = unseal(path.read_text(encoding="utf-8"))
             return {"value": float(found["value"]), "seconds": float(found["seconds"])}
         except (OSError, ValueError, KeyError, TypeError) as problem:
-            raise DataError(
-                "a finished trial cannot be read", where=str(path), found=repr(problem), do="delete the file"
-            ) from problem
+            note(f"a finished trial is damaged, and made again: {problem} ({path})")
+            return None
 
     def write(self, key: str, found: dict[str, Any]) -> None:
         """Keep a finished trial."""
         if self.folder is None:
             return
-        text = json.dumps({**found, **self.told}, indent=1, default=str) + "\n"
         write_whole(
             self._path(key),
-            text,
+            seal({**found, **self.told}),
             what="a finished trial could not be kept",
             do="make room, and start again: trials before it are kept",
         )
@@ -77,3 +79,11 @@ class Trials:
     def _path(self, key: str) -> Path:
         assert self.folder is not None
         return self.folder / f"trial-{key}.json"
+
+
+def _value_told(value: Any) -> str:
+    """A parameter as a text that no other value has: numbers of an array and code of a function are not in its repr."""
+    try:
+        return code_digest(value)
+    except Unknown:
+        return repr(value)

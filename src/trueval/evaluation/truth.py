@@ -14,19 +14,22 @@ from trueval.data.by_user import ByUser
 from trueval.data.ids import Ids, check_same_kind
 from trueval.data.interactions import Interactions
 from trueval.data.items import read_items
-from trueval.data.judged import judge
+from trueval.data.judged import Judged, judge
 from trueval.data.read import read
 from trueval.data.users import read_users
 from trueval.design.head import drop_head
+from trueval.design.targets import check_inside, check_unseen
 from trueval.errors import DataError
 from trueval.evaluation.features import item_aspects
 from trueval.evaluation.groups import Groups, Known, evaluated_users, find_groups, names_of
 from trueval.evaluation.rules import Rules
+from trueval.evaluation.weighted import held_out_share
 from trueval.evaluation.without_head import NAME, Head, LeftOut
 from trueval.facts.truth import Truth
-from trueval.metrics.inputs import Inputs, Popularity, Positives, RowPropensity
+from trueval.metrics.inputs import Inputs, Popularity, Positives, RowPropensity, Share
 from trueval.metrics.interest import Interest, Targets
 from trueval.propensity.propensity import Propensity
+from trueval.splits.folder import saved_parts
 
 Columns = Mapping[str, Any] | None
 
@@ -35,9 +38,11 @@ class TruthSource:
     """Test, train and catalogue. Each run adds its own items to the vocabulary, so a truth is made per run."""
 
     def __init__(
-        self, test: Any, rules: Rules, *, train: Any, items: Any, columns: Columns, without_head: float | None = None
-    ) -> None:
-        self.rules = rules
+        self, test: Any, rules: Rules, *, train: Any, items: Any, columns: Columns, without_head: float | None = None,
+        seen: str = "exclude",
+    ) -> None:  # fmt: skip
+        self.rules, self.seen_allowed = rules, seen == "allow"
+        self.checked = False  # whether all judged pairs are targets: the same whatever the run
         self.threshold, self.seed = rules.threshold, rules.seed
         self.everyone = rules.averaged_over == "all"
         self.test = _read_log(test, columns, name="test")
@@ -52,8 +57,11 @@ class TruthSource:
         if self.item_table is None and self.train is not None:
             self.item_table = self.train.items
         self.propensity: Propensity | None = None
+        self.share: Share | None = None
         if rules.propensity is not None:
             self.propensity = Propensity.read(rules.propensity, train=self.train, test=self.test)
+            parts = saved_parts(test) if isinstance(test, (str, Path)) else None
+            self.share = None if parts is None else held_out_share(parts)
         self.head = None if without_head is None else Head.of(without_head, self.train, self.test)
         self.left_out: LeftOut | None = None  # the same whatever the run
         self.others: list[pl.Series] = []  # items of the other runs of the evaluation
@@ -75,18 +83,30 @@ class TruthSource:
         return self._coded(Ids.of(*users), Ids.of(*items))
 
     def _coded(self, users: Ids, items: Ids) -> Truth:
-        judged = judge(self.test, users, items, threshold=self.threshold)
+        whole = judged = judge(self.test, users, items, threshold=self.threshold)
         head = None
         if self.head is not None:
             head = items.codes(self.head.items)
-            whole, judged = judged, drop_head(judged, head, where=NAME)
+            judged = drop_head(judged, head, where=NAME)
             self.left_out = LeftOut.of(self.head, whole, judged)
         train = None if self.pairs is None else ByUser.code(self.pairs, users, items)
         listed = None
         if self.catalogue is not None:
             listed = np.zeros(len(items), bool)
             listed[items.codes(self.catalogue)] = True
-        return Truth(users, items, judged, train, listed, self.seed, head=head)
+        if not self.checked:
+            self._check_targets(whole, judged, users, items, train, listed)
+        return Truth(users, items, judged, train, listed, self.seed, seen_allowed=self.seen_allowed, head=head)
+
+    def _check_targets(
+        self, whole: Judged, judged: Judged, users: Ids, items: Ids, train: ByUser | None, listed: np.ndarray | None
+    ) -> None:
+        """Refuse what designs refuse: judged pairs that are no targets."""
+        if listed is not None:
+            check_inside(whole, listed, users, items, where=self.test.name)
+        if self.train is not None and train is not None and not self.seen_allowed:
+            check_unseen(train, judged, users, items, where=f"{self.train.name} and {self.test.name}")
+        self.checked = True
 
     def inputs(self, truth: Truth) -> Inputs:
         """What metrics may need besides the facts; popularity counts all train users, judged or not."""
@@ -101,14 +121,18 @@ class TruthSource:
             features=None if aspects is None else aspects.matrix(),
             aspects=aspects,
             interest=Interest.of(self.train, self.test, truth.users, truth.items),
-            targets=Targets.of_run(truth.items, truth.catalogue, self.shown, truth.train),
+            targets=Targets.of_run(
+                truth.items, truth.catalogue, self.shown, None if self.seen_allowed else truth.train
+            ),
             positives=Positives.of(self.train, self.test, truth.items, self.threshold),
             propensity=self._chances(truth),
         )
 
     def _chances(self, truth: Truth) -> RowPropensity | None:
         """Propensities of the relevant pairs, of which those of the head do not count either."""
-        made = RowPropensity.make(self.propensity, self.test, truth.users, truth.items, threshold=self.threshold)
+        made = RowPropensity.make(
+            self.propensity, self.test, truth.users, truth.items, threshold=self.threshold, share=self.share
+        )
         if made is None or truth.head is None:
             return made
         return replace(made, pairs=made.pairs.where(~np.isin(made.pairs.item, truth.head)))

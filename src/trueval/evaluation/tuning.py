@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from trueval.arguments import checked
 from trueval.design.design import Design
 from trueval.errors import DataError, DefinitionError
 from trueval.evaluation.experiment import evaluate_systems
@@ -20,7 +22,8 @@ from trueval.evaluation.trials import Trials
 from trueval.kernels import use_threads
 from trueval.kernels.seeds import derive
 from trueval.metrics.grammar import parse
-from trueval.progress import hushed, progress
+from trueval.progress import hushed, note, progress
+from trueval.recommenders.own_code import Unknown, code_digest
 from trueval.recommenders.protocol import Recommender
 from trueval.recommenders.registry import make_system, record_of, text_of
 from trueval.splits import split
@@ -50,6 +53,7 @@ class Tuning:
             return f"{self.system} by {self.metric} on the validation part\n{self.table}"
 
 
+@checked
 def tune(
     system: Any,
     grid: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]],
@@ -73,8 +77,8 @@ def tune(
     of the train part is held out, in the way the test part was: the last rows where that was by time, by chance
     elsewhere.
 
-    With a `folder`, finished trials are kept there, by parameters, data and rules: an interrupted search goes on where
-    it was, and a larger grid costs only what is new.
+    With a `folder`, finished trials are kept there, by parameters, data, rules and code: an interrupted search goes on
+    where it was, a larger grid costs only what is new, and what a class with other code found is not used.
 
     >>> import trueval as tv
     >>> pairs = [(u, (u * j) % 7) for u in range(1, 30) for j in range(1, 5)]
@@ -93,16 +97,8 @@ def tune(
     parts = carve(data, ratio=ratio, seed=seed)
     design = Design.parse(design)
     rules = Rules(metrics=[spec], threshold=threshold, interval="none", seed=seed)
-    told = {
-        "metric": str(spec),
-        "design": str(design),
-        "threshold": threshold,
-        "seed": seed,
-        "split": dict(parts.how),
-        "train": parts.train.fingerprint(),
-        "validation": parts.test.fingerprint(),
-    }
-    kept = Trials.open(folder, told)
+    told = {"metric": str(spec), "design": str(design), "threshold": threshold, "seed": seed, **_told_of(parts)}
+    kept = _kept(folder, told, system, name)
 
     def work(parameters: dict[str, Any]) -> float:
         found = evaluate_systems(parts, {name: make(**parameters)}, rules, design=design)
@@ -152,6 +148,28 @@ def _check_on(on: str) -> None:
         )
     if on != "validation":
         raise DefinitionError(f"parameters cannot be chosen on {on!r}", do='on="validation" is the only way')
+
+
+def _told_of(parts: Parts) -> dict[str, Any]:
+    """What decides a trial about the data: rows, how they were split, and tables of items that metrics may read."""
+    items = parts.train.items
+    return {
+        "split": dict(parts.how),
+        "train": parts.train.fingerprint(),
+        "validation": parts.test.fingerprint(),
+        "items": None if items is None else hashlib.sha256(items.sort("item").write_json().encode()).hexdigest()[:16],
+    }
+
+
+def _kept(folder: str | Path | None, told: dict[str, Any], system: Any, name: str) -> Trials:
+    """The trials of this code; where its code cannot be told, none are used again, and none kept."""
+    if folder is None or isinstance(system, str):
+        return Trials.open(folder, told)
+    try:
+        return Trials.open(folder, {**told, "code": code_digest(system)})
+    except Unknown as problem:
+        note(f"trials of {name} are neither used again nor kept, because its code cannot be told: {problem}")
+        return Trials.open(None, told)
 
 
 def _maker(system: Any) -> tuple[str, Callable[..., Recommender]]:

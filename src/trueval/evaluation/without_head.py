@@ -15,7 +15,9 @@ from trueval.data.judged import Judged
 from trueval.design.head import count_ratings, find_head
 from trueval.errors import DefinitionError
 from trueval.facts.ranking_facts import RankingFacts
+from trueval.facts.readings import SETTLED
 from trueval.metrics.grammar import Spec
+from trueval.metrics.lists import within
 
 NAME = "without_head"
 
@@ -96,13 +98,16 @@ class LeftOut:
 def head_places(facts: RankingFacts, head: np.ndarray, specs: Iterable[Spec]) -> np.ndarray:
     """How many places of the lists hold items of the head, and how many there are, as far down as metrics look.
 
+    Where equal scores are left open, the number to be expected.
+
     >>> from trueval.metrics.grammar import parse
     >>> from trueval.metrics.measure import toy_facts
     >>> head_places(toy_facts(["a", "b", "c"], {"b"}), np.array([0]), [parse("hit@1"), parse("rr@2")]).tolist()
     [1, 2]
     """
     deepest = max(spec.k or facts.depth for spec in specs)
-    inside = np.zeros(len(facts.items), bool)
-    inside[head] = True
-    shown = np.arange(len(facts.list_item)) < facts.list_start[facts.list_unit] + deepest
-    return np.array([np.count_nonzero(inside[facts.list_item] & shown), np.count_nonzero(shown)])
+    member = np.zeros(len(facts.items), bool)
+    member[head] = True
+    inside, weight = within(facts if facts.ties in SETTLED else facts.changed(ties="expected"), deepest)
+    of_head = member[facts.list_item[inside]]
+    return np.array([of_head.sum() if weight is None else weight[of_head].sum(), facts.shown(deepest).sum()])

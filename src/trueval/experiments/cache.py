@@ -10,7 +10,8 @@ import hashlib
 import json
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +30,10 @@ DEPTH = 100
 
 @dataclass(frozen=True)
 class Cache:
-    """A folder of facts, by key; without a folder nothing is kept."""
+    """A folder of facts, by key; without a folder nothing is kept. `notes` is what somebody should hear of."""
 
     folder: Path | None = None
+    notes: list[str] = field(default_factory=list)
 
     def get(self, key: str, *, depth: int) -> RankingFacts | None:
         """Facts with lists at least so long as asked for; None where there are none that can be used."""
@@ -39,8 +41,9 @@ class Cache:
             return None
         try:
             facts = load_facts(self.folder / key)
-        except DataError:  # damaged: they are made anew
-            shutil.rmtree(self.folder / key)
+        except DataError as problem:
+            self.notes.append(f"facts that were kept are damaged, and made again: {problem.found} ({problem.where})")
+            remove(self.folder / key)
             return None
         return facts if facts.label.get("depth", 0) >= depth else None
 
@@ -50,10 +53,19 @@ class Cache:
             save_facts(facts, self.folder / key)
 
 
+def remove(path: Path) -> None:
+    """Remove a file or folder, where that can be done."""
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with suppress(OSError):
+            path.unlink()
+
+
 def stage_key(stage: Stage, catalogue: pl.DataFrame | None) -> dict[str, Any]:
     """All that decides facts on a stage, whatever the system."""
     parts, rules = stage.parts, stage.rules
-    held = {"train": parts.train, "test": parts.test, "validation": parts.validation}
+    held = {"train": parts.train, "test": parts.test, "validation": parts.validation, "observed": parts.observed}
     return {
         "version": __version__,
         "data": {name: None if log is None else log.fingerprint() for name, log in held.items()},
@@ -89,6 +101,7 @@ def shortened(facts: RankingFacts, depth: int) -> RankingFacts:
     return facts.changed(
         list_start=np.concatenate([[0], np.cumsum(length)]),
         list_item=facts.list_item[facts.place <= depth],
+        list_same=None if facts.list_same is None else facts.list_same[facts.place <= depth],
         splits=facts.splits[:depth],
     )
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from trueval.design.design import Design
 from trueval.errors import DefinitionError, TruevalError
+from trueval.evaluation.defaults import measurable
 from trueval.evaluation.rules import Rules
 from trueval.experiments.entries import Entry
 from trueval.experiments.written import Written
@@ -46,11 +47,7 @@ def read_plans(written: Written, systems: Mapping[str, Entry], rules: Rules, *, 
 
 
 def _plan(design: Design, systems: Mapping[str, Entry], metrics: list[Spec]) -> Plan:
-    notes = []
-    kept = [spec for spec in metrics if design.relevant == "AR" or has_meaning_in_1r(spec)]
-    if len(kept) < len(metrics):
-        lost = ", ".join(str(spec) for spec in metrics if spec not in kept)
-        notes.append(f"not measured here, having no meaning with one relevant item per target set: {lost}")
+    kept, notes = measurable(metrics, design)
     ranked = [name for name, entry in systems.items() if entry.kind != "run" or not design.sample]
     if len(ranked) < len(systems):
         lost = ", ".join(name for name in systems if name not in ranked)
@@ -68,16 +65,6 @@ def _plan(design: Design, systems: Mapping[str, Entry], metrics: list[Spec]) -> 
             do="use designs with all non-relevant items (AN), or add systems that are fitted",
         )
     return Plan(design, tuple(kept), tuple(ranked), tuple(notes))
-
-
-def has_meaning_in_1r(spec: Spec) -> bool:
-    """Whether a metric can be measured where each relevant item is ranked alone.
-
-    >>> from trueval.metrics.grammar import parse
-    >>> has_meaning_in_1r(parse("ndcg@10")), has_meaning_in_1r(parse("coverage@10"))
-    (True, False)
-    """
-    return spec.metric.family == "accuracy" and not spec.transforms and spec.parameters.get("against") != "judged"
 
 
 def _check_possible(written: Written, design: Design, *, uniform: bool) -> None:

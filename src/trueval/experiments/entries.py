@@ -35,6 +35,7 @@ class Entry:
     columns: Mapping[str, Any] | None = None
     make: Callable[..., Any] | None = field(default=None, repr=False)
     folder: Path = field(default_factory=Path, repr=False)
+    source: str = ""  # a digest of the code that was imported
 
     @property
     def one_for_all(self) -> bool:
@@ -56,12 +57,18 @@ class Entry:
         return make_system(self.make(**self.parameters))
 
     def identity(self, seed: int, fold: int) -> dict[str, Any]:
-        """All that decides what the system does, apart from data and seed."""
+        """All that decides what the system does, apart from data and seed: code as it was when it was imported."""
         if self.kind == "system":
             return {"system": self.text}
         if self.kind == "run":
             return {"run": file_digest(self.run_path(seed, fold)), "columns": self.columns}
-        return {"import": self.text, "source": source_digest(self.target, self.folder)}
+        return {"import": self.text, "source": self.source}
+
+    def is_still(self, identity: Mapping[str, Any], seed: int, fold: int) -> bool:
+        """Whether the files behind it are those that an identity was told of."""
+        if self.kind == "import":
+            return identity["source"] == source_digest(self.target, self.folder)
+        return identity == self.identity(seed, fold)
 
 
 def read_entries(written: Written) -> dict[str, Entry]:
@@ -96,7 +103,8 @@ def _entry(name: str, choices: dict[str, Any], folder: Path) -> Entry:
         make = find_maker(target, folder)
         check_parameters(make, choices, name=target)
         _check_maker(make, target)
-        return Entry(name, kind, f"{target}{_parameters_told(choices)}", target, choices, make=make, folder=folder)
+        text, source = f"{target}{_parameters_told(choices)}", source_digest(target, folder)
+        return Entry(name, kind, text, target, choices, make=make, folder=folder, source=source)
     if "[" in target:
         raise DefinitionError(
             "parameters stand beside the system", found=target, do='for example { system = "plsa", factors = 20 }'

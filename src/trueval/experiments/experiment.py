@@ -19,7 +19,7 @@ from trueval.experiments.splitting import Splitting, read_splitting, split_optio
 from trueval.experiments.written import Written, read_written
 from trueval.facts.readings import TIES
 
-_RULES = ("population", "ties", "level", "resamples", "compat", "min_group", "propensity")
+_RULES = ("population", "ties", "level", "resamples", "compat", "min_group", "propensity", "missing")
 
 
 @dataclass(frozen=True)
@@ -87,6 +87,8 @@ def _rules(written: Written, chosen: Mapping[str, Any], splitting: Splitting) ->
         where = written.at("evaluation", "ties")
         raise DefinitionError(f"unknown rule for ties: {ties!r}", where=where, do=suggest(ties, TIES))
     checks: dict[str, dict[str, Any]] = {"interval": {}} | {name: {name: value} for name, value in given.items()}
+    if "missing" in checks:
+        checks["missing"]["compat"] = given.get("compat")
     for key, one in checks.items():  # one by one, so that the message can name the key
         try:
             each = each_interval(method) if splitting.repeated else method

@@ -9,8 +9,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from trueval.data.sealed import seal, unseal
 from trueval.errors import OutputError
 from trueval.experiments.result import ExperimentResult
+from trueval.progress import note
 from trueval.report.files import write_whole
 from trueval.report.folder import Content, write_together
 from trueval.report.folder import check_folder as check_names
@@ -25,7 +27,7 @@ def check_folder(folder: Path, record: Mapping[str, Any], *, resume: bool) -> No
     """Refuse a folder that is somebody else's, or holds an experiment that nobody asked to go on with."""
     if folder.exists() and not folder.is_dir():
         raise OutputError("the output folder is a file", where=str(folder), do="choose another folder (-o DIR)")
-    before = _marked(folder)
+    before = _marked(folder) or _recovered(folder)
     if before is None:
         if folder.exists() and any(not entry.name.startswith(f".{MARKER}") for entry in folder.iterdir()):
             raise OutputError(
@@ -41,14 +43,18 @@ def check_folder(folder: Path, record: Mapping[str, Any], *, resume: bool) -> No
             found=_state(before, record),
             do="add --resume (what is finished stays, what has changed is made anew), or choose another one (-o DIR)",
         )
-    else:
+    elif before["state"] != "damaged":
         check_names(folder, (TABLE, SUMMARY, MANIFEST, REPORT, COPY), marker=MARKER)
 
 
 def open_folder(folder: Path, record: Mapping[str, Any]) -> None:
     """Make the folder ours, and remove what an interruption left half written."""
     if _marked(folder) is None:
-        _mark(folder, {"experiment": record, "state": "unfinished", "files": []})
+        damaged = _recovered(folder)
+        if damaged is not None:
+            note(f"{folder / MARKER} is damaged, and made again")
+        files = [] if damaged is None else damaged["files"]
+        _mark(folder, {"experiment": record, "state": "unfinished", "files": files})
     for scratch in [*folder.glob(".writing-*"), *folder.glob(f"{FACTS}/.*")]:
         shutil.rmtree(scratch, ignore_errors=True)
     for scratch in folder.glob(f".{MARKER}.*"):
@@ -77,7 +83,7 @@ def write_results(result: ExperimentResult, folder: Path) -> None:
         for parent in list((folder / name).parents)[: name.count("/")]:
             if parent.is_dir() and not any(parent.iterdir()):
                 parent.rmdir()
-    write_together(folder, files, marker=MARKER, told=told)
+    write_together(folder, files, marker=MARKER, told=told, as_text=seal)
 
 
 def _files(result: ExperimentResult) -> dict[str, Content]:
@@ -107,22 +113,33 @@ def _mark(folder: Path, told: Mapping[str, Any]) -> None:
             found=problem.strerror or str(problem),
             do="choose another folder (-o DIR)",
         ) from None
-    write_whole(folder / MARKER, json.dumps(told, indent=1, ensure_ascii=False, default=str) + "\n")
+    write_whole(folder / MARKER, seal(told))
 
 
 def _marked(folder: Path) -> dict[str, Any] | None:
     """What the folder of an experiment says of itself; None where it is no such folder."""
     try:
-        told = json.loads((folder / MARKER).read_text(encoding="utf-8"))
+        told = unseal((folder / MARKER).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return told if isinstance(told, dict) and "experiment" in told and "files" in told else None
+    return told if {"experiment", "state", "files"} <= told.keys() else None
+
+
+def _recovered(folder: Path) -> dict[str, Any] | None:
+    """What can be said of a folder whose marker is there, but damaged; None where nothing shows that it is ours."""
+    if not (folder / MARKER).is_file() or not any(folder.glob(f"{FACTS}/*/facts.json")):
+        return None
+    names = [name for name in (TABLE, SUMMARY, MANIFEST, REPORT, COPY) if (folder / name).is_file()]
+    names += [str(path.relative_to(folder)) for path in folder.glob(f"{DESIGNS}/**/{TABLE}")]
+    return {"experiment": {}, "state": "damaged", "files": sorted(names)}
 
 
 def _state(before: Mapping[str, Any], record: Mapping[str, Any]) -> str:
+    if before["state"] == "damaged":
+        return f"an experiment whose {MARKER} is damaged"
     changed = changes(before["experiment"], json.loads(json.dumps(record, default=str)))
     which = "this experiment" if not changed else f"another experiment ({', '.join(changed[:5])} changed)"
-    return f"the results of {which}" if before.get("state") == "finished" else f"an unfinished run of {which}"
+    return f"the results of {which}" if before["state"] == "finished" else f"an unfinished run of {which}"
 
 
 def changes(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import inspect
 import sys
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from trueval.errors import DefinitionError, suggest
+from trueval.recommenders.own_files import files_digest, forget
 
 
 @contextmanager
@@ -35,9 +35,9 @@ def find_maker(text: str, folder: Path) -> Callable[..., Any]:
     module_name, colon, name = text.partition(":")
     if not colon or not module_name or not name:
         raise DefinitionError("import must be module:name", found=text, do='for example "mypackage.models:MyModel"')
-    _forget(module_name, folder)
     try:
         with importable(folder):
+            forget(module_name)
             found = importlib.import_module(module_name)
     except ImportError as problem:
         raise DefinitionError(
@@ -81,35 +81,6 @@ def check_parameters(make: Callable[..., Any], parameters: Mapping[str, Any], *,
 
 
 def source_digest(text: str, folder: Path) -> str:
-    """A digest of the source behind `module:name`: the whole package beside the experiment file, else one file."""
-    name = text.partition(":")[0]
-    beside = _beside(name, folder)
-    if beside is None:
-        module = sys.modules[name]
-        place = getattr(module, "__file__", None)
-        files = [Path(place)] if place else []
-        version = str(getattr(sys.modules[name.partition(".")[0]], "__version__", ""))
-    else:
-        files, version = [beside] if beside.is_file() else sorted(beside.rglob("*.py")), ""
-    digest = hashlib.sha256(version.encode())
-    for file in files:
-        digest.update(file.name.encode() + file.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-def _beside(name: str, folder: Path) -> Path | None:
-    """The file or package beside the experiment file that a module is in."""
-    top = name.partition(".")[0]
-    if (folder / f"{top}.py").is_file():
-        return folder / f"{top}.py"
-    return folder / top if (folder / top / "__init__.py").is_file() else None
-
-
-def _forget(name: str, folder: Path) -> None:
-    """A module beside the file is imported afresh: it may have changed, or be another experiment's of the same name."""
-    top = name.partition(".")[0]
-    if _beside(name, folder) is None or top == "trueval":
-        return
-    for loaded in [one for one in sys.modules if one == top or one.startswith(f"{top}.")]:
-        del sys.modules[loaded]
-    importlib.invalidate_caches()
+    """A digest of all code behind `module:name`, as the files are now: see `own_files` for what counts."""
+    with importable(folder):
+        return files_digest(text.partition(":")[0], loaded=False)

@@ -35,7 +35,7 @@ def _is_seeds(value: Any) -> bool:
 
 
 def _is_columns(value: Any) -> bool:
-    return isinstance(value, Mapping) and all(_is_text(v) or _is_whole(v) for v in value.values())
+    return isinstance(value, Mapping) and all(v in (None, "") or _is_text(v) or _is_whole(v) for v in value.values())
 
 
 Kind = tuple[Callable[[Any], bool], str, str]  # check, in words, an example
@@ -55,7 +55,7 @@ KINDS: dict[str, dict[str, Kind]] = {
     "evaluation": {
         "designs": _TEXTS, "metrics": _TEXTS, "baseline": _TEXT, "population": _TEXT, "ties": _TEXT,
         "interval": _TEXT, "level": _NUMBER, "resamples": _WHOLE, "compat": _TEXT, "by": _TEXTS, "min_group": _WHOLE,
-        "propensity": _TEXT, "test": _TEXT, "correct": _TEXT,
+        "propensity": _TEXT, "missing": _TEXT, "test": _TEXT, "correct": _TEXT,
     },
     "systems": {},
 }  # fmt: skip

@@ -13,11 +13,11 @@ from typing import Any
 import polars as pl
 
 from trueval.api import Result
+from trueval.comparison.between import Alike, alike_grid, alike_told, between_designs
 from trueval.comparison.comparisons import Comparisons
 from trueval.comparison.tables import latex, markdown
 from trueval.design.design import Design
 from trueval.errors import DataError, DefinitionError, suggest
-from trueval.experiments.between import Alike, alike_grid, alike_told, between_designs
 from trueval.experiments.experiment import Experiment
 from trueval.report.formats import as_latex, as_markdown, as_record
 
@@ -83,7 +83,8 @@ class ExperimentResult:
     @cached_property
     def agreement(self) -> list[Alike]:
         """How far designs rank the systems alike: Kendall's τ of every two on every metric."""
-        return between_designs(self.results, level=self.experiment.rules.level, seed=self.experiment.rules.seed)
+        rules, parts = self.experiment.rules, {design: one.parts for design, one in self.results.items()}
+        return between_designs(parts, level=rules.level, seed=rules.seed)
 
     def table(self) -> pl.DataFrame:
         """One row per design, system and metric: value, interval, n, undefined."""

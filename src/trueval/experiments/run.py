@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from trueval.api import Result
+from trueval.arguments import checked
 from trueval.data.interactions import Interactions
 from trueval.errors import DefinitionError
 from trueval.evaluation.manifest import make_manifest
@@ -21,6 +22,7 @@ from trueval.experiments.work import Found, do_experiment
 from trueval.kernels import use_threads
 
 
+@checked
 def run(
     experiment: str | Path | Mapping[str, Any],
     out: str | Path | None = None,
@@ -34,7 +36,9 @@ def run(
     `experiment` is a TOML file, or a mapping of the same form, in which data may also be tables. With `out` a folder
     is written: `results.parquet` (every user's values), `summary.json`, `report.html`, the facts behind them, and under
     `designs` what `compare` reads. With `resume` an experiment that is there is gone on with: what is finished stays,
-    and what has changed is made anew. A `seed` takes the place of the seeds that are written.
+    and what has changed or is damaged is made anew. Changed are data, runs, parameters, and the code of a class: its
+    module and all modules that this one loads, other than installed libraries, which count by their version. Files that
+    the code itself reads do not count. A `seed` takes the place of the seeds that are written.
 
     Paths are relative to the file. `[systems]` has an entry for each system: parameters of a system by its name
     (`plsa = { factors = 50 }`, `wide = { system = "plsa", factors = 200 }`), a run (`{ run = "recs.parquet" }`, where
@@ -53,7 +57,8 @@ def run(
     if folder is not None:
         check_folder(folder, chosen.record, resume=resume)
     with use_threads(threads), importable(chosen.written.base):
-        log = chosen.source.read_log()
+        log, splitting = chosen.splitting.with_log(chosen.source)
+        chosen = replace(chosen, splitting=splitting)
         if folder is not None:
             open_folder(folder, chosen.record)
         found = do_experiment(chosen, log, Cache(None if folder is None else folder / FACTS))

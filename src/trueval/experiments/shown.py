@@ -11,10 +11,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from trueval.experiments.between import LEAST, Alike, alike_grid, alike_told
+from trueval.comparison.between import LEAST, Alike, alike_grid, alike_told
 from trueval.report.findings import listed
 from trueval.report.html import Section
-from trueval.report.html_designs import designs_page
+from trueval.report.html_designs import designs_page, joined_definitions
 from trueval.report.terminal import print_evaluation
 
 if TYPE_CHECKING:
@@ -41,9 +41,7 @@ def print_experiment(result: ExperimentResult, file: TextIO, *, width: int | Non
         print_evaluation(one.evaluation, file=file, comparisons=own, width=width, definitions=False)
     _print_agreement(result, console)
     console.print()
-    told = [one.manifest["definitions"].items() for one in result.results.values()]
-    definitions = {label.partition("|n=")[0]: text for own in told for label, text in own}
-    for label, text in definitions.items():
+    for label, text in joined_definitions({design: one.manifest for design, one in result.results.items()}).items():
         console.print(_filled(f"{label} = {text}", console), style="dim", markup=False)
     for warning in result.warnings:
         console.print(_filled(f"! {warning}", console), style="yellow", markup=False)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from trueval.data.interactions import Interactions
-from trueval.data.read import read
+from trueval.data.read import read, read_pair
 from trueval.errors import DefinitionError, TruevalError
-from trueval.experiments.sources import find_path
+from trueval.experiments.sources import Source, find_path
 from trueval.experiments.written import Written, show
 from trueval.splits import options_of as options_of_split
 from trueval.splits import split
@@ -58,7 +58,7 @@ class Splitting:
         seeded = "seed" in options_of_split(self.how)
         made: list[Parts] = []
         options: dict[str, Any] = {
-            name: read(value, columns=columns) if self._is_table(name) and value is not None else value
+            name: read(value, columns=columns) if self._is_table(name) and not _is_read(value) else value
             for name, value in self.options.items()
         }
         for seed in self.seeds:
@@ -70,6 +70,13 @@ class Splitting:
                 for fold, parts in enumerate(made, 1)
             ]
 
+    def with_log(self, source: Source) -> tuple[Interactions, Splitting]:
+        """The log, and the splitting with the unbiased ratings that may come from the same place."""
+        if self.how != "unbiased":
+            return source.read_log(), self
+        log, mar = read_pair(source.log, self.options.get("mar"), columns=source.columns)
+        return log, replace(self, options={**self.options, "mar": mar})
+
     def _is_table(self, option: str) -> bool:
         return option in _TABLES and self.how in ("given", "unbiased")
 
@@ -80,6 +87,10 @@ class Splitting:
         if len(self.seeds) == 1:
             return part
         return f"{part} of seed {seed}" if seeded else f"{part}, seed {seed}"
+
+
+def _is_read(table: Any) -> bool:
+    return table is None or isinstance(table, Interactions)
 
 
 def split_options(written: Written) -> list[str]:
@@ -121,6 +132,8 @@ def rehearse(written: Written, how: str, options: Mapping[str, Any]) -> None:
     tried: dict[str, Any] = {
         name: log if name in _TABLES and how in ("given", "unbiased") else v for name, v in options.items()
     }
+    if how == "unbiased":
+        tried = {**tried, "mar": log}  # the data set may hold it
     if not {"ratio", "windows"} & set(tried):  # whether a moment lies inside the log is for the log to say
         tried.pop("at", None)
     try:

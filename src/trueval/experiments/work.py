@@ -19,7 +19,7 @@ from trueval.experiments.entries import Entry, said_of
 from trueval.experiments.experiment import Experiment
 from trueval.experiments.splitting import Repeat
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.progress import hushed, progress
+from trueval.progress import hushed, note, progress
 from trueval.recommenders.registry import cautions_on
 from trueval.recommenders.run import Run
 
@@ -50,8 +50,8 @@ class Found:
 def do_experiment(experiment: Experiment, log: Interactions, cache: Cache) -> Found:
     """Evaluations of every design and repeat."""
     items, users = experiment.source.read_items(), experiment.source.read_users()
-    evaluations: Evaluations = {design: {} for design in experiment.plans}
-    keys: dict[str, dict[str, dict[str, str]]] = {design: {} for design in experiment.plans}
+    evaluations: Evaluations = {}
+    keys: dict[str, dict[str, dict[str, str]]] = {}
     seeds = experiment.splitting.repeats(log, columns=experiment.source.columns)
     first = next(seeds)
     total = len(first) * len(experiment.splitting.seeds) * len(experiment.systems)
@@ -62,11 +62,13 @@ def do_experiment(experiment: Experiment, log: Interactions, cache: Cache) -> Fo
                 step(0, f"{entry.name}, {repeat.name}" if repeat.name else entry.name)
                 with hushed():
                     used = _judge(entry, repeat, benches, cache)
+                while cache.notes:
+                    note(cache.notes.pop(0))
                 for design, key in used.items():
-                    keys[design].setdefault(repeat.name, {})[entry.name] = key
+                    keys.setdefault(design, {}).setdefault(repeat.name, {})[entry.name] = key
                 step()
             for design, bench in benches.items():
-                evaluations[design][repeat.name] = conclude(
+                evaluations.setdefault(design, {})[repeat.name] = conclude(
                     bench.stage, bench.measured, systems=bench.told, notes=[*bench.notes, *bench.plan.notes],
                     catalogue=bench.catalogue,
                 )  # fmt: skip
@@ -82,16 +84,17 @@ def _chained(first: list[Repeat], others: Iterator[list[Repeat]]) -> Iterator[Re
 def _benches(
     experiment: Experiment, repeat: Repeat, items: pl.DataFrame | None, users: pl.DataFrame | None
 ) -> dict[str, _Bench]:
-    """Every design applied to one split."""
+    """Every design applied to one split, and to both of its sides where it has two."""
     found = {}
     for design, plan in experiment.plans.items():
         rules = replace(plan.rules(experiment.rules, seed=repeat.seed), users=users)
-        try:
-            stage = set_stage(repeat.parts, rules, design=plan.design, items=items)
-        except TruevalError as problem:
-            place = " and ".join(filter(None, (f"[evaluation] designs: {design}", problem.where)))
-            raise type(problem)(problem.what, where=place, found=problem.found, do=problem.do) from problem
-        found[design] = _Bench(plan, stage, stage_key(stage, items))
+        for side, parts in repeat.parts.sides.items():
+            try:
+                stage = set_stage(parts, rules, design=plan.design, items=items)
+            except TruevalError as problem:
+                place = " and ".join(filter(None, (f"[evaluation] designs: {design}", problem.where)))
+                raise type(problem)(problem.what, where=place, found=problem.found, do=problem.do) from problem
+            found["-".join(filter(None, (design, side)))] = _Bench(plan, stage, stage_key(stage, items))
     return found
 
 
@@ -108,11 +111,15 @@ def _judge(entry: Entry, repeat: Repeat, benches: dict[str, _Bench], cache: Cach
         facts = cache.get(key, depth=bench.stage.depth)
         if facts is None:
             facts = _rank(fitted(bench.stage), entry, bench.stage)
-            cache.put(key, facts)
+            if entry.is_still(identity, repeat.seed, repeat.fold):
+                cache.put(key, facts)
+            else:
+                cache.notes.append(f"{entry.name}: its files changed during the work, so its facts are not kept")
         if entry.kind != "run" and not bench.plan.design.condensed:
             facts = shortened(facts, bench.stage.depth)
         with said_of(entry):
-            bench.measured[entry.name] = bench.stage.measure(facts, first=not bench.measured)
+            bench.measured[entry.name] = found = bench.stage.measure(facts, first=not bench.measured)
+            bench.stage.rules.check_listed(found, bench.stage.train.users, entry.target)
         bench.told[entry.name] = entry.text
         bench.notes += [f"{entry.name}{caution}" for caution in facts.label["cautions"]]
         bench.catalogue = facts.catalogue
@@ -149,4 +156,5 @@ def _rank(system: Any, entry: Entry, stage: Stage) -> RankingFacts:
     with said_of(entry):
         facts = rank_tasks(system, stage.tasks, stage.design, depth=depth, ties=stage.rules.ties, name=entry.name)
     cautions = [told.removeprefix(entry.name) for told in cautions_on(entry.name, system)]
+    cautions += [f": {note}" for note in facts.label["notes"]]
     return facts.changed(label={**facts.label, "depth": depth, "system": entry.text, "cautions": cautions})

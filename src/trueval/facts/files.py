@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from trueval.arguments import checked
 from trueval.data.failures import reading
 from trueval.data.ids import Ids
+from trueval.data.sealed import file_checksum, seal, unseal
 from trueval.data.writing import whole_folder
 from trueval.errors import DataError, OutputError
 from trueval.facts.ranking_facts import RankingFacts
 
 _MANIFEST = "facts.json"
-_VERSION = 1
+_VERSION = 2
 _SINGLE = ("catalogue", "exact", "ties", "counted", "highest", "one_relevant", "condensed", "label")
-_BY_UNIT = ("targets", "stratum", "pool")
+_BY_UNIT = ("targets", "stratum", "pool", "listed")
 _BY_ROW = ("item", "value", "relevant", "rank", "above", "tied", "score", "list_rank")
-_OPTIONAL = ("stratum", "pool", "score", "list_rank")
+_BY_PLACE = ("list_item", "list_same")
+_OPTIONAL = ("stratum", "pool", "listed", "score", "list_rank", "list_same")
 _COLUMNS = {
-    "units": ("user", "list_item", *(name for name in (*_BY_UNIT, *_BY_ROW) if name not in _OPTIONAL)),
+    "units": ("user", *(name for name in (*_BY_UNIT, *_BY_ROW, *_BY_PLACE) if name not in _OPTIONAL)),
     "users": ("user",),
     "items": ("item",),
 }
 
 
+@checked
 def save_facts(facts: RankingFacts, folder: str | Path) -> Path:
     """Write facts into a folder, in place of facts written there earlier; any other content is left alone.
 
@@ -44,13 +47,14 @@ def save_facts(facts: RankingFacts, folder: str | Path) -> Path:
     folder = Path(folder)
     _check_free(folder)
     told = {name: getattr(facts, name) for name in _SINGLE}
-    text = json.dumps({"version": _VERSION, **told, "units": len(facts), "splits": facts.splits.tolist()}, indent=1)
+    told = {"version": _VERSION, **told, "units": len(facts), "splits": facts.splits.tolist()}
     what = "the facts could not be written; nothing was left behind"
     with whole_folder(folder, what=what, do="choose a folder that can be written, with enough free space") as place:
         _unit_table(facts).write_parquet(place / "units.parquet")
         facts.users.values.alias("user").to_frame().write_parquet(place / "users.parquet")
         facts.items.values.alias("item").to_frame().write_parquet(place / "items.parquet")
-        (place / _MANIFEST).write_text(text + "\n", encoding="utf-8")
+        checksums = {name: file_checksum(place / f"{name}.parquet") for name in _COLUMNS}
+        (place / _MANIFEST).write_text(seal({**told, "checksums": checksums}), encoding="utf-8")
     return folder
 
 
@@ -68,9 +72,8 @@ def _unit_table(facts: RankingFacts) -> pl.DataFrame:
     single = {name: getattr(facts, name) for name in _BY_UNIT if getattr(facts, name) is not None}
     rows = {name: getattr(facts, name) for name in _BY_ROW if getattr(facts, name) is not None}
     table = pl.DataFrame({"user": facts.users.decode(facts.unit_user), **single})
-    lists = _nested(rows, facts.unit, len(facts)).hstack(
-        _nested({"list_item": facts.list_item}, facts.list_unit, len(facts))
-    )
+    shown = {name: getattr(facts, name) for name in _BY_PLACE if getattr(facts, name) is not None}
+    lists = _nested(rows, facts.unit, len(facts)).hstack(_nested(shown, facts.list_unit, len(facts)))
     return table.hstack(lists)
 
 
@@ -82,18 +85,22 @@ def _nested(columns: dict[str, np.ndarray], unit: np.ndarray, units: int) -> pl.
     return every.join(lists, on="unit", how="left", maintain_order="left").drop("unit").fill_null([])
 
 
+@checked
 def load_facts(folder: str | Path) -> RankingFacts:
     """Read facts back from a folder written by `save_facts` (see there), equal to the last bit."""
     folder = Path(folder)
     told = _read_manifest(folder)
-    tables = {name: _read_table(folder / f"{name}.parquet", needed) for name, needed in _COLUMNS.items()}
+    tables = {
+        name: _read_table(folder / f"{name}.parquet", needed, told["checksums"].get(name))
+        for name, needed in _COLUMNS.items()
+    }
     units = tables["units"]
     users, items = Ids(tables["users"]["user"]), Ids(tables["items"]["item"])
     if len(units) != told["units"]:
         found = f"{len(units):,} rows instead of {told['units']:,}"
         raise DataError("units of the facts are missing", where=str(folder), found=found, do="save the facts again")
     by_unit: dict[str, Any] = {name: units[name].to_numpy(writable=True) for name in _BY_UNIT if name in units.columns}
-    by_row: dict[str, Any] = {name: _flat(units[name]) for name in (*_BY_ROW, "list_item") if name in units.columns}
+    by_row: dict[str, Any] = {name: _flat(units[name]) for name in (*_BY_ROW, *_BY_PLACE) if name in units.columns}
     return RankingFacts(
         unit_user=users.codes(units["user"]),
         start=_starts(units["item"]),
@@ -117,10 +124,11 @@ def _starts(lists: pl.Series) -> np.ndarray:
 
 def _read_manifest(folder: Path) -> dict[str, Any]:
     try:
-        told = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
-        if not isinstance(told, dict) or told.get("version") != _VERSION:
+        text = (folder / _MANIFEST).read_text(encoding="utf-8")
+        if f'"version": {_VERSION},' not in text:
             raise ValueError(f"not version {_VERSION} of the format")
-        if missing := {*_SINGLE, "units", "splits"} - told.keys():
+        told = unseal(text)
+        if missing := {*_SINGLE, "units", "splits", "checksums"} - told.keys():
             raise ValueError("no " + ", ".join(sorted(missing)))
     except (OSError, ValueError) as problem:
         raise DataError(
@@ -132,8 +140,11 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     return told
 
 
-def _read_table(path: Path, needed: tuple[str, ...]) -> pl.DataFrame:
+def _read_table(path: Path, needed: tuple[str, ...], checksum: str) -> pl.DataFrame:
     with reading(path, what="parquet", do="save the facts again"):
+        if file_checksum(path) != checksum:
+            found = "another checksum than when it was written"
+            raise DataError("the file has changed", where=str(path), found=found, do="save the facts again")
         table = pl.read_parquet(path)
     if missing := set(needed) - set(table.columns):
         found = "no " + ", ".join(sorted(missing))

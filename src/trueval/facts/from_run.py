@@ -8,7 +8,9 @@ import polars as pl
 from trueval.data.ids import Ids
 from trueval.design.task import Task
 from trueval.errors import DefinitionError
-from trueval.facts.ranking_facts import RankingFacts
+from trueval.facts.equals import same_as_next
+from trueval.facts.ranking_facts import UNKNOWN, RankingFacts
+from trueval.facts.readings import SETTLED, with_ties
 from trueval.facts.run_checks import check_catalogue, refuse_duplicates
 from trueval.facts.run_lists import Lists, code_ids, list_parts, order_run
 from trueval.facts.truth import Truth, check_common_ids
@@ -22,7 +24,8 @@ def run_facts(
 
     A part of a run (`whole=False`) may well have nothing in common with the test set, a whole run may not.
     """
-    lists = order_run(run, truth, ties=ties, name=name)
+    built = ties if ties in SETTLED else "random"
+    lists = order_run(run, truth, ties=built, name=name)
     if whole:
         check_common_ids(run["user"], run["item"], truth, name)
     order, rank, above, tied = _join(lists, truth, name)
@@ -30,9 +33,8 @@ def run_facts(
     if len(lists.score):
         choose("lists", len(lists.item) + len(rank)).count_splits(lists.start, lists.score, splits)
     targets, n_catalogue = _targets(truth)
-    shown = bool((np.diff(lists.start) == targets).all() and (rank > 0).all())
     assert truth.judged.rows.value is not None
-    return RankingFacts(
+    facts = RankingFacts(
         unit_user=np.arange(len(truth.users), dtype=np.int32),
         start=truth.judged.rows.start,
         item=truth.judged.rows.item[order],
@@ -47,11 +49,18 @@ def run_facts(
         users=truth.users,
         items=truth.items,
         catalogue=n_catalogue,
-        exact=shown and truth.catalogue is not None,
-        ties=ties if len(lists.score) else "random",
+        exact=_shows_all(lists, truth, targets) and bool((rank > 0).all()),
+        ties=built if len(lists.score) else "random",
         highest=truth.judged.highest,
         splits=splits,
+        listed=np.diff(lists.start) > 0,
+        list_same=None if ties == built else _same(lists),
     )
+    return facts if ties == built else with_ties(facts, ties)
+
+
+def _same(lists: Lists) -> np.ndarray:
+    return same_as_next(lists.start, lists.score) if len(lists.score) else np.zeros(len(lists.item), bool)
 
 
 def _join(lists: Lists, truth: Truth, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -73,15 +82,24 @@ def _join(lists: Lists, truth: Truth, name: str) -> tuple[np.ndarray, np.ndarray
 
 
 def _targets(truth: Truth) -> tuple[np.ndarray, int]:
-    """How many items could be recommended to each user (0 where nobody said which), and how many there are."""
-    targets = np.zeros(len(truth.users), np.int64)
+    """How many items could be recommended to each user (unknown where nobody said which), and how many there are."""
     if truth.catalogue is None:
-        return targets, len(truth.items)
+        return np.full(len(truth.users), UNKNOWN), len(truth.items)
     number = int(truth.catalogue.sum())
-    targets[:] = number
-    if truth.train is not None:
+    targets = np.full(len(truth.users), number)
+    if truth.train is not None and not truth.seen_allowed:
         targets -= truth.train.where(truth.catalogue[truth.train.item]).counts
     return targets, number
+
+
+def _shows_all(lists: Lists, truth: Truth, targets: np.ndarray) -> bool:
+    """Whether every list holds all targets of its user and nothing else."""
+    if truth.catalogue is None or not (np.diff(lists.start) == targets).all():
+        return False
+    if truth.train is None or truth.seen_allowed:
+        return True
+    user = np.repeat(np.arange(len(truth.users)), np.diff(lists.start))
+    return not truth.train.contains(user, lists.item).any()
 
 
 def run_task_facts(run: pl.DataFrame, task: Task, *, ties: str = "random", name: str = "run") -> RankingFacts:

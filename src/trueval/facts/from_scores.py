@@ -13,6 +13,7 @@ from trueval.data.judged import Judged
 from trueval.design.task import Task
 from trueval.errors import DataError
 from trueval.facts.ranking_facts import RankingFacts
+from trueval.facts.readings import SETTLED, with_ties
 from trueval.kernels import blocks, choose, in_order
 from trueval.kernels.seeds import derive
 from trueval.progress import progress
@@ -40,13 +41,14 @@ def rank_system(
     """
     units = len(task.unit_user)
     depth = max(1, min(depth, len(task.candidates)))
-    out = _Output(task.judged, depth)
+    # one place more tells whether the last item of a list has equals behind it
+    out = _Output(task.judged, depth) if ties in SETTLED else _Output(task.judged, depth + 1, equals=True)
     scorer = _Scorer(system, task)
     work = units * (len(task.candidates) if task.sample is None else 10 * (task.design.sample or 1))
     kernels = choose("ranking", work)
 
     def rank(part: slice) -> tuple[slice, np.ndarray]:
-        splits = np.zeros(depth, np.int64)
+        splits = np.zeros_like(out.splits)
         _rank_block(kernels, scorer, task, part, ties, out, splits, name)
         return part, splits
 
@@ -55,13 +57,14 @@ def rank_system(
         for part, splits in in_order(rank, blocks(units, block)):
             out.splits += splits
             step(part.stop - part.start)
-    return _facts(task, out, ties)
+    facts = _facts(task, out, depth)
+    return facts.changed(ties=ties) if ties in SETTLED else with_ties(facts, ties)
 
 
 class _Output:
     """Arrays that the blocks fill, each its own part. Judged items stand best first, as the kernel leaves them."""
 
-    def __init__(self, judged: Judged, depth: int) -> None:
+    def __init__(self, judged: Judged, depth: int, *, equals: bool = False) -> None:
         assert judged.rows.value is not None
         units, rows = len(judged.rows.start) - 1, len(judged.rows.item)
         self.top = np.zeros((units, depth), np.int32)
@@ -71,6 +74,7 @@ class _Output:
         self.tied = np.zeros(rows, np.int32)
         self.score = np.zeros(rows, np.float32)
         self.splits = np.zeros(depth, np.int64)
+        self.same = np.zeros((units, depth), bool) if equals else None
         self.given = (judged.rows.item, judged.rows.value, judged.relevant)
         # what is the same for all (every value 1, everything relevant) is in order as it is
         self.item, self.value, self.relevant = (
@@ -80,6 +84,12 @@ class _Output:
     def judged(self, rows: slice, order: np.ndarray) -> tuple[np.ndarray, ...]:
         """What the kernel says of some judged items; which of them comes first it says in `order`."""
         return order, self.rank[rows], self.above[rows], self.tied[rows], self.score[rows]
+
+    def compare(self, units: slice, scores: np.ndarray) -> None:
+        """Note which items of some units' lists score like the next; `scores` are those of the lists."""
+        if self.same is not None:
+            both = (self.top[units, :-1] >= 0) & (self.top[units, 1:] >= 0)
+            self.same[units, :-1] = both & (scores[:, :-1] == scores[:, 1:])
 
     def place(self, kernels: Any, start: np.ndarray, order: np.ndarray) -> None:
         """Put the judged items of some units where the kernel put their ranks."""
@@ -186,6 +196,9 @@ def _rank_all(
         if bad >= 0:
             return units.start + bad
         out.place(kernels, own, order)
+        if out.same is not None:
+            columns = _columns(out.top[units].ravel(), task.candidates).reshape(out.top[units].shape)
+            out.compare(units, np.take_along_axis(scores, columns, axis=1))
     return -1
 
 
@@ -218,6 +231,9 @@ def _rank_sample(
         out.place(kernels, own, order)
         rows, unit = slice(own[0], own[-1]), np.repeat(which[first:last] - piece.start, np.diff(own))
         out.score[rows] = scores[unit, out.item[rows]]  # judged items that are no targets have scores, too
+        if out.same is not None:
+            units = slice(part.start + int(first), part.start + int(last))
+            out.compare(units, scores[(which[first:last] - piece.start)[:, None], out.top[units]])
     return -1
 
 
@@ -238,9 +254,10 @@ def _places(owner: np.ndarray, items: np.ndarray, t_start: np.ndarray, targets: 
     return np.where(found, place - t_start[owner], -1).astype(np.int32)
 
 
-def _facts(task: Task, out: _Output, ties: str) -> RankingFacts:
-    length = np.minimum(out.targets, out.top.shape[1])
-    full = bool((length == out.top.shape[1]).all())  # as a rule; then lists are the rows of the table as they are
+def _facts(task: Task, out: _Output, depth: int) -> RankingFacts:
+    length = np.minimum(out.targets, depth)
+    top = out.top[:, :depth]
+    full = bool((length == depth).all())  # as a rule; then lists are the rows of the table as they are
     return RankingFacts(
         unit_user=task.unit_user,
         start=task.judged.rows.start,
@@ -252,15 +269,15 @@ def _facts(task: Task, out: _Output, ties: str) -> RankingFacts:
         tied=out.tied,
         score=out.score,
         list_start=np.concatenate([[0], np.cumsum(length)]),
-        list_item=out.top.ravel() if full else out.top[out.top >= 0],
+        list_item=top.ravel() if full else top[top >= 0],
+        list_same=None if out.same is None else out.same[:, :depth][top >= 0],
         targets=out.targets,
         users=task.users,
         items=task.items,
         catalogue=len(task.candidates),
         exact=True,
         highest=task.judged.highest,
-        ties=ties,
-        splits=out.splits,
+        splits=out.splits[:depth],
         pool=task.pool if task.design.weights == "uniform" else None,
         one_relevant=task.design.resample,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from trueval.facts.ranking_facts import RankingFacts
+from trueval.facts.readings import settled_by
 
 
 def within_items(facts: RankingFacts, member: np.ndarray) -> RankingFacts:
@@ -20,9 +21,11 @@ def within_items(facts: RankingFacts, member: np.ndarray) -> RankingFacts:
     """
     rows = member[facts.item]
     kept = np.concatenate([[0], np.cumsum(rows)])
-    return facts.changed(
+    cut = facts.changed(
         start=kept[facts.start],
         score=None if facts.score is None else facts.score[rows],
         list_rank=None if facts.list_rank is None else facts.list_rank[rows],
         **{name: getattr(facts, name)[rows] for name in ("item", "value", "relevant", "rank", "above", "tied")},
     )
+    # among equals, what is best for the group is another order than what is best for all items
+    return settled_by(cut, cut.value) if facts.ties in ("best", "worst") else cut

@@ -11,6 +11,9 @@ import numpy as np
 from trueval.data.by_user import segment_sum
 from trueval.data.ids import Ids
 
+# In place of the number of targets.
+UNKNOWN = -1
+
 
 class Hits(NamedTuple):
     """Relevant items that were ranked, unit by unit, best rank first."""
@@ -43,7 +46,7 @@ class RankingFacts:
     tied: np.ndarray
     list_start: np.ndarray
     list_item: np.ndarray
-    targets: np.ndarray  # |T_u|; 0 where unknown
+    targets: np.ndarray  # |T_u|, or UNKNOWN for all units
     users: Ids
     items: Ids
     catalogue: int  # number of items that could be recommended
@@ -55,12 +58,15 @@ class RankingFacts:
     stratum: np.ndarray | None = None  # percentile of each unit (P1R)
     # non-relevant items each unit's sample was drawn from, where all were equally likely
     pool: np.ndarray | None = None
+    listed: np.ndarray | None = None  # whether each unit's user was given a list; None: all were
     one_relevant: bool = False
     condensed: bool = False
     highest: float = 0.0  # highest value of the test set; 0 where unknown
     label: dict[str, Any] = field(default_factory=dict)
     # rank as in the lists, where a tie rule has moved `rank` away from them
     list_rank: np.ndarray | None = None
+    # whether each row of the lists scores like the target behind it, shown or not; kept for tie rules that ask
+    list_same: np.ndarray | None = None
     # what several metrics compute alike is computed once
     memory: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
 
@@ -143,7 +149,7 @@ class RankingFacts:
 
     def shown(self, k: int | None) -> np.ndarray:
         """Number of items each unit was shown at cutoff k."""
-        length = self.targets if self.one_relevant else self.length
+        length = np.maximum(self.targets, 0) if self.one_relevant else self.length
         return length if k is None else np.minimum(length, k)
 
     def top(self, k: int | None) -> np.ndarray:

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from trueval.errors import DefinitionError, suggest
-from trueval.facts.ranking_facts import RankingFacts
+from trueval.errors import DefinitionError, defect, suggest
+from trueval.facts.equals import same_as_next
+from trueval.facts.ranking_facts import UNKNOWN, RankingFacts
 from trueval.kernels import blocks
 
 _ROWS = ("item", "value", "relevant", "rank", "above", "tied")  # columns of judged rows
@@ -21,7 +22,8 @@ def with_ties(facts: RankingFacts, rule: str) -> RankingFacts:
     """The facts under another rule for equal scores.
 
     "random" and "given" are settled when facts are built. "expected" lets every metric average over all
-    orders of equals, exactly; "worst" puts relevant items last among their equals, "best" first.
+    orders of equals, exactly; "worst" puts relevant items last among their equals, "best" first. Lists keep the
+    order that was drawn: what is measured of them goes by `facts.equals`.
     """
     if rule not in TIES:
         raise DefinitionError(f"unknown rule for ties: {rule!r}", found=suggest(rule, TIES))
@@ -30,15 +32,29 @@ def with_ties(facts: RankingFacts, rule: str) -> RankingFacts:
     if rule == "expected":
         order = np.lexsort((facts.item, facts.above, facts.rank == 0, facts.unit))
         return _reordered(facts, order, facts.rank).changed(ties="expected")
-    if rule in ("random", "given"):
+    if rule in SETTLED:
         raise DefinitionError(f"facts were built with ties={facts.ties!r}", do=f"build them again with ties={rule!r}")
-    return _settled(facts, worst=rule == "worst").changed(ties=rule)
+    return _settled(facts.changed(ties=rule), facts.relevant, np.where(facts.relevant, facts.value, 0.0))
 
 
-def _settled(facts: RankingFacts, *, worst: bool) -> RankingFacts:
-    gain = np.where(facts.relevant, facts.value, 0.0)
-    # in "worst", judged non-relevant items lead their equals and the best gains come last
-    lead = np.where(facts.relevant, 1, 0) if worst else np.where(facts.relevant, 0, 1)
+def settled_by(facts: RankingFacts, importance: np.ndarray) -> RankingFacts:
+    """Facts under "best" or "worst" for a metric to which each judged row is worth so much at the first place.
+
+    Rows may come in another order. What is worth less than nothing is best behind its equals.
+
+    >>> from trueval.metrics.measure import toy_facts
+    >>> facts = with_ties(toy_facts(["a", "b"], {"a", "b"}, scores=[1, 1]), "best")
+    >>> settled = settled_by(facts, np.array([1.0, 2.0]))
+    >>> settled.item.tolist(), settled.rank.tolist()
+    ([1, 0], [1, 2])
+    """
+    return _settled(facts, facts.relevant & (importance >= 0), np.where(facts.relevant, importance, 0.0))
+
+
+def _settled(facts: RankingFacts, wanted: np.ndarray, gain: np.ndarray) -> RankingFacts:
+    worst = facts.ties == "worst"
+    # in "worst", what is not wanted leads its equals and the best gains come last
+    lead = np.where(wanted, 1, 0) if worst else np.where(wanted, 0, 1)
     within = gain if worst else -gain
     order = np.lexsort((facts.item, within, lead, facts.above, facts.rank == 0, facts.unit))
     unit, above, tied = facts.unit[order], facts.above[order], facts.tied[order]
@@ -75,10 +91,12 @@ def select(facts: RankingFacts, keep: np.ndarray) -> RankingFacts:
         start=np.concatenate([[0], np.cumsum(np.diff(facts.start)[keep])]),
         list_start=np.concatenate([[0], np.cumsum(facts.length[keep])]),
         list_item=facts.list_item[shown],
+        list_same=None if facts.list_same is None else facts.list_same[shown],
         targets=facts.targets[keep],
         counted=len(facts) if facts.counted is None else facts.counted,
         stratum=None if facts.stratum is None else facts.stratum[keep],
         pool=None if facts.pool is None else facts.pool[keep],
+        listed=None if facts.listed is None else facts.listed[keep],
         score=None if facts.score is None else facts.score[rows],
         list_rank=None if facts.list_rank is None else facts.list_rank[rows],
         **{name: getattr(facts, name)[rows] for name in _ROWS},
@@ -91,12 +109,13 @@ def pieces(facts: RankingFacts, units: int) -> Iterator[RankingFacts]:
         rows = slice(facts.start[part.start], facts.start[part.stop])
         shown = slice(facts.list_start[part.start], facts.list_start[part.stop])
         ends = slice(part.start, part.stop + 1)
-        of_units = {name: _sliced(facts, name, part) for name in ("unit_user", "targets", "stratum", "pool")}
+        of_units = {name: _sliced(facts, name, part) for name in ("unit_user", "targets", "stratum", "pool", "listed")}
         of_rows = {name: _sliced(facts, name, rows) for name in (*_ROWS, "score", "list_rank")}
         yield facts.changed(
             start=facts.start[ends] - rows.start,
             list_start=facts.list_start[ends] - shown.start,
             list_item=facts.list_item[shown],
+            list_same=_sliced(facts, "list_same", shown),
             counted=len(facts) if facts.counted is None else facts.counted,
             **of_units,
             **of_rows,
@@ -123,7 +142,7 @@ def concat(parts: Sequence[RankingFacts]) -> RankingFacts:
     for part in parts:
         splits[: len(part.splits)] += part.splits
     plain = ("unit_user", "item", "value", "relevant", "rank", "above", "tied", "list_item", "targets")
-    optional = ("stratum", "pool", "score", "list_rank")
+    optional = ("stratum", "pool", "listed", "score", "list_rank", "list_same")
     return parts[0].changed(
         start=starts("start"),
         list_start=starts("list_start"),
@@ -143,7 +162,8 @@ def one_relevant(facts: RankingFacts) -> RankingFacts:
     rows = np.flatnonzero(facts.relevant)
     unit = facts.unit[rows]
     ranked = facts.rank[rows] > 0
-    found = np.bincount(unit[ranked], minlength=len(facts))
+    present = ranked | (not facts.exact)  # behind a list that was cut they are targets all the same
+    found = np.bincount(unit[present], minlength=len(facts))
     place = np.arange(len(rows)) - (np.cumsum(facts.R) - facts.R)[unit]  # relevant rows are sorted by rank
     new = np.ones(len(rows), bool)
     new[1:] = (unit[1:] != unit[:-1]) | (facts.above[rows][1:] != facts.above[rows][:-1]) | (ranked[1:] != ranked[:-1])
@@ -165,7 +185,7 @@ def one_relevant(facts: RankingFacts) -> RankingFacts:
         tied=np.where(ranked, facts.tied[rows] - relevant_tied + 1, 0).astype(np.int32),
         list_start=np.zeros(len(rows) + 1, np.int64),
         list_item=np.empty(0, np.int32),
-        targets=np.where(facts.targets[unit] > 0, facts.targets[unit] - found[unit] + ranked, 0),
+        targets=np.where(facts.targets[unit] >= 0, facts.targets[unit] - found[unit] + present, UNKNOWN),
         users=facts.users,
         items=facts.items,
         catalogue=facts.catalogue,
@@ -175,6 +195,7 @@ def one_relevant(facts: RankingFacts) -> RankingFacts:
         score=None if facts.score is None else facts.score[rows],
         stratum=None if facts.stratum is None else facts.stratum[unit],
         pool=None if facts.pool is None else facts.pool[unit],
+        listed=None if facts.listed is None else facts.listed[unit],
         one_relevant=True,
         condensed=facts.condensed,
         label=facts.label,
@@ -199,40 +220,56 @@ def condense(facts: RankingFacts) -> RankingFacts:
         shown = shown[np.lexsort((facts.list_rank[shown], facts.unit[shown]))]
         list_rank = np.zeros(len(ranked), np.int32)
         list_rank[shown] = np.arange(1, len(shown) + 1) - list_start[facts.unit[shown]]
+    above = np.where(ranked, place[first][block] - 1 if len(ranked) else place, 0).astype(np.int32)
     return facts.changed(
         rank=np.where(ranked, place, 0).astype(np.int32),
-        above=np.where(ranked, place[first][block] - 1 if len(ranked) else place, 0).astype(np.int32),
+        above=above,
         tied=np.where(ranked, members[block] if len(ranked) else place, 0).astype(np.int32),
         list_start=list_start,
         list_item=facts.item[shown],
         list_rank=list_rank,
+        list_same=None if facts.list_same is None else same_as_next(list_start, above[shown]),
         targets=counts,
         condensed=True,
     )
 
 
 def flip(facts: RankingFacts) -> RankingFacts:
-    """Relevance turned round among the judged items: what anti-metrics measure."""
-    return facts.changed(relevant=~facts.relevant, value=np.ones_like(facts.value), highest=1.0)
+    """Relevance turned round among the judged items: what anti-metrics measure.
+
+    The best order of equals is then the one that puts what is now relevant last.
+    """
+    ties = {"best": "worst", "worst": "best"}.get(facts.ties, facts.ties)
+    return facts.changed(relevant=~facts.relevant, value=np.ones_like(facts.value), highest=1.0, ties=ties)
+
+
+def target_numbers(facts: RankingFacts) -> np.ndarray | None:
+    """How many items are ranked for each unit, shown or not; None where nobody knows."""
+    # a condensed list that was cut says nothing of the judged items behind it, which are targets all the same
+    number = np.diff(facts.start) if facts.condensed and not facts.exact else facts.targets
+    return None if (number < 0).any() else number
 
 
 def random_ranking(facts: RankingFacts) -> RankingFacts | None:
     """The facts of a ranking in which all targets are equal; None where the number of targets is unknown.
 
-    Under ties="expected" every metric of it is its exact expected value for a random ranking.
+    Under ties="expected" every metric of it is its value by chance: its exact expected value for a uniformly random
+    ranking of the user's targets T_u. R and N count the whole test set; the judged items inside T_u are ranked.
     """
-    # a condensed list that was cut says nothing of the judged items behind it, which are targets all the same
-    number = np.diff(facts.start) if facts.condensed and not facts.exact else facts.targets
-    if not len(facts) or (number <= 0).any():
+    number = target_numbers(facts)
+    if not len(facts) or number is None:
         return None
+    # where ranks are exact, what has none is no target (a sample may lack it); a short list lacks what it did not show
+    in_set = (facts.rank > 0) | (not facts.exact)
+    if (np.bincount(facts.unit[in_set], minlength=len(facts)) > number).any():
+        raise defect("a user has more judged items than targets", where="by chance")
     targets = number[facts.unit].astype(np.int32)
-    # a sampled target set may lack judged non-relevant items; a short list lacks only what it did not show
-    in_set = (facts.rank > 0) | facts.relevant | (not facts.exact)
     return facts.changed(
         targets=number,
         list_start=np.concatenate([[0], np.cumsum(number)]),  # every target is shown, in no order
         list_item=np.empty(0, np.int32),
         list_rank=None,
+        list_same=None,
         rank=np.where(in_set, 1, 0).astype(np.int32),
         above=np.zeros(len(targets), np.int32),
         tied=np.where(in_set, targets, 0).astype(np.int32),

@@ -17,7 +17,8 @@ from trueval.kernels import blocks
 class Truth:
     """What runs are held against: coded judgements, train profiles, and the items there are.
 
-    `catalogue` marks the items that may be recommended; None where nobody said which.
+    `catalogue` marks the items that may be recommended; None where nobody said which. A user's targets are these, less
+    the user's train items unless `seen_allowed`. What is judged lies inside them (`design.targets`).
     """
 
     users: Ids
@@ -27,6 +28,7 @@ class Truth:
     catalogue: np.ndarray | None
     seed: int = 0
     streams: np.ndarray | None = None  # numbers of the users' tie streams, where these are part of a whole
+    seen_allowed: bool = False
     head: np.ndarray | None = None  # items whose judgements were left out: lists may well hold nothing else
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import importlib
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType
 
 import numpy as np
 
+from trueval.kernels.compiled import is_loaded, load
 from trueval.kernels.threads import blocks, in_order, threads, use_threads
 
 __all__ = ["blocks", "choose", "in_order", "look_up", "threads", "use_kernels", "use_threads"]
@@ -46,14 +46,9 @@ def use_kernels(kind: str | None) -> Iterator[None]:
 
 def choose(family: str, work: int) -> ModuleType:
     """The module that serves a family of kernels ("lists", "ranking", "sampling", "aspects") for this much work."""
-    compiled = _forced == "compiled" or (
-        _forced is None and (work > SMALL or f"trueval.kernels.{family}" in sys.modules)
-    )
-    if not compiled:
-        return importlib.import_module(_PLAIN.get(family, "trueval.kernels.plain"))
-    from trueval.kernels import compiled as store
-
-    return store.load(family)
+    if _forced == "compiled" or (_forced is None and (work > SMALL or is_loaded(family))):
+        return load(family)
+    return importlib.import_module(_PLAIN.get(family, "trueval.kernels.plain"))
 
 
 def look_up(values: np.ndarray, low: int, table: np.ndarray) -> np.ndarray:

@@ -12,13 +12,13 @@ import scipy.linalg.cython_blas
 import scipy.linalg.cython_lapack  # noqa: F401
 from numba import njit
 
-from trueval.kernels.jit import INNER, KERNEL
+from trueval.kernels.jit import INNER, kernel_with
 
 # Rows of factors gathered for one matrix product: enough to be fast, few enough to stay in cache.
 GATHERED = 128
 
 
-@njit(**KERNEL, fastmath={"contract"}, error_model="numpy")
+@kernel_with(fastmath={"contract"}, error_model="numpy")
 def solve_rows(begin, end, start, other, extra, target, factors, base, scale, ridge, out, fall):
     """Solve (scale·base + Σ_n extra_n f_n f_nᵀ + ridge·I) x = Σ_n target_n f_n for some rows.
 

@@ -6,6 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+# Gains that differ by less than this part are equal: so much more than what rounding may do to them, and so much
+# less than what tells two gains apart, that equals are those of exact arithmetic.
+EQUAL = 1e-12
+MORE, LESS = 1.0 + EQUAL, 1.0 - EQUAL
+
 
 class ItemAspects(NamedTuple):
     """Item i has the set s = `of_item[i]`: aspects `aspect[start[s]]` to `aspect[start[s+1]-1]`, of `number` in all."""

@@ -1,29 +1,29 @@
-"""Loading of the compiled kernels: where their cache lies, and a word to whoever waits for the first time."""
+"""Loading of the compiled kernels, from any thread, and a place for what was compiled."""
 
 from __future__ import annotations
 
 import importlib
 import os
-import sys
 import tempfile
 from pathlib import Path
 from types import ModuleType
 
-from trueval.progress import note
+# Families whose modules are loaded to their end. In sys.modules they are from the beginning, and a thread that looked
+# there would find half a module while another thread loads it.
+_loaded: dict[str, ModuleType] = {}
 
 
 def load(family: str) -> ModuleType:
-    """Import one family of compiled kernels."""
-    name = f"trueval.kernels.{family}"
-    if name not in sys.modules:
+    """One family of compiled kernels; a thread that asks while another one loads it waits."""
+    if family not in _loaded:
         _prepare_cache()
-        module = importlib.import_module(name)
-        cache = _cache_of(module)
-        _forget_stale(cache)
-        if not any(cache.glob(f"{family}.*.nbi")) and sys.stderr.isatty():
-            note("compiling the fast kernels, once (a few seconds)…")
-        return module
-    return sys.modules[name]
+        _loaded[family] = importlib.import_module(f"trueval.kernels.{family}")
+    return _loaded[family]
+
+
+def is_loaded(family: str) -> bool:
+    """Whether a family can be used without waiting."""
+    return family in _loaded
 
 
 def _prepare_cache() -> None:
@@ -36,23 +36,7 @@ def _prepare_cache() -> None:
         os.environ["NUMBA_CACHE_DIR"] = str(Path(tempfile.gettempdir()) / f"trueval-kernels-{os.getuid()}")
 
 
-def _forget_stale(cache: Path) -> None:
-    """Drop what was compiled before any kernel changed: numba looks at a kernel's own file, not at what it calls."""
-    changed = max(source.stat().st_mtime for source in Path(__file__).parent.glob("*.py"))
-    for index in cache.glob("*.nbi"):
-        try:
-            if index.stat().st_mtime < changed:
-                index.unlink()
-        except OSError:  # another process was faster, or nobody may write here
-            continue
-
-
 def _writable(folder: Path) -> bool:
     while not folder.exists() and folder != folder.parent:
         folder = folder.parent
     return os.access(folder, os.W_OK)
-
-
-def _cache_of(module: ModuleType) -> Path:
-    caches = (value._cache for value in vars(module).values() if hasattr(value, "_cache"))
-    return Path(next(cache.cache_path for cache in caches if cache.cache_path))  # what only kernels call has none

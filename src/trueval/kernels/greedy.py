@@ -2,15 +2,17 @@
 
 An item's gain never rises while others are ranked before it, so a gain worked out earlier is an upper bound, and
 only candidates whose bound reaches the best gain found so far are worked out again: the choice is that of a full
-scan, to the bit, and ties go to the smaller item code. Unrated targets with the same aspects gain the same, so
-one of them stands for its group. Groups sleep until they could be the best: those above some level are sorted
-roughly, and wake up bucket by bucket. (A heap does fewer comparisons, but the processor cannot predict them.)
+scan. Gains that only rounding tells apart are equal, and ties go to the smaller item code. Unrated targets with the
+same aspects gain the same, so one of them stands for its group. Groups sleep until they could be the best: those
+above some level are sorted roughly, and wake up bucket by bucket. (A heap does fewer comparisons, but the processor
+cannot predict them.)
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from trueval.kernels.aspect_rows import LESS, MORE
 from trueval.kernels.interest import added_gain, either_gain, fade_by
 from trueval.kernels.jit import inner
 
@@ -26,10 +28,10 @@ def added_dcg(of_item, begin, aspect, item, gain, fade, discount, left, bound):
     for place in range(1, discount.size):
         best, chosen = 0.0, -1
         for j in range(item.size):
-            if bound[j] > best:
+            if bound[j] > best * MORE:
                 s = of_item[item[j]]
                 bound[j] = added_gain(aspect, begin[s], begin[s + 1], gain[j], left)
-                if bound[j] > best:
+                if bound[j] > best * MORE:
                     best, chosen = bound[j], j
         if chosen < 0:
             break
@@ -58,7 +60,7 @@ def room(rows, pool, number, first, last):
 @inner
 def unified_dcg(of_item, begin, aspect, item, gain, target, pool, alpha, discount, u, left, closed, space):
     """αβ-DCG of the greedy order of a unit's rated items (those that are targets) and its unrated targets."""
-    (bound, worth, what), (gains, found, order, following), (start, highest), (none, factor, habit) = space
+    (bound, worth, what), (gains, found, order, following), (start, highest), (any_, single, habit) = space
     pool_set, pool_start, pool_item = pool.set, pool.start, pool.item
     own, groups = pool.first[u], pool.last[u] - pool.first[u]
     size = 0
@@ -72,11 +74,11 @@ def unified_dcg(of_item, begin, aspect, item, gain, target, pool, alpha, discoun
     best = total = 0.0
     for place in range(1, discount.size):
         best, chosen, second = scan(aspect, left, bound, worth, what, size)
-        while best <= asleep and asleep > 0.0:
+        while best * LESS <= asleep and asleep > 0.0:
             if top < 0.0:
-                asleep = alpha * highest_sum(left, pool.widest, factor) + 1e-12
-                if best <= asleep:
-                    top = work_out(pool, own, groups, alpha, left, none, factor, gains)
+                asleep = alpha * highest_sum(left, pool.widest, single) + 1e-12
+                if best * LESS <= asleep:
+                    top = work_out(pool, own, groups, alpha, left, any_, single, gains)
                     asleep = top
             elif bucket == BUCKETS:
                 below, level = level, habit[0] * top if level > top else STEP * level
@@ -91,14 +93,15 @@ def unified_dcg(of_item, begin, aspect, item, gain, target, pool, alpha, discoun
                     if step(pool_item, closed, u, following, g, pool_start[own + g + 1]):
                         i = pool_item[following[g]]
                         most = either_gain(aspect, begin[s], begin[s + 1], alpha, left)
-                        if most > best or (most == best and chosen >= 0 and i < what[chosen, 0]):
-                            best, chosen, second = most, size, chosen
+                        if most > best * MORE or (most >= best * LESS and chosen >= 0 and i < what[chosen, 0]):
+                            chosen, second = size, chosen
+                        best = max(best, most)
                         size = add(bound, worth, what, size, most, alpha, i, g, begin[s], begin[s + 1])
                 bucket += 1
                 asleep = max(highest[bucket], level)
         if chosen < 0:
             break
-        total += discount[place] * best
+        total += discount[place] * bound[chosen]
         fade_by(aspect, what[chosen, 2], what[chosen, 3], worth[chosen], left)
         if second > 0:  # the next best is a good one to begin with at the next place
             swap(bound, worth, what, 0, second)
@@ -140,13 +143,14 @@ def scan(aspect, left, bound, worth, what, size):
     bound[size] = np.inf  # an end that needs no asking
     n = np.uint64(0)
     while True:
-        while bound[n] < best:
+        while bound[n] < best * LESS:
             n += np.uint64(1)
         if n >= size:
             break
         bound[n] = either_gain(aspect, what[n, 2], what[n, 3], worth[n], left)
-        if bound[n] > best or (bound[n] == best and chosen >= 0 and what[n, 0] < what[chosen, 0]):
-            best, chosen, second = bound[n], np.int64(n), chosen
+        if bound[n] > best * MORE or (bound[n] >= best * LESS and chosen >= 0 and what[n, 0] < what[chosen, 0]):
+            chosen, second = np.int64(n), chosen
+        best = max(best, bound[n])
         n += np.uint64(1)
     return best, chosen, second
 
@@ -176,17 +180,18 @@ def highest_sum(values, number, space):
 
 
 @inner
-def work_out(pool, own, groups, alpha, left, none, factor, gains):
-    """Gains of all groups of a unit, with factors in the order of `either_gain`; returns the highest."""
+def work_out(pool, own, groups, alpha, left, any_, single, gains):
+    """Gains of all groups of a unit, aspects in the order of `either_gain`; returns the highest."""
     parent, added, node = pool.parent, pool.added, pool.node
     for a in range(left.size):
-        factor[a] = 1.0 - alpha * left[a]
-    none[0] = 1.0
-    for n in range(1, none.size):  # parents come before their children
-        none[n] = none[np.uint32(parent[n])] * factor[np.uint32(added[n])]
+        single[a] = alpha * left[a]
+    any_[0] = 0.0
+    for n in range(1, any_.size):  # parents come before their children
+        before = any_[np.uint32(parent[n])]
+        any_[n] = before + single[np.uint32(added[n])] * (1.0 - before)
     top = 0.0
     for g in range(groups):
-        gains[g] = 1.0 - none[np.uint32(node[own + g])]
+        gains[g] = any_[np.uint32(node[own + g])]
         top = max(top, gains[g])
     return top
 

@@ -44,11 +44,14 @@ def added_gain(aspect, low, high, gain, left):
 
 @inner
 def either_gain(aspect, low, high, gain, left):
-    """1 - Π over the aspects of (1 - gain · interest left): the chance that any of them pleases."""
-    none = 1.0
+    """1 - Π over the aspects of (1 - gain · interest left): the chance that any of them pleases.
+
+    Added up from small parts: the difference of two numbers near 1 would keep few digits of a small chance.
+    """
+    any_ = 0.0
     for x in range(np.uint32(low), np.uint32(high)):
-        none *= 1.0 - gain * left[np.uint32(aspect[x])]
-    return 1.0 - none
+        any_ += gain * left[np.uint32(aspect[x])] * (1.0 - any_)
+    return any_
 
 
 @inner

@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from numba import njit
 
-KERNEL: dict[str, Any] = {"nogil": True, "cache": True, "no_cfunc_wrapper": True}
+from trueval.kernels.disk import DiskCache
+
+_KERNEL: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}
 INNER: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True, "no_cpython_wrapper": True}
 
-kernel = njit(**KERNEL)
+
+def kernel_with(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """A kernel (see there) with options of the compiler."""
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        made: Any = njit(**_KERNEL, **options)(function)
+        if made is not function:  # not so with NUMBA_DISABLE_JIT
+            made._cache = DiskCache(function)
+        return made
+
+    return decorate
+
+
+kernel = kernel_with()
 """Python calls it; it is kept on disk with all that it calls."""
 
 inner = njit(**INNER)

@@ -246,3 +246,10 @@ def sample_units(
         kept = free[np.argsort(-np.log1p(-u) / rate, kind="stable")][:size]
         out[r] = -1
         out[r, : len(kept)] = kept
+
+
+def count_seen(list_start, list_item, own_start, own_item, depth, first, last) -> int:
+    """See `seen.count_seen`."""
+    shown = (list_item[list_start[u] : min(list_start[u + 1], list_start[u] + depth)] for u in range(first, last))
+    own = (own_item[own_start[u] : own_start[u + 1]] for u in range(first, last))
+    return sum(int(np.isin(items, known).sum()) for items, known in zip(shown, own))

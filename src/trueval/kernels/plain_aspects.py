@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trueval.kernels.aspect_rows import ItemAspects, Lists, Owned, Pool, Ranked, Rated
+from trueval.kernels.aspect_rows import LESS, MORE, ItemAspects, Lists, Owned, Pool, Ranked, Rated
 
 
 def weigh(profile: Owned, unit: int, aspects: ItemAspects) -> list[float]:
@@ -28,10 +28,10 @@ def _aspects_of(aspects: ItemAspects, item: int) -> list[int]:
 
 
 def _either(members: list[int], gain: float, left: list[float]) -> float:
-    none = 1.0
+    any_ = 0.0
     for a in members:
-        none *= 1.0 - gain * left[a]
-    return 1.0 - none
+        any_ += gain * left[a] * (1.0 - any_)
+    return any_
 
 
 def _added(members: list[int], gain: float, left: list[float]) -> float:
@@ -87,8 +87,10 @@ def cascade_ideal(
             best = max(gains, default=0.0)
             if best <= 0.0:
                 break
-            members, _, fade = waiting.pop(gains.index(best))  # the first of equals: items ascend
-            total += weight * best
+            # the first of equals, rounding aside: items ascend
+            chosen = next(n for n, gain in enumerate(gains) if gain >= best * LESS)
+            members, _, fade = waiting.pop(chosen)
+            total += weight * gains[chosen]
             _fade(members, fade, left)
         out[u] = total
 
@@ -128,14 +130,15 @@ def _greedy(aspects: ItemAspects, groups: list, left: list[float], discount: lis
     for weight in discount:
         best, chosen = 0.0, -1
         for n, bound in enumerate(bounds):  # a gain never rises, so an earlier one is an upper bound
-            if bound < best:
+            if bound < best * LESS:
                 continue
             bounds[n] = worth = _either(sets[n], ordered[n][2], left)
-            if worth > best or (worth == best and chosen >= 0 and codes[n] < codes[chosen]):
-                best, chosen = worth, n
+            if worth > best * MORE or (worth >= best * LESS and chosen >= 0 and codes[n] < codes[chosen]):
+                chosen = n
+            best = max(best, worth)
         if chosen < 0:
             break
-        total += weight * best
+        total += weight * bounds[chosen]
         _, items, gain = ordered[chosen]
         _fade(sets[chosen], gain, left)
         items.pop()

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from trueval.kernels.jit import KERNEL
+from trueval.kernels.jit import kernel_with
 
 
-@njit(**KERNEL, fastmath={"contract", "reassoc"}, error_model="numpy")
+@kernel_with(fastmath={"contract", "reassoc"}, error_model="numpy")
 def train_users(order, start, item, value, mean, rate, ridge, user_bias, item_bias, p, q, y):
     """One pass over the ratings of some users, in their order; returns the sum of squared errors met on the way.
 

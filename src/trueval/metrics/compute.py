@@ -14,6 +14,7 @@ from trueval.metrics.grammar import Spec
 from trueval.metrics.inputs import Inputs
 from trueval.metrics.inverse import inverse_weighted
 from trueval.metrics.results import Ratio, Tally
+from trueval.metrics.ties import check_ties
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,16 @@ def _weighted(spec: Spec) -> bool:
     return not {"ips", "snips"}.isdisjoint(spec.transforms)
 
 
+def has_meaning_in_1r(spec: Spec) -> bool:
+    """Whether a metric can be measured where each relevant item is ranked alone.
+
+    >>> from trueval.metrics.grammar import parse
+    >>> has_meaning_in_1r(parse("ndcg@10")), has_meaning_in_1r(parse("coverage@10"))
+    (True, False)
+    """
+    return spec.metric.family == "accuracy" and not spec.transforms and spec.parameters.get("against") != "judged"
+
+
 def compute(spec: Spec, facts: RankingFacts, inputs: Inputs) -> Measured:
     """Compute one metric."""
     metric = spec.metric
@@ -64,24 +75,27 @@ def compute(spec: Spec, facts: RankingFacts, inputs: Inputs) -> Measured:
             do="evaluate the model itself (scores or factors) or a run that ranks all targets, "
             "or use a metric with a cutoff",
         )
-    if facts.one_relevant and (
-        spec.transforms or metric.family != "accuracy" or spec.parameters.get("against") == "judged"
-    ):
+    if facts.one_relevant and not has_meaning_in_1r(spec):
         raise DefinitionError(
             f"{spec} has no meaning with one relevant item per target set (1R)", do="use an AR design for it"
         )
-    if _weighted(spec):
-        return Measured(inverse_weighted(spec, facts, inputs))
-    for transform in spec.transforms:
-        facts = _TRANSFORMS[transform](facts)
-    supplied = {name: inputs.supply(name, metric=str(spec)) for name in metric.needs}
-    supplied |= {name: getattr(inputs, name) for name in metric.wants}
-    result = metric.function(facts, spec.k, **spec.parameters, **supplied)
+    result = inverse_weighted(spec, facts, inputs) if _weighted(spec) else _plain(spec, facts, inputs)
     if isinstance(result, Tally):
         return Measured(None, tally=replace(result, range=metric.range))
     if isinstance(result, Ratio):
         return Measured(result.per_unit(), ratio=result)
     return Measured(result)
+
+
+def _plain(spec: Spec, facts: RankingFacts, inputs: Inputs) -> np.ndarray | Ratio | Tally:
+    """What the metric's own function returns."""
+    metric = spec.metric
+    check_ties(spec, facts)
+    for transform in spec.transforms:
+        facts = _TRANSFORMS[transform](facts)
+    supplied = {name: inputs.supply(name, metric=str(spec)) for name in metric.needs}
+    supplied |= {name: getattr(inputs, name) for name in metric.wants}
+    return metric.function(facts, spec.k, **spec.parameters, **supplied)
 
 
 _TRANSFORMS: dict[str, Callable[[RankingFacts], RankingFacts]] = {"anti": flip}

@@ -6,22 +6,33 @@ import itertools
 from collections.abc import Iterable
 from typing import Any
 
+from trueval.arguments import checked
 from trueval.metrics.grammar import Spec, parse
+from trueval.metrics.strata import pooled_by_default
 
 
+@checked
 def curve(metric: str | Spec, **parameters: Iterable[Any]) -> list[str]:
-    """A metric for every value of some parameters; all are computed from the same ranking.
+    """A metric for every value of some parameters; all are computed from the same ranking, and averaged alike.
+
+    Popularity weights are pooled over users, so a value without weights (beta = 0) is pooled beside them.
 
     >>> curve("recall@20", beta=[0, 0.5])
-    ['recall@20', 'recall@20[beta=0.5]']
+    ['recall@20[average=pooled]', 'recall@20[beta=0.5]']
     """
     spec = parse(metric)
     names = list(parameters)
-    found = []
+    found: list[dict[str, Any]] = []
     for values in itertools.product(*parameters.values()):
         read = {
             name: spec.metric.parameter(name).read(str(value).lower(), name=name, metric=spec.metric.name)
             for name, value in zip(names, values)
         }
-        found.append(str(Spec(spec.metric, spec.k, {**spec.parameters, **read}, spec.transforms)))
-    return list(dict.fromkeys(found))
+        found.append({**spec.parameters, **read})
+    if any(pooled_by_default(values) for values in found):
+        found = [values if pooled_by_default(values) else _pooled(values) for values in found]
+    return list(dict.fromkeys(str(Spec(spec.metric, spec.k, values, spec.transforms)) for values in found))
+
+
+def _pooled(values: dict[str, Any]) -> dict[str, Any]:
+    return {**values, "average": "pooled"} if values["average"] == "default" else values

@@ -14,9 +14,15 @@ from trueval.metrics.registry import Metric, Parameter, find, names
 TRANSFORMS = {
     "anti": "with relevance flipped among judged items",
     "ips": "every relevant item weighted by 1 / propensity",
-    "snips": "every relevant item weighted by 1 / propensity, divided by the sum of the weights",
+    "snips": "every relevant item weighted by 1 / propensity, weights scaled to mean 1",
 }
-_CLIP = Parameter(0.0, low=0.0, meaning="largest weight allowed; 0 allows all")
+# Parameters of metrics weighted by propensities; `average` is that of snips alone.
+WEIGHTING = {
+    "clip": Parameter(0.0, low=0.0, meaning="largest weight allowed; 0 allows all"),
+    "average": Parameter(
+        "pooled", ("pooled", "mean"), meaning="weights scaled over the relevant items of all users, or of each user"
+    ),
+}
 LARGEST_CUTOFF = 100_000_000  # no list is longer, and tables of discounts must fit in memory
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -57,16 +63,31 @@ class Spec:
 
     @property
     def naive(self) -> Spec:
-        """The same metric without propensities."""
-        parameters = {name: value for name, value in self.parameters.items() if name != "clip"}
-        return Spec(find(self.metric.name), self.k, parameters)
+        """The same metric without propensities, averaged over users in the same way."""
+        metric = find(self.metric.name)
+        parameters = {name: value for name, value in self.parameters.items() if name in metric.parameters}
+        if "snips" in self.transforms and "average" in parameters:
+            pooled = parameters["average"] == "pooled"
+            parameters["average"] = "pooled" if pooled else metric.parameters["average"].default
+        return Spec(metric, self.k, parameters)
 
     @property
     def definition(self) -> str:
         """The full definition for footers: every parameter, default or not."""
-        words = [self.metric.formula.strip()]
+        return self.define()
+
+    def define(self, *, condensed: bool = False) -> str:
+        """The definition, on condensed rankings perhaps another one.
+
+        >>> parse("precision@5").define(), parse("precision@5").define(condensed=True)
+        ('|top(k) ∩ Rel| / k; denom=k', '|top(k) ∩ Rel| / (TP + FP), the judged items within k')
+        """
+        own = self.metric.condensed if condensed else ""
+        words = [own or self.metric.formula.strip()]
         words += [TRANSFORMS[transform] for transform in self.transforms]
         quiet = {n for n, p in self.metric.parameters.items() if p.quiet and self.parameters[n] == p.default}
+        if own and self.parameters.get("denom") in ("k", "list"):
+            quiet.add("denom")  # both are what the formula says
         words += [f"{name}={self.parameters[name]}" for name in sorted(self.parameters.keys() - quiet)]
         return "; ".join(words)
 
@@ -77,14 +98,19 @@ def parse(text: str | Spec) -> Spec:
     >>> parse("ndcg@10").k
     10
     """
-    return text if isinstance(text, Spec) else _Reader(text).read()
+    if isinstance(text, Spec):
+        return text
+    if not isinstance(text, str):
+        raise DefinitionError("a metric is written as text", found=repr(text)[:60], do="for example ndcg@10")
+    return _Reader(text).read()
 
 
 def parse_all(texts: str | Spec | Iterable[str | Spec]) -> list[Spec]:
     """Read several metrics (also "a@5, b@10" in one string); the same one twice is an error."""
     if isinstance(texts, str):
         texts = split_list(texts)
-    specs = [parse(text) for text in ([texts] if isinstance(texts, Spec) else texts)]
+    several: Iterable[Any] = texts if isinstance(texts, Iterable) else [texts]
+    specs = [parse(text) for text in several]
     for spec in list(specs):  # a weighted value is never shown without the plain one beside it
         if {"ips", "snips"} & set(spec.transforms) and spec.naive not in specs:
             specs.insert(specs.index(spec), spec.naive)
@@ -160,7 +186,8 @@ class _Reader:
         if metric.family != "accuracy":
             raise self._complaint(f"{name}(…) takes an accuracy metric, {metric.name} is not one", at=inner_at)
         if name != "anti":
-            metric = replace(metric, parameters={**metric.parameters, "clip": _CLIP})
+            own = WEIGHTING if name == "snips" else {"clip": WEIGHTING["clip"]}
+            metric = replace(metric, parameters={**metric.parameters, **own})
         inside = self._tail()
         if not self._peek(")"):
             raise self._complaint("a closing parenthesis was expected")

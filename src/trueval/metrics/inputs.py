@@ -46,14 +46,6 @@ class Popularity:
         """Counts of a train log."""
         return Popularity(np.bincount(train.item, minlength=n_items), int(np.count_nonzero(train.counts)))
 
-    @property
-    def rank(self) -> np.ndarray:
-        """Popularity rank of each item, 1 for the most popular; equals share the mean of their ranks."""
-        order = np.sort(-self.counts)
-        low = np.searchsorted(order, -self.counts, side="left")
-        high = np.searchsorted(order, -self.counts, side="right")
-        return (low + high + 1) / 2
-
 
 @dataclass(frozen=True)
 class Positives:
@@ -70,6 +62,17 @@ class Positives:
             return Once(lambda: np.bincount(items.codes(_relevant(log, threshold)["item"]), minlength=len(items)))
 
         return Positives(None if train is None else counted(train), counted(test))
+
+    def popularity_rank(self, *, metric: str) -> np.ndarray:
+        """Rank of each item by relevant train ratings, 1 for most; equals share the mean of their ranks.
+
+        >>> Positives(lambda: np.array([1, 3, 1]), lambda: np.zeros(3)).popularity_rank(metric="").tolist()
+        [2.5, 1.0, 2.5]
+        """
+        fewer = -require(self.train, "positives", metric=metric)()
+        order = np.sort(fewer)
+        low, high = (np.searchsorted(order, fewer, side=side) for side in ("left", "right"))
+        return (low + high + 1) / 2
 
     def counts(self, source: str) -> np.ndarray:
         """Counts from "all", "test", or "train" (plus one, since test items may have none there)."""
@@ -94,25 +97,39 @@ def _relevant(log: Interactions, threshold: float | None) -> pl.DataFrame:
     return _relevant_rows(log, threshold).select("user", "item").unique()
 
 
+# The share of a log that was held out by chance: one for all, or a table of user and share.
+Share = float | pl.DataFrame
+
+
 @dataclass(frozen=True, slots=True)
 class RowPropensity:
-    """The propensity of every relevant test pair, in codes."""
+    """The propensity of every relevant test pair, in codes; `notes` say what a reader should know of them."""
 
     pairs: ByUser  # value: p
     source: str
+    share: Share | None = None
+    notes: tuple[str, ...] = ()
 
     @staticmethod
     def make(
-        propensity: Propensity | None, test: Interactions, users: Ids, items: Ids, *, threshold: float | None
-    ) -> RowPropensity | None:
-        """Look up the relevant rows of a test log; None without propensities."""
+        propensity: Propensity | None, test: Interactions, users: Ids, items: Ids, *, threshold: float | None,
+        share: Share | None = None,
+    ) -> RowPropensity | None:  # fmt: skip
+        """Look up the relevant rows of a test log; None without propensities.
+
+        Where the test is a random `share` of the log that propensities speak of, they are multiplied by it.
+        """
         if propensity is None:
             return None
         frame = _relevant_rows(test, threshold)
-        p = propensity.of(frame)
-        return RowPropensity(
-            ByUser.code(frame.select("user", "item", value=p), users, items).distinct(), propensity.source
-        )
+        p, source = propensity.of(frame), propensity.source
+        if isinstance(share, pl.DataFrame):
+            p = p * frame.select("user").join(share, on="user", how="left", maintain_order="left")["share"]
+            source += ", times the share of the user's rows that was held out"
+        elif share is not None and share < 1:
+            p, source = p * share, f"{source}, times {share:g}, the share held out"
+        pairs = ByUser.code(frame.select("user", "item", value=p), users, items).distinct()
+        return RowPropensity(pairs, source, share, (*propensity.notes, *propensity.unseen_in(frame)))
 
     def told(self, clips: Iterable[float] = ()) -> dict[str, Any]:
         """What a reader must know of the weights, for the manifest: as they are, and cut at each limit used."""

@@ -70,7 +70,7 @@ class Targets:
         return Targets(Once(offer), None, ByUser(np.concatenate([[0], np.cumsum(counts)]), task.sample.item))
 
     @staticmethod
-    def of_run(items: Ids, catalogue: np.ndarray | None, shown: list[pl.Series], train: ByUser | None) -> Targets:
+    def of_run(items: Ids, catalogue: np.ndarray | None, shown: list[pl.Series], barred: ByUser | None) -> Targets:
         """The catalogue where it is known, otherwise the items in some columns (of the runs and the test set)."""
 
         def offer() -> np.ndarray:
@@ -82,4 +82,4 @@ class Targets:
                 mask[codes[codes >= 0]] = True
             return mask
 
-        return Targets(Once(offer), train)
+        return Targets(Once(offer), barred)

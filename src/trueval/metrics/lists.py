@@ -1,4 +1,8 @@
-"""What metrics of the lists themselves share: how often each item was recommended."""
+"""What metrics of the lists themselves share: sums over their places, and how often each item was recommended.
+
+Where equal scores are left open (ties=expected, worst, best) a sum over places is the exact mean over all orders
+of equals, or that of the order that makes it highest or lowest.
+"""
 
 from __future__ import annotations
 
@@ -6,38 +10,121 @@ from collections.abc import Callable
 
 import numpy as np
 
+from trueval.facts.equals import list_blocks, tied_lists
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.metrics.discount import log2
+from trueval.facts.readings import SETTLED
+from trueval.metrics.discount import Table, log2
 from trueval.metrics.results import Added, Tally
+
+Amount = Callable[[np.ndarray], np.ndarray]  # what some rows of the lists (a mask of them) are worth
+
+
+def place_sum(facts: RankingFacts, k: int, amount: Amount, discount: Table | None = None) -> np.ndarray:
+    """Σ over the first k places of each list of what the item there is worth, times the discount of the place."""
+    inside, weight = within(facts, k, discount)
+    if facts.ties in ("worst", "best") and is_open(facts, k):
+        worth = _arranged(facts, amount(np.ones(len(facts.list_item), bool)))[inside]
+    else:
+        worth = amount(inside)
+    return facts.per_unit(facts.list_unit[inside], worth if weight is None else weight * worth)
+
+
+def within(facts: RankingFacts, k: int, discount: Table | None = None) -> tuple[np.ndarray, np.ndarray | None]:
+    """Rows of the lists that are within k, or may be, and how much their place counts (None: 1 each)."""
+    if facts.ties != "expected" or not is_open(facts, k):
+        inside = facts.top(k)
+        return inside, None if discount is None else discount.at(facts.place[inside])
+    above, size, _ = list_blocks(facts)
+    inside = above < k
+    return inside, mean_weight(above[inside], size[inside], k, discount)
+
+
+def mean_weight(above: np.ndarray, size: np.ndarray, k: int, discount: Table | None) -> np.ndarray:
+    """Mean, over the places of some equals, of what a place counts: its discount (None: 1) within k, 0 behind."""
+    low, high = np.minimum(above, k), np.minimum(above + size, k)
+    if discount is None:
+        return (high - low) / size
+    # alone, an item counts to the bit like its place, whether there are equals elsewhere or not
+    one = np.where(high > low, discount.at(high), 0.0)
+    return np.where(size == 1, one, (discount.upto(high) - discount.upto(low)) / size)
+
+
+def is_open(facts: RankingFacts, k: int) -> bool:
+    """Whether equals down to k are left open."""
+    key = ("open", k)
+    if key not in facts.memory:
+        facts.memory[key] = facts.ties not in SETTLED and len(tied_lists(facts, k)) > 0
+    return facts.memory[key]
+
+
+def _arranged(facts: RankingFacts, worth: np.ndarray) -> np.ndarray:
+    """What each place of the lists is worth, the best (ties=worst: the worst) of equals first."""
+    first = worth if facts.ties == "worst" else -worth
+    return worth[np.lexsort((first, list_blocks(facts).above, facts.list_unit))]
 
 
 def tally(facts: RankingFacts, k: int, finish: Callable[[np.ndarray], float], *, exposure: bool = False) -> Tally:
-    """A metric of how often each item was recommended."""
+    """A metric of how often each item was recommended; where equals are open, of the expected number."""
     key = ("recommended rows", k, exposure)
     if key not in facts.memory:
-        inside = facts.top(k)
-        amount = log2(max(facts.depth, 1)).at(facts.place[inside]) if exposure else None
-        users = facts.unit_user[facts.list_unit[inside]]
-        facts.memory[key] = Added((k, exposure), users, facts.list_item[inside], amount)
-    return Tally(recommended(facts, k, exposure=exposure), finish, (facts.memory[key],))
+        inside, amount = within(facts, k, log2(max(facts.depth, 1)) if exposure else None)
+        if facts.ties == "expected" and not exposure:  # all parts of a run count alike
+            amount = np.ones(np.count_nonzero(inside)) if amount is None else _rounded(amount, 32)
+        facts.memory[key] = _added(facts, (k, exposure, facts.ties), inside, facts.list_item[inside], amount)
+    added = facts.memory[key]
+    return Tally(_counts(facts, added, len(facts.items)), finish, (added,))
 
 
-def recommended(facts: RankingFacts, k: int, *, exposure: bool = False) -> np.ndarray:
-    """Times each item was shown within k, or with `exposure` its rank-discounted total."""
-    key = ("recommended", k, exposure)
+def anyone_shown(facts: RankingFacts, k: int, finish: Callable[[np.ndarray], float]) -> Tally:
+    """A metric of which items are shown to anyone; in expectation, of the chance of each.
+
+    The chance that nobody is shown an item is a product over users, so logarithms are added up; items that
+    somebody is certain to be shown are counted apart.
+    """
+    if facts.ties != "expected":
+        return tally(facts, k, lambda counts: finish(counts > 0))
+    number = len(facts.items)
+
+    def chances(counts: np.ndarray) -> float:
+        return finish(np.where(counts[:number] > 0, 1.0, -np.expm1(-counts[number:])))
+
+    key = ("shown to anyone", k)
     if key not in facts.memory:
-        inside = facts.top(k)
-        weights = log2(max(facts.depth, 1)).at(facts.place[inside]) if exposure else None
-        counts = np.bincount(facts.list_item[inside], weights=weights, minlength=len(facts.items))
-        facts.memory[key] = counts.astype(np.float64)
+        inside, chance = within(facts, k)
+        chance = np.ones(np.count_nonzero(inside)) if chance is None else chance
+        sure = chance >= 1
+        amount = _rounded(-np.log1p(-np.where(sure, 0.0, chance)), 40)
+        place = facts.list_item[inside] + np.where(sure, 0, number)
+        facts.memory[key] = _added(facts, key, inside, place, np.where(sure, 1.0, amount))
+    added = facts.memory[key]
+    return Tally(_counts(facts, added, 2 * number), chances, (added,))
+
+
+def _rounded(amount: np.ndarray, bits: int) -> np.ndarray:
+    """Amounts in whole parts of 2^-bits: their sums are then the same in whatever parts they are added up."""
+    return np.ldexp(np.rint(np.ldexp(amount, bits)), -bits)
+
+
+def _added(facts: RankingFacts, key: tuple, inside: np.ndarray, place: np.ndarray, amount: np.ndarray | None) -> Added:
+    return Added(key, facts.unit_user[facts.list_unit[inside]], place, amount)
+
+
+def _counts(facts: RankingFacts, added: Added, number: int) -> np.ndarray:
+    key = ("counts", added.key)
+    if key not in facts.memory:
+        facts.memory[key] = np.bincount(added.place, weights=added.amount, minlength=number).astype(np.float64)
     return facts.memory[key]
 
 
 def list_mean(facts: RankingFacts, k: int, amounts: np.ndarray) -> np.ndarray:
     """Mean of an amount per item over each list cut at k; NaN for an empty list."""
-    inside = facts.top(k)
-    total = facts.per_unit(facts.list_unit[inside], amounts[facts.list_item[inside]])
+    return list_share(facts, k, lambda rows: amounts[facts.list_item[rows]])
+
+
+def list_share(facts: RankingFacts, k: int, amount: Amount) -> np.ndarray:
+    """The same of an amount per row of the lists."""
     shown = facts.shown(k)
+    total = place_sum(facts, k, amount)
     return np.divide(total, shown, out=np.full(len(facts), np.nan), where=shown > 0)
 
 
@@ -46,10 +133,10 @@ def discounted_mean(facts: RankingFacts, k: int, amounts: np.ndarray, *, relevan
 
     A user who is shown nothing discovers nothing: an empty list has 0, and stays in the mean.
     """
-    inside = facts.top(k)
-    weight = log2(max(facts.depth, 1)).at(facts.place[inside])
-    kept = weight * facts.list_relevant[inside] if relevance else weight
-    unit = facts.list_unit[inside]
-    below = facts.per_unit(unit, weight)
-    total = facts.per_unit(unit, kept * amounts[inside])
-    return np.divide(total, below, out=np.zeros(len(facts)), where=below > 0)
+    table = log2(max(facts.depth, 1))
+
+    def worth(rows: np.ndarray) -> np.ndarray:
+        return amounts[rows] * facts.list_relevant[rows] if relevance else amounts[rows]
+
+    below = table.upto(facts.shown(k))
+    return np.divide(place_sum(facts, k, worth, table), below, out=np.zeros(len(facts)), where=below > 0)

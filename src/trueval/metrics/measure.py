@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from trueval.arguments import checked
 from trueval.data.aspects import Aspects
 from trueval.data.by_user import ByUser
 from trueval.data.ids import Ids
 from trueval.errors import DataError
-from trueval.facts.ranking_facts import RankingFacts
+from trueval.facts.equals import same_as_next
+from trueval.facts.ranking_facts import UNKNOWN, RankingFacts
 from trueval.facts.readings import with_ties
 from trueval.metrics.compute import compute
 from trueval.metrics.grammar import Spec, parse
@@ -52,11 +54,12 @@ def toy_facts(
         tied=np.array([np.count_nonzero(s == s[r - 1]) if r else 0 for r in rank], np.int32),
         list_start=np.array([0, len(ranked)]),
         list_item=np.array([code[str(item)] for item in ranked], np.int32),
-        targets=np.array([len(ranked) if complete else 0]),
+        targets=np.array([len(ranked) if complete else UNKNOWN]),
         users=Ids(pl.Series(["user"])),
         items=Ids(pl.Series(names, dtype=pl.String)),
         catalogue=len(names),
         exact=complete,
+        list_same=same_as_next(np.array([0, len(ranked)]), s),
     )
 
 
@@ -73,10 +76,11 @@ def _check_list(ranked: Sequence[Any], scores: Sequence[float] | None) -> None:
         raise DataError("scores must be finite and descend, like the list", found=str(list(scores)))
 
 
+@checked
 def measure(
     metric: str | Spec,
     ranked: Sequence[Any],
-    judged: Judged,
+    judged: Mapping[Any, float] | Collection[Any],
     *,
     threshold: float | None = None,
     complete: bool = False,
@@ -106,11 +110,11 @@ def measure(
     rated = {str(item): profile[item] if isinstance(profile, Mapping) else 1.0 for item in profile}
     own = facts.items.codes(pl.Series(sorted(rated), dtype=pl.String))
     train = ByUser(np.array([0, len(own)]), own, np.array([rated[item] for item in sorted(rated)], np.float64))
-    known = None if positives is None else _by_name(positives, names, 0)
+    counts, known = (_by_name(own or {}, names, 0) for own in (popularity, positives))
     inputs = Inputs(
-        positives=None if known is None else Positives(lambda: np.zeros(len(names)), lambda: known),
+        positives=Positives(lambda: counts, lambda: known) if popularity or positives else None,
         train=train if profile or popularity else None,
-        popularity=None if popularity is None else Popularity(_by_name(popularity, names, 0), users),
+        popularity=None if popularity is None else Popularity(counts, users),
         features=None if features is None else _by_name(features, names, [0.0] * len(next(iter(features.values())))),
         aspects=None if aspects is None else _aspects(aspects, facts.items),
         interest=Interest(lambda: train, lambda: _scale([*facts.value.tolist(), *rated.values()])),

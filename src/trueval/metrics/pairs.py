@@ -7,7 +7,7 @@ import polars as pl
 
 from trueval.data.ids import Ids
 from trueval.errors import DataError
-from trueval.facts.ranking_facts import RankingFacts
+from trueval.facts.ranking_facts import UNKNOWN, RankingFacts
 
 
 def pair_facts(predicted: object, actual: object, users: object = None) -> RankingFacts:
@@ -44,7 +44,7 @@ def pair_facts(predicted: object, actual: object, users: object = None) -> Ranki
         score=p[order],
         list_start=np.zeros(len(ids) + 1, np.int64),
         list_item=np.empty(0, np.int32),
-        targets=np.zeros(len(ids), np.int64),
+        targets=np.full(len(ids), UNKNOWN),
         users=ids,
         items=Ids(pl.Series(np.arange(len(p)))),
         catalogue=len(p),

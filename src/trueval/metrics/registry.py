@@ -23,6 +23,12 @@ FAMILIES = {
 }
 
 
+# How equal scores concern a metric, and with that what ties=expected, worst and best can do; see `metric`.
+TIES = ("judged", "linear", "anyone", "set", "order", "relevant order", "none")
+# Families whose metrics look at judged items alone, and so have all that the tie rules need.
+_JUDGED = ("accuracy", "false_positives", "incomplete", "errors")
+
+
 @dataclass(frozen=True, slots=True)
 class Parameter:
     """A parameter of a metric: its default and what else it may be."""
@@ -71,8 +77,11 @@ class Metric:
     aliases: tuple[str, ...] = ()
     system: bool = False  # one value for the whole system, from mergeable counts
     exact: bool = False  # needs ranks behind the list
+    by_set: bool = False  # looks at which items are within k, not at their order
+    condensed: str = ""  # the formula on condensed rankings, where it is another one
     terms: Callable[..., Any] | None = None  # the metric taken apart, where it is additive (see terms.py)
     against_random: bool = field(default=False)  # its expected value for a random ranking is computed
+    ties: str | Callable[[Mapping[str, Any]], str] = "order"  # how equal scores concern it, by its parameters
 
     @property
     def summary(self) -> str:
@@ -109,14 +118,29 @@ def metric(
     aliases: tuple[str, ...] = (),
     system: bool = False,
     exact: bool = False,
+    by_set: bool = False,
+    condensed: str = "",
     terms: Callable[..., Any] | None = None,
     name: str | None = None,
+    ties: str | Callable[[Mapping[str, Any]], str] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register a metric.
 
     The function is called with the facts, the cutoff, and as keywords its parameters and the inputs named in
     `needs` (always there) and `wants` (None where nobody gave them). It returns one value per unit, a `Ratio`,
     or for system metrics a `Tally`.
+
+    `ties` says how equal scores concern the metric (a word, or a function from its parameters to one), so that every
+    tie rule means what it says or is refused where it matters:
+
+    - "judged": it is worked out from the judged items alone, under every rule;
+    - "linear": a sum over places of what the item there is worth, made by `metrics.lists.place_sum`;
+    - "anyone": from what anybody is shown, made by `metrics.lists.anyone_shown`: no exact worst and best;
+    - "set", "order", "relevant order": any other function of which items are within the cutoff, of their order, or of
+      that of the relevant ones: no exact value where equals leave it open;
+    - "none": equal scores make no difference to it.
+
+    Not said, it is "judged" for families of judged items, and the most careful, "order", for the others.
     """
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -124,9 +148,14 @@ def metric(
         wanted = {p.name for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY}
         if wanted != set(parameters or {}) | set(needs) | set(wants):
             raise TypeError(f"{label}: keywords {sorted(wanted)} are not its parameters and inputs")
+        concern = ties or ("judged" if family in _JUDGED else "order")
+        if concern == "linear" and better == "lower":
+            raise TypeError(f"{label}: of a linear metric more is better, or neither")
+        if isinstance(concern, str) and concern not in TIES:
+            raise TypeError(f"{label}: ties must be one of {', '.join(TIES)}")
         entry = Metric(
             label, function, family, formula, range, better, cutoff, dict(parameters or {}), needs, wants, undefined,
-            reference, aliases, system, exact, terms, family == "accuracy" and not system,
+            reference, aliases, system, exact, by_set, condensed, terms, family == "accuracy" and not system, concern,
         )  # fmt: skip
         for known in (label, *aliases):
             if known in _METRICS:

@@ -14,28 +14,55 @@ def same(value: np.ndarray) -> np.ndarray:
     return value
 
 
+def product_of_ratios(above: np.ndarray, below: np.ndarray) -> np.ndarray:
+    """Ratios multiplied over the second axis; NaN where a denominator is 0, unless another factor is 0.
+
+    >>> product_of_ratios(np.array([[6.0, 2.0], [0.0, 0.0], [1.0, 3.0]]), np.array([[3.0, 1], [0, 1], [0, 1]])).tolist()
+    [4.0, 0.0, nan]
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratio = np.where(below > 0, above / below, np.nan)
+    if ratio.shape[1] == 1:
+        return ratio[:, 0]
+    return np.where((ratio == 0).any(axis=1), 0.0, ratio.prod(axis=1))
+
+
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """A metric pooled over units: the sum of numerators over the sum of denominators."""
+    """A metric pooled over units: the sum of numerators over the sum of denominators.
+
+    Both may have several columns: the metric is then the product of their ratios.
+    """
 
     numerator: np.ndarray
     denominator: np.ndarray
     finish: Callable[[np.ndarray], np.ndarray] = same
 
+    @property
+    def columns(self) -> tuple[np.ndarray, np.ndarray]:
+        """Numerators and denominators with a column for each factor."""
+        if self.numerator.ndim == 2:
+            return self.numerator, self.denominator
+        return self.numerator[:, None], self.denominator[:, None]
+
     def per_unit(self) -> np.ndarray:
         """Each unit's own value; NaN where its denominator is 0."""
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return self.finish(np.where(self.denominator > 0, self.numerator / self.denominator, np.nan))
+        return self.finish(product_of_ratios(*self.columns))
 
     def take(self, order: np.ndarray) -> Ratio:
         """The parts of some units, in an order."""
         return Ratio(self.numerator[order], self.denominator[order], self.finish)
 
+    def where(self, chosen: np.ndarray) -> Ratio:
+        """The same with nothing of the other units."""
+        above, below = (np.where(chosen[:, None], side, 0.0) for side in self.columns)
+        return Ratio(above, below, self.finish)
+
     def pooled(self, weights: np.ndarray | None = None) -> float:
         """The pooled value, units weighted."""
         w = np.ones(len(self.numerator)) if weights is None else weights
-        below = float(w @ self.denominator)
-        return float(self.finish(np.asarray(w @ self.numerator / below))) if below > 0 else float("nan")
+        above, below = (w @ side for side in self.columns)
+        return float(self.finish(product_of_ratios(above[None], below[None]))[0])
 
 
 class Added(NamedTuple):

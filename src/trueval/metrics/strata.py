@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
 import numpy as np
 
 from trueval.errors import DefinitionError
@@ -9,7 +12,7 @@ from trueval.facts.ranking_facts import RankingFacts
 from trueval.metrics.inputs import Positives, require
 from trueval.metrics.registry import Parameter
 from trueval.metrics.results import Ratio
-from trueval.metrics.terms import Terms, weigh
+from trueval.metrics.terms import Terms, best_for, weigh
 
 # Parameters of every metric that can be stratified.
 STRATA = {
@@ -27,17 +30,28 @@ STRATA = {
 }
 
 
+def pooled_by_default(parameters: Mapping[str, Any]) -> bool:
+    """Whether a metric with these parameters is pooled over users because of its weights alone.
+
+    >>> pooled_by_default({"beta": 0.5, "gamma": 0, "average": "default"})
+    True
+    """
+    return parameters.get("average") == "default" and bool(parameters["beta"] or parameters["gamma"])
+
+
 def stratified(
-    terms: Terms, facts: RankingFacts, positives: Positives | None, *, metric: str, beta: float, gamma: float,
-    count_from: str, average: str,
+    terms: Callable[[RankingFacts], Terms], facts: RankingFacts, positives: Positives | None, *, metric: str,
+    beta: float, gamma: float, count_from: str, average: str,
 ) -> np.ndarray | Ratio:  # fmt: skip
-    """An additive metric with popularity weights."""
+    """An additive metric with popularity weights; `terms` takes it apart."""
     if beta and gamma:
         raise DefinitionError(f"{metric} takes beta or gamma, not both", found=f"beta={beta:g}, gamma={gamma:g}")
     power = beta or gamma / (gamma + 1)
-    weight = np.ones(len(facts.item))
-    if power:
-        counts = require(positives, "positives", metric=metric).counts(count_from)
-        weight = np.maximum(counts[facts.item], 1.0) ** -power
+    counts = require(positives, "positives", metric=metric).counts(count_from) if power else np.ones(len(facts.items))
+
+    def weights(facts: RankingFacts) -> np.ndarray:
+        return np.maximum(counts[facts.item], 1.0) ** -power
+
+    facts = best_for(facts, terms, weights)
     pooled = average == "pooled" or (average == "default" and power > 0)
-    return weigh(terms, facts, weight, average="pooled" if pooled else "mean")
+    return weigh(terms(facts), facts, weights(facts), average="pooled" if pooled else "mean")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from trueval.facts.ranking_facts import RankingFacts
+from trueval.facts.readings import settled_by
 from trueval.metrics.results import Ratio
 
 
@@ -25,6 +27,20 @@ class Terms:
     defined: np.ndarray | None = None
 
 
+def best_for(
+    facts: RankingFacts, terms: Callable[[RankingFacts], Terms], weight: Callable[[RankingFacts], np.ndarray]
+) -> RankingFacts:
+    """The facts with equals in the order that is best (ties=worst: worst) once every item has its weight."""
+    if facts.ties not in ("best", "worst"):
+        return facts
+    # what each item adds at the first place
+    ranked = facts.rank > 0
+    first = terms(facts.changed(rank=ranked.astype(np.int32), ties="random"))
+    importance = np.zeros(len(facts.item))
+    importance[np.flatnonzero(facts.relevant & ranked)[first.rows]] = first.amount
+    return settled_by(facts, importance * weight(facts))
+
+
 def weigh(terms: Terms, facts: RankingFacts, weight: np.ndarray, *, average: str = "mean") -> np.ndarray | Ratio:
     """The metric with a weight for each judged row: Σ w·amount, for means over Σ w of all relevant items.
 
@@ -40,3 +56,17 @@ def weigh(terms: Terms, facts: RankingFacts, weight: np.ndarray, *, average: str
         total, whole = np.where(terms.defined, total, 0.0), np.where(terms.defined, whole, 0.0)
     ratio = Ratio(total, whole)
     return ratio if average == "pooled" else ratio.per_unit()
+
+
+def self_normalised(terms: Terms, facts: RankingFacts, weight: np.ndarray) -> Ratio:
+    """The metric with weights scaled to mean 1 over all relevant rows, so that equal weights change nothing.
+
+    A mean over relevant items is Σ w·amount / Σ w. A sum for each user is (Σ w·amount / Σ w) · (R / users): what the
+    weighted mean relevant item adds, times the number of relevant items per user.
+    """
+    found = weigh(replace(terms, mean=True), facts, weight, average="pooled")
+    assert isinstance(found, Ratio)
+    if terms.mean:
+        return found
+    number, users = facts.per_unit(facts.unit[facts.relevant]), np.ones(len(facts))
+    return Ratio(np.column_stack([found.numerator, number]), np.column_stack([found.denominator, users]))

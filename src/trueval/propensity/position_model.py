@@ -1,46 +1,128 @@
-"""The position-based click model, fitted by expectation-maximisation."""
+"""The position-based click model: how likely each position is to be looked at, with standard errors.
+
+P(click) = θ(position)·γ(item). Every item brings a γ of its own, and with few rows per item no estimate of it is any
+good: likelihoods over all θ and γ then give a wrong θ however many items there are. Given how often an item was
+clicked at all, its γ says nothing about where: the share of its clicks at position p is n_p·θ_p / Σ_q n_q·θ_q in
+expectation. The equations
+
+    Σ over items of (clicks at p - clicks of the item · n_p·θ_p / Σ_q n_q·θ_q) = 0   for every p
+
+hold at the true θ for any number of rows per item (Hausman, Hall & Griliches 1984; Wooldridge 1999). They are the
+gradient of a concave function of log θ, which Newton's method maximises in a few steps.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import polars as pl
+from scipy import sparse
 
-from trueval.errors import DataError
+from trueval.kernels import blocks
+from trueval.propensity.clicks import Cells, check_linked
+
+_TOGETHER = 1 << 14  # items whose shares are dense at once
 
 
-def fit_positions(clicks: pl.DataFrame, *, steps: int = 200, tolerance: float = 1e-9) -> pl.DataFrame:
-    """Examination θ of each position from (item, position, click) rows, 1 at the best position.
+@dataclass(frozen=True)
+class Fitted:
+    """Examination of each position, 1 at the best, with standard errors, and whether the steps were enough.
 
-    P(click) = θ(position)·γ(item), where a click means the place was looked at and the item liked. Each step
-    fills in, for every row without a click, how likely each of the two was.
+    `rows` and `items` are those that tell positions apart: of items shown at several and clicked.
+    """
+
+    table: pl.DataFrame  # position, p, error
+    rows: int
+    items: int
+    converged: bool
+
+
+def fit_positions(clicks: pl.DataFrame, *, steps: int = 200, tolerance: float = 1e-10) -> Fitted:
+    """Examination θ of each position from (item, position, click) rows.
+
+    Refused where the rows do not tell: positions that no item links, positions without a click.
 
     >>> shown = {"item": [0] * 8 + [1] * 8, "position": ([1] * 4 + [2] * 4) * 2}
     >>> clicks = [1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 0, 0, 1, 0, 0, 0]  # all and half of item 0's, half and a quarter of 1's
-    >>> fit_positions(pl.DataFrame({**shown, "click": clicks}))["p"].round(3).to_list()
+    >>> fit_positions(pl.DataFrame({**shown, "click": clicks})).table["p"].round(3).to_list()
     [1.0, 0.5]
     """
-    for column in ("item", "position", "click"):
-        if column not in clicks.columns:
-            raise DataError(f"the position-based model needs a column {column}", found=", ".join(clicks.columns))
-    # rows alike in item and position are one row with counts
-    cells = clicks.group_by("item", "position").agg(n=pl.len(), c=pl.col("click").cast(pl.Int64).sum())
-    positions = cells["position"].unique().sort()
-    place = positions.search_sorted(cells["position"]).to_numpy()
-    item = np.unique(cells["item"].to_numpy(), return_inverse=True)[1]
-    n, c = cells["n"].to_numpy().astype(np.float64), cells["c"].to_numpy().astype(np.float64)
-    theta = np.full(len(positions), 0.5)
-    gamma = np.full(int(item.max()) + 1, 0.5)
-    of_place, of_item = np.bincount(place, n), np.bincount(item, n)
+    cells = Cells.of(clicks)
+    check_linked(cells)
+    used = cells.telling()
+    if len(cells.positions) == 1:
+        return Fitted(pl.DataFrame({"position": cells.positions, "p": [1.0], "error": [0.0]}), 0, 0, True)
+    theta, converged = _solve(used, steps, tolerance)
+    best = int(np.argmax(theta))
+    error = theta / theta[best] * _log_errors(used, theta, best)
+    table = pl.DataFrame({"position": cells.positions, "p": theta / theta[best], "error": error})
+    return Fitted(table, int(used.n.sum()), len(np.unique(used.item)), converged)
+
+
+def _shares(cells: Cells, theta: np.ndarray) -> sparse.csr_array:
+    """Where the clicks of each item are expected: rows of items, columns of positions, rows add up to 1."""
+    weight = cells.n * theta[cells.place]
+    of_item = np.bincount(cells.item, weight)
+    return cells.matrix(weight / of_item[cells.item])
+
+
+def _solve(cells: Cells, steps: int, tolerance: float) -> tuple[np.ndarray, bool]:
+    """Newton's method on log θ of all positions but one, whose θ stays as it is; steps that overshoot are halved."""
+    at_place, of_item = np.bincount(cells.place, cells.c), np.bincount(cells.item, cells.c)
+    log_theta = np.zeros(len(cells.positions))
+    free = np.arange(len(log_theta)) != int(np.argmax(at_place))
+    height = _height(cells, log_theta)
     for _ in range(steps):
-        t, g = theta[place], gamma[item]
-        unseen = np.maximum(1 - t * g, 1e-300)
-        looked = c + (n - c) * t * (1 - g) / unseen
-        liked = c + (n - c) * g * (1 - t) / unseen
-        new_theta, gamma = np.bincount(place, looked) / of_place, np.bincount(item, liked) / of_item
-        moved = float(np.abs(new_theta - theta).max())
-        theta = new_theta
-        if moved < tolerance:
-            break
-    if theta.max() <= 0:
-        raise DataError("no click at any position", where="position-based model", do="use more data")
-    return pl.DataFrame({"position": positions, "p": theta / theta.max()})
+        shares = _shares(cells, np.exp(log_theta))
+        gradient = (at_place - of_item @ shares)[free]
+        move = np.linalg.solve(_curvature(shares, of_item)[np.ix_(free, free)], gradient)
+        if np.abs(move).max() < tolerance:
+            return np.exp(log_theta), True
+        length = 1.0
+        while True:
+            tried = log_theta.copy()
+            tried[free] += length * move
+            new = _height(cells, tried)
+            if new >= height - 1e-9 * (1 + abs(height)) or length < 1e-9:  # less than that is rounding
+                break
+            length /= 2
+        log_theta, height = tried, new
+    return np.exp(log_theta), False
+
+
+def _height(cells: Cells, log_theta: np.ndarray) -> float:
+    """What is maximised: the log-likelihood of where each item's clicks are, given their number."""
+    log_theta = log_theta - log_theta.max()
+    of_item = np.bincount(cells.item, cells.n * np.exp(log_theta)[cells.place])
+    clicked = cells.c > 0
+    return float(cells.c[clicked] @ (log_theta[cells.place] - np.log(of_item)[cells.item])[clicked])
+
+
+def _curvature(shares: sparse.csr_array, of_item: np.ndarray) -> np.ndarray:
+    return np.diag(of_item @ shares) - _products(shares, shares, of_item)
+
+
+def _products(left: sparse.csr_array, right: sparse.csr_array, weight: np.ndarray) -> np.ndarray:
+    """Σ over items of weight · left' · right, position by position; some items at a time, dense on one side."""
+    total = np.zeros((left.shape[1], right.shape[1]))
+    for part in blocks(len(weight), _TOGETHER):
+        total += left[part].T @ (right[part].toarray() * weight[part, None])
+    return total
+
+
+def _log_errors(cells: Cells, theta: np.ndarray, best: int) -> np.ndarray:
+    """Standard errors of log(θ / θ of the best position), by the variance of the clicks in the equations.
+
+    A cell of n rows with c clicks varies by c(n - c)/(n - 1), without bias; a single row by at most c.
+    """
+    varies = np.where(cells.n > 1, cells.c * (cells.n - cells.c) / np.maximum(cells.n - 1, 1), cells.c)
+    shares, of_item = _shares(cells, theta), np.bincount(cells.item, cells.c)
+    cross = _products(cells.matrix(varies), shares, np.ones(len(of_item)))
+    own = _products(shares, shares, np.bincount(cells.item, varies))
+    spread = np.diag(np.bincount(cells.place, varies)) - cross - cross.T + own
+    free = np.arange(len(theta)) != best
+    inverse = np.linalg.inv(_curvature(shares, of_item)[np.ix_(free, free)])
+    error = np.zeros(len(theta))
+    error[free] = np.sqrt(np.maximum(np.diag(inverse @ spread[np.ix_(free, free)] @ inverse), 0.0))
+    return error

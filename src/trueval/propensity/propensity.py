@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,18 @@ from trueval.data.frames import as_polars, is_table
 from trueval.data.ids import plain
 from trueval.data.interactions import Interactions
 from trueval.errors import DataError, DefinitionError, rows_found
+from trueval.propensity.clicks import checked_counts, click_rates
+
+_UNSEEN = 0.5  # train rows that an item without any counts as, as in novelty
+_UNSURE = 0.2  # a standard error above this share of the propensity is said
 
 
 @dataclass(frozen=True)
 class Propensity:
     """A table of chances `p` with the columns it is looked up by: user, item, position, or some of them.
+
+    `unseen` is the chance of what is not in the table, where there is one. `errors` are standard errors of chances
+    that were estimated from clicks, and `notes` say what a reader should know.
 
     >>> p = Propensity.display_share(pl.DataFrame({"item": ["A"] * 8 + ["B"] * 2}))
     >>> p.of(pl.DataFrame({"item": ["A", "A", "B"]})).to_list()
@@ -25,6 +32,9 @@ class Propensity:
 
     table: pl.DataFrame
     source: str
+    unseen: float | None = None
+    errors: pl.DataFrame | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def keys(self) -> list[str]:
@@ -37,40 +47,67 @@ class Propensity:
         frame = _frame(log)
         if name not in frame.columns:
             raise DataError(f"there is no propensity column {name!r}", where="test", found=", ".join(frame.columns))
+        if not frame.schema[name].is_numeric():
+            raise DataError(
+                "propensities must be numbers", where=f"test, column {name}", found=f"type {frame.schema[name]}"
+            )
         return _checked(frame.select("user", "item", p=pl.col(name).cast(pl.Float64)), f"column {name}")
 
     @staticmethod
     def popularity(train: Any, *, gamma: float) -> Propensity:
         """Popularity power law: p ∝ n^((gamma+1)/2), n the item's train rows, 1 for the most popular item.
 
-        There is no neutral gamma, so there is no default: -1 weights nothing, 1 weights by 1/n.
+        Items unseen in train count as half a row. There is no neutral gamma, so there is no default: -1 weights
+        nothing, 1 weights by 1/n.
+
+        >>> p = Propensity.popularity(pl.DataFrame({"user": [1, 2, 3, 1], "item": ["a", "a", "a", "b"]}), gamma=1)
+        >>> p.of(pl.DataFrame({"item": ["a", "b", "new"]})).round(3).to_list()
+        [1.0, 0.333, 0.167]
         """
         counts = _frame(train).group_by("item").agg(p=pl.len().cast(pl.Float64))
         power = (gamma + 1) / 2
-        table = counts.with_columns(p=(pl.col("p") / pl.col("p").max()) ** power)
-        return _checked(table, f"popularity, gamma={gamma:g}")
+        most = float(counts["p"].max() or 0.0)  # type: ignore[arg-type]
+        found = _checked(counts.with_columns(p=(pl.col("p") / most) ** power), f"popularity, gamma={gamma:g}")
+        source = f"{found.source} (items unseen in train count as {_UNSEEN:g} rows)"
+        return replace(found, source=source, unseen=(_UNSEEN / most) ** power)
 
     @staticmethod
     def display_share(displays: Any) -> Propensity:
         """Share of all displays that were of the item; `displays` has a row per display, or a `count`."""
         frame = _frame(displays)
-        amount = pl.col("count").sum() if "count" in frame.columns else pl.len()
+        amount = pl.len()
+        if "count" in frame.columns:
+            frame, amount = checked_counts(frame, where="display share"), pl.col("count").sum()
         counts = frame.group_by("item").agg(p=amount.cast(pl.Float64))
         return _checked(counts.with_columns(p=pl.col("p") / pl.col("p").sum()), "display share")
 
     @staticmethod
     def position(clicks: Any, *, steps: int = 200) -> Propensity:
-        """Position-based click model fitted by EM: P(click) = θ(position) · relevance(item), θ = 1 at the best."""
+        """Position-based click model: P(click) = θ(position) · relevance(item), θ = 1 at the best position.
+
+        `clicks` has a row for each item shown: item, position, click (0 or 1). Only items shown at several positions
+        tell θ; where they leave positions unlinked or without a click, the fit is refused.
+
+        >>> shown = {"item": [0] * 8 + [1] * 8, "position": ([1] * 4 + [2] * 4) * 2}
+        >>> p = Propensity.position(pl.DataFrame({**shown, "click": [1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 0, 0, 1, 0, 0, 0]}))
+        >>> p.table["p"].round(3).to_list(), p.errors["error"].round(2).to_list()
+        ([1.0, 0.5], [0.0, 0.27])
+        """
         from trueval.propensity.position_model import fit_positions
 
-        return _checked(fit_positions(_frame(clicks), steps=steps), "position-based model")
+        fitted = fit_positions(_frame(clicks), steps=steps)
+        notes = [] if fitted.converged else [f"the position-based model had not converged after {steps:,} steps"]
+        return _with_errors(fitted.table, "position-based model", notes)
 
     @staticmethod
     def randomised(clicks: Any) -> Propensity:
-        """Positions from a slice in which items were shown in random order: click rates relative to the best."""
-        frame = _frame(clicks)
-        rates = frame.group_by("position").agg(p=pl.col("click").cast(pl.Float64).mean()).sort("position")
-        return _checked(rates.with_columns(p=pl.col("p") / pl.col("p").max()), "randomised slice")
+        """Positions from a slice in which items were shown in random order: click rates relative to the best.
+
+        >>> p = Propensity.randomised(pl.DataFrame({"position": [1, 1, 2, 2], "click": [1, 1, 1, 0]}))
+        >>> p.table["p"].to_list()
+        [1.0, 0.5]
+        """
+        return _with_errors(click_rates(_frame(clicks), where="randomised slice"), "randomised slice", [])
 
     @staticmethod
     def read(source: Any, *, train: Interactions | None, test: Interactions) -> Propensity:
@@ -88,10 +125,7 @@ class Propensity:
         if kind == "column" and detail:
             return Propensity.column(test, detail)
         if kind == "popularity" and train is not None:
-            try:
-                return Propensity.popularity(train, gamma=float(detail))
-            except ValueError:
-                raise DefinitionError("gamma must be a number", where=str(source), do="popularity:1") from None
+            return Propensity.popularity(train, gamma=read_gamma(detail, where=str(source)))
         do = "pass train=… (--train FILE)" if kind == "popularity" else "column:NAME, popularity:GAMMA or a table"
         raise DefinitionError("propensities cannot be read from this", found=repr(source), do=do)
 
@@ -106,6 +140,8 @@ class Propensity:
                 do=f"add the column {missing[0]} to the test log",
             )
         found = rows.select(self.keys).join(self.table, on=self.keys, how="left", maintain_order="left")["p"]
+        if found.null_count() and self.unseen is not None:
+            return found.fill_null(self.unseen)
         if found.null_count():
             shown = rows.filter(found.is_null()).select(self.keys).head(5).rows()
             raise DataError(
@@ -115,6 +151,40 @@ class Propensity:
                 do="give every relevant test row a propensity",
             )
         return found
+
+    def unseen_in(self, rows: pl.DataFrame) -> list[str]:
+        """A note on rows that are not in the table and take the chance of unseen ones."""
+        new = rows.select(self.keys).join(self.table, on=self.keys, how="anti")
+        if self.unseen is None or not len(new):
+            return []
+        items = new.n_unique()
+        words = f"{items:,} item{'s' * (items > 1)} unseen in train"
+        return [f"{len(new):,} of {len(rows):,} relevant test rows are of {words}: their p is {self.unseen:.3g}"]
+
+
+def read_gamma(text: str, *, where: str) -> float:
+    """The exponent of a popularity power law.
+
+    >>> read_gamma("0.5", where="popularity:0.5")
+    0.5
+    """
+    try:
+        gamma = float(text)
+    except ValueError:
+        gamma = np.nan
+    if not -1 <= gamma < np.inf:
+        raise DefinitionError("gamma must be a number from -1 on", where=where, found=repr(text), do="popularity:1")
+    return gamma
+
+
+def _with_errors(table: pl.DataFrame, source: str, notes: list[str]) -> Propensity:
+    """Chances estimated from clicks, with a note where a standard error is large."""
+    unsure = table.filter(pl.col("error") > _UNSURE * pl.col("p"))
+    if len(unsure):
+        told = [f"position {at}: {p:.2g} ± {error:.2g}" for at, p, error in unsure.head(5).rows()]
+        more = ", …" if len(unsure) > 5 else ""
+        notes = [*notes, f"{source}: too few clicks for some propensities (standard errors): {', '.join(told)}{more}"]
+    return replace(_checked(table.drop("error"), source), errors=table.drop("p"), notes=tuple(notes))
 
 
 def _frame(source: Any) -> pl.DataFrame:

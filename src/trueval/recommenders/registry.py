@@ -169,6 +169,10 @@ def make_system(spec: Any, *, test: Any = None, **parameters: Any) -> Recommende
         raise DefinitionError(
             "parameters belong to systems given by name", found=", ".join(parameters), do="set them on the object"
         )
+    if isinstance(spec, type):
+        raise DefinitionError(
+            f"{spec.__name__} is a class, not a system", found=repr(spec), do=f"make one of it: {spec.__name__}(…)"
+        )
     if library_of(spec) is not None:
         return adapt(spec)
     if hasattr(spec, "fit") and hasattr(spec, "score"):

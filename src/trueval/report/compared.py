@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
+from trueval.arguments import checked
 from trueval.comparison.agreement import Agreement, agree
 from trueval.comparison.comparable import join
 from trueval.comparison.comparisons import Comparisons, compare_results
@@ -24,6 +25,7 @@ class Resulting(Protocol):
     repeats: Mapping[str, Evaluation]
 
 
+@checked
 def compare(
     results: Any,
     *,
@@ -43,7 +45,9 @@ def compare(
     values are means over seeds, and intervals count the spread over users and over seeds. Results that differ in
     anything else (data, split, design, population, ties, definitions…) are refused, with what differs.
 
-    `test`: "t", "wilcoxon" (zeros by Pratt), "permutation" (sign flips) or "bootstrap", on all `metrics` or some;
+    `test`: "t", "wilcoxon" (zeros by Pratt), "permutation" (sign flips) or "bootstrap" (bootstrap-t), on all `metrics`
+    or some. Where at most 12 users differ, or all by the same, t is replaced by the exact sign-flip test; no test gives
+    a p below what so many users can show. Each comparison has the `test` that was made and, if another, the `reason`.
     `correct`: "holm", "bonferroni", "bh" (Benjamini–Hochberg) or "none", over all comparisons made; `alternative`:
     "two-sided", "better" or "worse".
 
@@ -64,6 +68,7 @@ def compare(
     return compare_results(join(parts), baseline, metrics=chosen, options=options)
 
 
+@checked
 def agreement(
     results: Any,
     *,
@@ -97,16 +102,22 @@ def agreement(
     return agree(found, metrics=chosen, true=true, level=level, resamples=resamples, seed=seed)
 
 
+def _several(results: Any) -> list[Any]:
+    """Results one by one; what is neither a result nor a list of them is refused when it is looked at."""
+    alone = isinstance(results, (Resulting, str, Path)) or not isinstance(results, Iterable)
+    return [results] if alone else list(results)
+
+
 def _by_design(results: Any) -> list[Any]:
     """The folder of an experiment as the folders of its designs; other results as they are."""
-    given = [results] if isinstance(results, (Resulting, str, Path)) else list(results)
+    given = _several(results)
     opened: list[list[Any]] = [list(designs_in(one) if isinstance(one, (str, Path)) else ()) or [one] for one in given]
     return [one for several in opened for one in several]
 
 
 def _named(results: Any) -> dict[str, Any]:
     """Results by names for messages: paths, as short as they differ, or numbers."""
-    given = [results] if isinstance(results, (Resulting, str, Path)) else list(results)
+    given = _several(results)
     paths = [Path(one) for one in given if isinstance(one, (str, Path))]
     short = len({path.name for path in paths}) == len(paths)
     named: dict[str, Any] = {}

@@ -40,7 +40,19 @@ def check_folder(folder: Path, names: Iterable[str], *, marker: str) -> None:
         )
 
 
-def write_together(folder: Path, files: Mapping[str, Content], *, marker: str, told: Mapping[str, Any]) -> None:
+def marker_text(told: Mapping[str, Any]) -> str:
+    """A marker as text."""
+    return json.dumps(told, indent=1, ensure_ascii=False) + "\n"
+
+
+def write_together(
+    folder: Path,
+    files: Mapping[str, Content],
+    *,
+    marker: str,
+    told: Mapping[str, Any],
+    as_text: Callable[[Mapping[str, Any]], str] = marker_text,
+) -> None:
     """Write files (text, or functions that write to a path) into a folder, with a marker that lists them.
 
     Files of an earlier time are replaced, others left alone. If anything fails, all is as it was before.
@@ -50,8 +62,7 @@ def write_together(folder: Path, files: Mapping[str, Content], *, marker: str, t
     ...     sorted(str(path.relative_to(place)) for path in Path(place).rglob("*.*"))
     ['new/a/b.txt', 'new/made.json']
     """
-    listing = json.dumps({**told, "files": sorted(files)}, indent=1, ensure_ascii=False) + "\n"
-    everything = {**files, marker: listing}
+    everything = {**files, marker: as_text({**told, "files": sorted(files)})}
     check_folder(folder, everything, marker=marker)
     made = [place for place in (folder, *folder.parents) if not place.exists()]
     inside = {place for name in everything if not (place := (folder / name).parent).exists()}

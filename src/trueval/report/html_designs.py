@@ -44,11 +44,29 @@ def designs_page(
         own = comparisons.get(name, ())
         body.append(_results(evaluation, own, title=name, notes=findings(evaluation, own)))
         body += [_section(section) for section in group_sections(evaluation)]
-    told = [evaluation.manifest["definitions"].items() for evaluation in evaluations.values()]
-    definitions = {label.partition("|n=")[0]: text for own in told for label, text in own}
+    definitions = joined_definitions({name: evaluation.manifest for name, evaluation in evaluations.items()})
     body += [
         *(_section(section) for section in after),
         "</main>",
         _foot({**(manifest or {}), "definitions": definitions}),
     ]
     return _whole_page(title, body)
+
+
+def joined_definitions(manifests: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """The definitions of several designs, each once; where they differ, with the designs that they hold for.
+
+    >>> joined_definitions({"a": {"definitions": {"m@1|n=5": "x"}}, "b": {"definitions": {"m@1": "x"}}})
+    {'m@1': 'x'}
+    >>> joined_definitions({"a": {"definitions": {"m@1": "x"}}, "b": {"definitions": {"m@1": "y"}}})
+    {'m@1 (a)': 'x', 'm@1 (b)': 'y'}
+    """
+    found: dict[str, dict[str, list[str]]] = {}
+    for design, manifest in manifests.items():
+        for label, text in manifest["definitions"].items():
+            found.setdefault(label.partition("|n=")[0], {}).setdefault(text, []).append(design)
+    return {
+        label if len(texts) == 1 else f"{label} ({', '.join(designs)})": text
+        for label, texts in found.items()
+        for text, designs in texts.items()
+    }

@@ -6,6 +6,7 @@ that table as `results.parquet`, and `manifest.json` and `summary.json` beside i
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +23,7 @@ from trueval.evaluation.jackknife import LeftOut
 from trueval.evaluation.outcome import Evaluation, SystemValues
 from trueval.metrics.compute import Measured
 from trueval.metrics.grammar import Spec, parse
-from trueval.metrics.results import same
+from trueval.metrics.results import Ratio, same
 from trueval.report.files import write_table, write_whole
 from trueval.report.folder import Content, check_folder, write_together
 from trueval.report.formats import as_json, as_record
@@ -117,30 +118,40 @@ def _pooled(evaluation: Evaluation) -> dict[str, Callable[[np.ndarray], np.ndarr
     found = {}
     for label, s in first.sums.items():
         counted = np.bincount(np.unique(first.unit_user, return_inverse=True)[1], ~np.isnan(first.values[label]))
-        if s.finish is not same or not np.array_equal(s.denominator.sum(axis=1), counted):
+        if s.finish is not same or s.factors > 1 or not np.array_equal(s.denominator.sum(axis=1), counted):
             found[label] = s.finish
     return found
 
 
 def _parts(evaluation: Evaluation, label: str) -> list[pl.Series]:
-    """Numerator and denominator of a pooled metric, on the first row of each user (and percentile)."""
-    above: list[np.ndarray] = []
-    below: list[np.ndarray] = []
+    """Numerators and denominators of a pooled metric, on the first row of each user (and percentile)."""
+    columns: dict[str, list[np.ndarray]] = {}
     for system in evaluation.systems.values():
         s = system.sums[label]
         cluster = np.unique(system.unit_user, return_inverse=True)[1]
+        strata = s.numerator.shape[1] // s.factors
         stratum = np.zeros(len(cluster), np.int64) if system.stratum is None else system.stratum
-        cells, first = np.unique(cluster * s.numerator.shape[1] + stratum, return_index=True)
-        for column, side in ((above, s.numerator), (below, s.denominator)):
-            values = np.zeros(len(cluster))
-            values[first] = side.ravel()[cells]
-            column.append(values)
-    names = _part_names(label)
-    return [pl.Series(name, np.concatenate(column)) for name, column in zip(names, (above, below))]
+        cells, first = np.unique(cluster * strata + stratum, return_index=True)
+        for factor in range(s.factors):
+            own = slice(factor * strata, (factor + 1) * strata)
+            for name, side in zip(_part_names(label, factor), (s.numerator, s.denominator)):
+                values = np.zeros(len(cluster))
+                values[first] = side[:, own].ravel()[cells]
+                columns.setdefault(name, []).append(values)
+    return [pl.Series(name, np.concatenate(column)) for name, column in columns.items()]
 
 
-def _part_names(label: str) -> tuple[str, str]:
-    return f"{label}|numerator", f"{label}|denominator"
+def _part_names(label: str, factor: int = 0) -> tuple[str, str]:
+    number = f" {factor + 1}" if factor else ""
+    return f"{label}|numerator{number}", f"{label}|denominator{number}"
+
+
+def _read_parts(frame: pl.DataFrame, label: str) -> tuple[np.ndarray, np.ndarray]:
+    """Numerators and denominators that `_parts` made, with a column for each factor."""
+    factors = next(number for number in itertools.count(1) if _part_names(label, number)[0] not in frame.columns)
+    names = zip(*(_part_names(label, factor) for factor in range(factors)))
+    above, below = (frame.select(side).to_numpy() for side in names)
+    return above, below
 
 
 def _name_of(finish: Callable[[np.ndarray], np.ndarray]) -> str:
@@ -224,12 +235,8 @@ def _system(frame: pl.DataFrame, users: Ids, told: dict[str, Any], specs: dict[s
         by_label[label] = sums(Measured(values[label]), cluster, len(clusters), stratum)
         finish = told.get("pooled", {}).get(label)
         if finish is not None:
-            above, below = (
-                sums(Measured(frame[part].to_numpy()), cluster, len(clusters), stratum).numerator
-                for part in _part_names(label)
-            )
-            s = by_label[label]
-            by_label[label] = Sums(above, below, _FINISH[finish], s.n, s.undefined)
+            pooled = Ratio(*_read_parts(frame, label), _FINISH[finish])
+            by_label[label] = sums(Measured(values[label], ratio=pooled), cluster, len(clusters), stratum)
     written = told.get("systems", {}).get(name, {}).get("metrics", {})
     estimates = {label: _estimate(written.get(label), by_label.get(label)) for label in specs}
     known = {label: e for label, e in estimates.items() if e is not None}

@@ -85,17 +85,24 @@ def footer(evaluation: Evaluation, comparisons: Sequence[Comparison] = (), *, de
     if tallied and m["interval"] != "none" and "repeats" not in m:
         lines.append(f"± of {', '.join(tallied)}: jackknife over groups of users, for as many users as here")
     if evaluation.random:
-        lines.append("by chance = exact expected value of a random ranking")
+        lines.append("by chance = exact expected value of a random ranking of each user's targets")
     if comparisons:
         signs = "▲ better, ▼ worse, ≠ different, no sign: no difference shown"
         lines.append(f"{signs}; than {comparisons[0].baseline}, {method(comparisons)}")
-    undefined = {
-        f"{label}: undefined for {e.undefined:,} of {e.n + e.undefined:,}"
-        for label, e in system.estimates.items()
-        if e.undefined
-    }
-    lines += sorted(undefined)
+    lines += sorted(filter(None, (_undefined_told(evaluation, label) for label in evaluation.specs)))
     return lines + [f"{label} = {text}" for label, text in m["definitions"].items()] if definitions else lines
+
+
+def _undefined_told(evaluation: Evaluation, label: str) -> str:
+    """For how many units a metric is undefined, system by system where it depends on the lists."""
+    found = {name: system.estimates[label] for name, system in evaluation.systems.items()}
+    numbers = {e.undefined for e in found.values()}
+    if numbers == {0}:
+        return ""
+    first = next(iter(found.values()))
+    told = ", ".join(f"{e.undefined:,} ({name})" for name, e in found.items())
+    every = f"{first.n + first.undefined:,}"
+    return f"{label}: undefined for {f'{first.undefined:,}' if len(numbers) == 1 else told} of {every}"
 
 
 def _weights_told(propensity: dict[str, Any] | None) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any, Literal, overload
 
 from trueval.data.interactions import Interactions
 from trueval.errors import DefinitionError, suggest
+from trueval.progress import note
 from trueval.splits.core import keep_core
 from trueval.splits.folder import load_parts, save_parts
 from trueval.splits.given import given, unbiased
@@ -34,7 +35,7 @@ SPLITS: dict[str, Callable[..., Parts | list[Parts]]] = {
     "given": given,
     "unbiased": unbiased,
 }
-_TABLES = ("test", "validation", "mar")  # options of given and unbiased that are tables
+_TABLES = ("test", "validation")  # options of given that are tables
 
 
 @overload
@@ -61,7 +62,8 @@ def split(
     """Split a log in a named way; `kfold` and `rolling` give several parts, the others one.
 
     `log` is anything `trueval.read` takes. Users and items with fewer than `min_user` and `min_item` rows are
-    dropped first, until all that stay have enough. Options are those of the named split.
+    dropped first, until all that stay have enough. Options are those of the named split. For `unbiased`, the log
+    and `mar` may be one data set that holds a biased log and an unbiased test (Coat, CM100k, Yahoo! R3, KuaiRec).
 
     >>> import polars as pl
     >>> log = Interactions.of(pl.DataFrame({"user": [1] * 10, "item": list(range(10))}))
@@ -72,13 +74,17 @@ def split(
     make = _named(how)
     known = options_of(how)
     _check_options(how, known, options)
+    if how == "unbiased":
+        from trueval.data.read import read_pair
+
+        log, options["mar"] = read_pair(log, options.get("mar"))
     log = _as_log(log, "log")
-    if how in ("given", "unbiased"):
+    if how == "given":
         options = {name: _as_log(value, name) if name in _TABLES else value for name, value in options.items()}
     if "seed" in known:
         options["seed"] = check_count("seed", seed, split=how, least=0)
     if not min_user and not min_item:
-        return make(log, **options)
+        return _told(make(log, **options))
     few = {
         name: check_count(name, n, split=how, least=0) for name, n in (("min_user", min_user), ("min_item", min_item))
     }
@@ -92,8 +98,17 @@ def split(
     log, dropped = keep_core(log, **few)
     made = make(log, **options)
     if isinstance(made, Parts):
-        return with_dropped(made, dropped, told=few)
-    return [with_dropped(parts, dropped, told=few) for parts in made]
+        return _told(with_dropped(made, dropped, told=few))
+    return _told([with_dropped(parts, dropped, told=few) for parts in made])
+
+
+def _told(made: Parts | list[Parts]) -> Parts | list[Parts]:
+    """The same, after a note on rows that nobody asked to drop."""
+    several = [made] if isinstance(made, Parts) else made
+    for number, parts in enumerate(several, 1):
+        for caution in parts.cautions:
+            note(f"split {parts.how['how']}{f', part {number}' if len(several) > 1 else ''}: {caution}")
+    return made
 
 
 def options_of(how: str) -> list[str]:
@@ -120,13 +135,9 @@ def _check_options(how: str, known: list[str], options: dict[str, Any]) -> None:
                 found=f"{name} = {options[name]!r}",
                 do=suggest(name, known),
             )
-    table = {"given": "test", "unbiased": "mar"}.get(how)
-    if table and options.get(table) is None:
+    if how == "given" and options.get("test") is None:
         raise DefinitionError(
-            f"the split {how} needs a second table",
-            where=f"split {how}",
-            found=f"no {table}",
-            do=f"add {table}=…",
+            "the split given needs a second table", where="split given", found="no test", do="add test=…"
         )
 
 

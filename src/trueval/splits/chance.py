@@ -97,7 +97,7 @@ def _number_alike(frame: pl.DataFrame, words: np.ndarray, places: np.ndarray) ->
     Further columns decide who comes first, so that the order of rows does not.
     """
     further = [column for column in frame.columns if column not in ROLES]
-    rows = frame[places]
+    rows = frame[places].with_columns(pl.selectors.binary().bin.encode("hex"))  # bytes have no text
     text = rows.select(pl.struct(further).struct.json_encode()).to_series() if further else pl.Series([""] * len(rows))
     table = pl.DataFrame({"word": words[places], "text": text, "place": places}).sort("word", "text")
     number = table.select(pl.int_range(pl.len()).over("word")).to_series()

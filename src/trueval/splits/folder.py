@@ -116,12 +116,25 @@ def load_parts(folder: str | Path) -> Parts:
             )
     side = {name: tables.get(name) for name in ("users", "items")}
     parts = {
-        name: Interactions.of(tables[name], name=f"{folder.name}, {name}", **side)
+        name: _as_written(Interactions.of(tables[name], name=f"{folder.name}, {name}", **side), tables[name])
         for name in ("train", "validation", "test", "observed")
         if name in tables
     }
     candidates = tables["candidates"]["item"] if "candidates" in tables else None
     return Parts(**parts, dropped=tables.get("dropped"), candidates=candidates, how=told["how"])
+
+
+def saved_parts(test: str | Path) -> Parts | None:
+    """The parts that a test file was saved with by `save_parts`; None for other files."""
+    path = Path(test)
+    return load_parts(path.parent) if path.name == "test.parquet" and (path.parent / _MANIFEST).is_file() else None
+
+
+def _as_written(part: Interactions, table: pl.DataFrame) -> Interactions:
+    """Times in the type they were written in: those of a part may happen to be whole where others are not."""
+    if not part.has("time"):
+        return part
+    return part.keep(part.frame.with_columns(pl.col("time").cast(table.schema["time"])))
 
 
 def _read_manifest(folder: Path) -> dict[str, Any]:

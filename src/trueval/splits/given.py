@@ -32,10 +32,11 @@ def unbiased(
 ) -> Parts:
     """Train on a biased log, test on ratings of items chosen at random: `test` tells the true values.
 
-    A share `ratio` of the biased log is held out as `observed`, to show beside the true values what an
-    ordinary test would have said (None holds nothing out). `sample` is the share of the unbiased log to test.
-    One coin per user and item decides both, so where the biased log is part of the unbiased one (CM100k),
-    ratio = sample = 0.2 tests one fold and trains on the rest. Train rows whose pair is tested are dropped.
+    A share `ratio` of the biased log is held out as `observed`: `evaluate` shows beside the true values what an
+    ordinary test would have said, and whether both rank the systems alike (None holds nothing out). `sample` is the
+    share of the unbiased log to test. One coin per user and item decides both, so where the biased log is part of
+    the unbiased one (CM100k), ratio = sample = 0.2 tests one fold and trains on the rest. Train rows whose pair is
+    tested are dropped.
 
     >>> mnar = Interactions.of(pl.DataFrame({"user": [1, 1, 2], "item": [1, 2, 1]}))
     >>> mar = Interactions.of(pl.DataFrame({"user": [1, 2], "item": [1, 2]}))

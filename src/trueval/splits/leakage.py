@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from trueval.data.interactions import ROLES
+from trueval.data.times import ticks_per_second
 from trueval.splits.parts import Parts
 
 _SEVERITY = ("ok", "unknown", "caution", "wrong")
@@ -19,6 +21,7 @@ _PROMISED = {
     "user_temporal": ("own_future",),
 }
 _NO_TIME = "unknown: no time column"
+_TWO_CLOCKS = "unknown: train and test count time in different units"
 
 
 @dataclass(frozen=True)
@@ -121,12 +124,16 @@ def _futures(parts: Parts) -> Iterator[Check]:
         for name, meaning in meanings.items():
             yield Check(name, None, 0, "unknown", f"{_NO_TIME} ({meaning})", "add times to see")
         return
+    if _other_clocks(train["time"], test["time"]):
+        for name, meaning in meanings.items():
+            yield Check(name, None, 0, "unknown", f"{_TWO_CLOCKS} ({meaning})", "write times in one unit to see")
+        return
     first = test.group_by("user").agg(pl.col("time").min().alias("first_test"))
     born = train.group_by("item").agg(pl.col("time").min().alias("first_in_train"))
     cut = test["time"].min()
     found = {
         "own_future": train.join(first, on="user").filter(pl.col("time") > pl.col("first_test")),
-        "global_future": train.filter(pl.col("time") > cut).with_columns(first_test=pl.lit(cut, pl.Int64)),
+        "global_future": train.filter(pl.col("time") > cut).with_columns(first_test=pl.lit(cut, test.schema["time"])),
         "early_items": test.join(born, on="item").filter(pl.col("time") < pl.col("first_in_train")),
     }
     promised = _PROMISED.get(str(parts.how.get("how")), ())
@@ -136,10 +143,19 @@ def _futures(parts: Parts) -> Iterator[Check]:
         yield _check(name, rows, among, verdict, meanings[name], "systems learn from the future: split by time")
 
 
+def _other_clocks(*times: pl.Series) -> bool:
+    """Whether tables from different places count seconds here and, say, microseconds there."""
+    sizes = [float(np.abs(column.to_numpy()).max()) for column in times]
+    known = [size for size in sizes if size > 10**8]  # smaller numbers need not count from 1970
+    return len(known) == len(sizes) and len({ticks_per_second(size) for size in known}) > 1
+
+
 def _duplicates(parts: Parts) -> Check:
     frames = [part.frame for part in (parts.train, parts.validation, parts.test) if part is not None]
     columns = [role for role in ROLES if all(role in frame.columns for frame in frames)]
-    rows = pl.concat([frame.select(columns) for frame in frames])
+    rows = pl.concat(
+        [frame.select(columns) for frame in frames], how="vertical_relaxed"
+    )  # 1 and 1.5 are times of two types
     alike = rows.filter(rows.is_duplicated()).group_by(columns).len("times")
     repeats = int(alike["times"].sum()) - len(alike)
     meaning = f"rows that repeat another one ({', '.join(columns)})"

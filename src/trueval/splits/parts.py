@@ -14,20 +14,26 @@ from trueval.errors import DataError
 
 # Where a row goes; DROPPED + j is dropped for reason j.
 TRAIN, VALIDATION, TEST, DROPPED = 0, 1, 2, 3
+OBSERVED = "observed"
+UNSEEN = "unseen before the cut"
+# A smaller share of lost rows is not worth a warning.
+_NOTICEABLE = 0.01
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Parts:
     """Train, test and whatever else a split made: train + validation + test + observed + dropped = rows in.
 
     `dropped` has the columns of the log and a `reason`. `how` names the split and all its parameters.
     `candidates` are the items with test ratings of a uniform test; `observed` is the held-out share of a
-    biased log whose `test` is an unbiased sample (see `unbiased`).
+    biased log whose `test` is an unbiased sample (see `unbiased`). Prints as counts, with the reasons of drops.
 
     >>> log = Interactions.of(pl.DataFrame({"user": [1, 1, 2], "item": [1, 2, 1]}))
     >>> parts = assemble(log, np.array([0, 2, 0]), how={"how": "by hand"})
     >>> parts.report()["test"], parts.rows
     (1, 3)
+    >>> parts
+    <Parts: by hand, train 2, test 1>
     """
 
     train: Interactions
@@ -44,10 +50,68 @@ class Parts:
         return self.how.get("eta")
 
     @property
+    def sides(self) -> dict[str, Parts]:
+        """The parts by what they are tested on: "" is `test`, and "observed" the held-out share of a biased log."""
+        if self.observed is None:
+            return {"": self}
+        biased = replace(self, test=self.observed, observed=self.test, how={**self.how, "tested": OBSERVED})
+        return {"": self, OBSERVED: biased}
+
+    @property
     def rows(self) -> int:
         """Rows of all parts together: the rows that came in."""
         others = (part for part in (self.validation, self.observed, self.dropped) if part is not None)
         return len(self.train) + len(self.test) + sum(map(len, others))
+
+    def __repr__(self) -> str:
+        counted = {name: getattr(self, name) for name in ("train", "validation", "test", "observed", "dropped")}
+        told = [f"{name} {len(part):,}" for name, part in counted.items() if part is not None]
+        return f"<Parts: {', '.join([str(self.how.get('how', 'given')), *told])}>"
+
+    def __str__(self) -> str:
+        return "\n".join([*self.counted(), *(f"  ! {caution}" for caution in self.cautions)])
+
+    def counted(self) -> list[str]:
+        """Lines: rows of each part, reasons of drops, who is tested."""
+        report = self.report()
+        lines = []
+        for name in ("train", "validation", "test", "observed", "dropped"):
+            rows = report[name]
+            if rows:
+                share = f"{rows / report['rows']:.1%}"
+                lines.append(f"  {name:<11}{rows:>13,} rows {share:>7}")
+        lines += [f"    {rows:>13,} dropped: {reason}" for reason, rows in report["reasons"].items()]
+        unseen = f"{report['unseen_users']:,} users and {report['unseen_items']:,} items"
+        tested = f"{report['test_users']:,} users, {report['test_items']:,} items"
+        lines.append(f"  tested: {tested}; {unseen} unseen in train")
+        if report["untested_users"]:
+            lines.append(f"  not tested: {report['untested_users']:,} users of train")
+        return lines
+
+    @property
+    def cautions(self) -> list[str]:
+        """What a reader should know of rows that a split by time could not test."""
+        lost = {reason: rows for reason, rows in self._reasons().items() if reason.endswith(UNSEEN)}
+        told = []
+        for name, part in (("test", self.test), ("validation", self.validation)):
+            own = {
+                reason: rows
+                for reason, rows in lost.items()
+                if reason.startswith("validation") == (part is not self.test)
+            }
+            after = sum(own.values()) + (0 if part is None else len(part))
+            if sum(own.values()) > _NOTICEABLE * after:
+                why = ", ".join(f"{reason.removeprefix('validation: ')} {rows:,}" for reason, rows in own.items())
+                told.append(
+                    f"{sum(own.values()):,} of {after:,} later rows were dropped from {name}: {why} "
+                    '(unseen="keep" keeps them)'
+                )
+        return told
+
+    def _reasons(self) -> dict[str, int]:
+        if self.dropped is None:
+            return {}
+        return dict(self.dropped["reason"].value_counts().sort("reason").iter_rows())
 
     def report(self) -> dict[str, Any]:
         """Counts: rows of each part, reasons of drops, users and items that only the test knows."""
@@ -55,9 +119,7 @@ class Parts:
         users, items = train["user"].unique(), train["item"].unique()
         cold_user = ~test["user"].is_in(users.implode())
         cold_item = ~test["item"].is_in(items.implode())
-        reasons: dict[str, int] = {}
-        if self.dropped is not None:
-            reasons = dict(self.dropped["reason"].value_counts().sort("reason").iter_rows())
+        reasons = self._reasons()
         return {
             "rows": self.rows,
             "train": len(train),

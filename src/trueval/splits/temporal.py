@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, date, datetime
+from datetime import date, datetime
+from fractions import Fraction
+from math import ceil
 from typing import Any
 
 import numpy as np
 
 from trueval.data.interactions import Interactions
+from trueval.data.times import nanoseconds, ticks_per_second
 from trueval.errors import DataError, DefinitionError
 from trueval.splits.chance import Coded
 from trueval.splits.options import check_choice, check_count, check_ratio, check_together, need_time, share_of
-from trueval.splits.parts import DROPPED, TEST, TRAIN, VALIDATION, Parts, assemble
+from trueval.splits.parts import DROPPED, TEST, TRAIN, UNSEEN, VALIDATION, Parts, assemble
 
-Moment = int | float | str | date | datetime
+Number = int | float
+Moment = int | float | str | date | datetime | np.datetime64
 
-_COLD = ("user unseen before the cut", "item unseen before the cut")
+_COLD = (f"user {UNSEEN}", f"item {UNSEEN}")
 _REASONS = (*_COLD, *(f"validation: {reason}" for reason in _COLD), "after the window")
 _AFTER = DROPPED + 4
 
@@ -64,7 +68,7 @@ def temporal(
     if unseen == "drop":
         _drop_unseen(place, coded)
     given = {"ratio": ratio} if at is None else {"at": str(at)}
-    how = {"how": "temporal", **given, "cut": int(cut), "unseen": unseen, "validation": validation}
+    how = {"how": "temporal", **given, "cut": cut, "unseen": unseen, "validation": validation}
     return assemble(log, place, how=how, reasons=_REASONS)
 
 
@@ -117,7 +121,7 @@ def rolling(
     return parts
 
 
-def _cut_of_share(ordered: np.ndarray, ratio: float, *, split: str, log: str) -> int:
+def _cut_of_share(ordered: np.ndarray, ratio: float, *, split: str, log: str) -> Number:
     """The latest time from which at least a share of the (ordered) times follows."""
     behind = max(1, int(share_of(np.array([len(ordered)]), ratio)[0]))
     cut = ordered[len(ordered) - behind] if behind < len(ordered) else ordered[0]
@@ -132,7 +136,7 @@ def _cut_of_share(ordered: np.ndarray, ratio: float, *, split: str, log: str) ->
             if largest
             else "split it by chance: holdout",
         )
-    return int(cut)
+    return cut.item()
 
 
 def _hold_before(place: np.ndarray, times: np.ndarray, validation: float, *, log: str) -> None:
@@ -159,7 +163,7 @@ def _drop_unseen(place: np.ndarray, coded: Coded) -> None:
             place[rows & (place == code) & ~seen[codes]] = reason + offset
 
 
-def _edges(times: np.ndarray, windows: int, ratio: float, *, log: str) -> list[int]:
+def _edges(times: np.ndarray, windows: int, ratio: float, *, log: str) -> list[Number]:
     ordered = np.sort(times)
     shares = (ratio * (windows - window) / windows for window in range(windows))
     edges = [_cut_of_share(ordered, share, split="rolling", log=log) for share in shares]
@@ -173,8 +177,8 @@ def _edges(times: np.ndarray, windows: int, ratio: float, *, log: str) -> list[i
     return edges
 
 
-def _given_edges(at: Sequence[Moment], times: np.ndarray) -> list[int]:
-    several = [at] if isinstance(at, str | int | float | date) else list(at)
+def _given_edges(at: Sequence[Moment], times: np.ndarray) -> list[Number]:
+    several = [at] if isinstance(at, Moment) else list(at)
     edges = [moment(when, times, split="rolling") for when in several]
     if not edges or edges != sorted(set(edges)):
         raise DefinitionError(
@@ -186,7 +190,7 @@ def _given_edges(at: Sequence[Moment], times: np.ndarray) -> list[int]:
     return edges
 
 
-def moment(at: Moment, times: np.ndarray, *, split: str) -> int:
+def moment(at: Moment, times: np.ndarray, *, split: str) -> Number:
     """A moment on the clock of the log, with rows before it and from it on.
 
     Numbers are on the log's own scale. Dates (UTC unless they say otherwise) are turned into seconds,
@@ -194,42 +198,31 @@ def moment(at: Moment, times: np.ndarray, *, split: str) -> int:
 
     >>> moment("2000-12-01", np.array([956703932, 1046454590]), split="temporal")
     975628800
+    >>> moment("2000-12-01T01:00+01:00", np.array([956703932.25, 1046454590.5]), split="temporal")
+    975628800.0
     """
-    low, high = int(times.min()), int(times.max())
-    cut = _number(at, unit=_unit(max(abs(low), abs(high))))
-    if cut is None or not low < cut <= high:
+    low, high = times.min().item(), times.max().item()
+    exactly = _on_clock(at, ticks=ticks_per_second(max(abs(low), abs(high))))
+    if exactly is None or not low < exactly <= high:
         raise DefinitionError(
-            "the moment of the cut could not be read" if cut is None else "the cut lies outside of the log",
+            "the moment of the cut could not be read" if exactly is None else "the cut lies outside of the log",
             where=f"split {split}",
             found=f"at = {at!r}; the log goes from {low} to {high}",
             do="use a number on the scale of the log's times, or an ISO date such as 2020-12-31",
         )
-    return cut
+    # A float of the log is the one nearest to what was written, and so is the cut. Whole times are compared exactly:
+    # a row at or after 3.5 is one at or after 4.
+    return float(exactly) if times.dtype.kind == "f" else ceil(exactly)
 
 
-def _unit(size: int) -> int:
-    """Ticks per second of a clock that shows such numbers (the present is about 1.7e9 seconds after 1970)."""
-    return next((ticks for ticks in (1, 10**3, 10**6) if size < 10**11 * ticks), 10**9)
-
-
-def _number(at: Moment, *, unit: int) -> int | None:
-    if isinstance(at, bool) or (isinstance(at, float) and not np.isfinite(at)):
+def _on_clock(at: Moment, *, ticks: int) -> Fraction | None:
+    """The moment as a number of ticks, exactly; None where it cannot be read."""
+    if isinstance(at, bool):
         return None
-    if isinstance(at, int | float | np.number):
-        return int(np.ceil(at))  # times are whole: a row at or after 3.5 is one at or after 4
-    if isinstance(at, str):
-        try:
-            return _number(float(at) if "." in at else int(at), unit=unit)
-        except ValueError:
-            pass
-        try:
-            at = datetime.fromisoformat(at)
-        except ValueError:
-            return None
-    if not isinstance(at, date):
-        return None
-    if not isinstance(at, datetime):
-        at = datetime(at.year, at.month, at.day)
-    since = at.replace(tzinfo=at.tzinfo or UTC) - datetime(1970, 1, 1, tzinfo=UTC)
-    micro = (since.days * 86_400 + since.seconds) * 10**6 + since.microseconds
-    return -(-micro * unit // 10**6)
+    if isinstance(at, date | np.datetime64):
+        at = at.isoformat() if isinstance(at, date) else str(at)
+    try:
+        return Fraction(at.item() if isinstance(at, np.number) else at)
+    except (ValueError, TypeError, OverflowError):  # not a number, or not a finite one
+        since = nanoseconds(at) if isinstance(at, str) else None
+        return None if since is None else Fraction(since * ticks, 10**9)

@@ -24,24 +24,24 @@ def is_kuairec_file(path: Path) -> bool:
 
 
 def read_kuairec_file(path: Path, name: str) -> Interactions:
-    """One matrix: the value is the watch ratio, the time is in milliseconds.
+    """One matrix: the value is the watch ratio, the time is in seconds, as in the column timestamp.
 
     The columns `time` and `date` of the file repeat the timestamp in words and are left out.
     """
     with reading(path, what="a matrix of KuaiRec"):
-        table = pl.read_csv(path, schema_overrides={"timestamp": pl.Float64, "watch_ratio": pl.Float64})
+        table = pl.read_csv(path, schema_overrides={"timestamp": pl.String, "watch_ratio": pl.Float64})
     table = table.select(
         pl.col("user_id").alias("user"),
         pl.col("video_id").alias("item"),
         pl.col("watch_ratio").alias("value"),
-        (pl.col("timestamp") * 1000).round().cast(pl.Int64).alias("time"),
+        pl.col("timestamp").alias("time"),
         "play_duration",
         "video_duration",
     )
     untimed = table["time"].null_count()
     if untimed:
         note(f"{path.name}: {untimed:,} rows have no time, so the log has none (kept as column timestamp)")
-        table = table.rename({"time": "timestamp"})
+        table = table.rename({"time": "timestamp"}).with_columns(pl.col("timestamp").cast(pl.Float64))
     return Interactions.of(table, name=name)
 
 

@@ -10,7 +10,7 @@ import polars as pl
 from trueval.data.failures import reading
 from trueval.data.interactions import Interactions
 from trueval.data.layouts.layout import Layout, has_files
-from trueval.data.layouts.text import cut, known_table
+from trueval.data.layouts.text import Types, cut, known_table, with_any_times
 from trueval.errors import DataError
 
 _RATINGS = {"user": pl.Int64, "item": pl.Int64, "value": pl.Float64, "time": pl.Int64}
@@ -63,9 +63,13 @@ def read_100k_log(path: Path, name: str) -> Interactions:
 
 def _colon_ratings(path: Path) -> pl.DataFrame:
     """`user::item::value::time`: one colon separates, since numbers hold none; every second field is empty."""
-    places = {str(place): pl.Float64 if place == 4 else pl.Int64 for place in range(7)}
+    places: Types = {str(place): pl.Float64 if place == 4 else pl.Int64 for place in range(7)}
+
+    def table(types: Types) -> pl.DataFrame:
+        return pl.read_csv(path, separator=":", has_header=False, schema=dict(types), quote_char=None)
+
     with reading(path, what="the ratings of MovieLens 1M or 10M"):
-        frame = pl.read_csv(path, separator=":", has_header=False, schema=places, quote_char=None)
+        frame = with_any_times(places, table, time="6")
     if any(frame[place].null_count() < len(frame) for place in ("1", "3", "5")):
         raise DataError(
             "fields are not separated by ::",
@@ -107,8 +111,10 @@ def read_dat_log(path: Path, name: str) -> Interactions:
 def read_csv(folder: Path, name: str) -> Interactions:
     """`ratings.csv`, with genres from `movies.csv`."""
     with reading(folder / "ratings.csv", what="the ratings of MovieLens"):
-        ratings = pl.read_csv(folder / "ratings.csv", schema=dict(zip(_CSV_HEADER.split(","), _RATINGS.values())))
-    ratings = ratings.rename(dict(zip(ratings.columns, _RATINGS)))
+        ratings = with_any_times(
+            _RATINGS,
+            lambda types: pl.read_csv(folder / "ratings.csv", has_header=False, skip_lines=1, schema=dict(types)),
+        )
     items = known_table(folder / "movies.csv", _MOVIES, separator=",", header=True)
     return Interactions.of(ratings, name=name, items=items.with_columns(cut("aspects", empty=_NO_GENRES)))
 

@@ -125,7 +125,7 @@ def read_recbole(folder: Path, name: str) -> Interactions:
     with reading(files[0], what="a RecBole atomic file"):
         log = scan_atomic(files[0]).collect()
     found = find_roles(log.columns, roles=LOG_ROLES, where=str(files[0]))
-    log = settled(log.rename(renaming(log.columns, found)))
+    log = settled(log.rename(renaming(log.columns, found, LOG_ROLES)))
     sides = {role: _atomic_side(files[0].with_suffix(f".{role}"), role, log) for role in ("user", "item")}
     return Interactions.of(log, name=name, users=sides["user"], items=sides["item"])
 

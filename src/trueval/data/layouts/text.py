@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import polars as pl
@@ -22,14 +22,27 @@ def known_table(path: Path, types: Types, *, separator: str, header: bool = Fals
         raw = utf8(path.read_bytes())
         if len(separator) > 1:
             raw, separator = raw.replace(separator.encode(), NO_SEPARATOR.encode()), NO_SEPARATOR
-        return pl.read_csv(
-            raw,
-            separator=separator,
-            has_header=False,
-            skip_lines=int(header),
-            schema=dict(types),
-            quote_char='"' if separator == "," else None,
+        return with_any_times(
+            types,
+            lambda types: pl.read_csv(
+                raw,
+                separator=separator,
+                has_header=False,
+                skip_lines=int(header),
+                schema=dict(types),
+                quote_char='"' if separator == "," else None,
+            ),
         )
+
+
+def with_any_times(types: Types, table: Callable[[Types], pl.DataFrame], *, time: str = "time") -> pl.DataFrame:
+    """A table with whole times, which are read fast, or with times as text where some are not whole."""
+    try:
+        return table(types)
+    except pl.exceptions.ComputeError:
+        if time not in types:
+            raise
+        return table({**types, time: pl.String})
 
 
 def cut(column: str, separator: str = "|", *, empty: str = "") -> pl.Expr:

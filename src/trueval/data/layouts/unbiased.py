@@ -7,11 +7,17 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from trueval.data.columns import LOG_ROLES
+from trueval.data.delimited import sniff, split_fields
 from trueval.data.failures import reading
+from trueval.data.id_text import settled
 from trueval.data.interactions import Interactions
 from trueval.data.layouts.layout import Layout, has_files
 from trueval.data.layouts.text import known_table
+from trueval.data.lines import first_lines, number
+from trueval.data.tables import scan_table
 from trueval.errors import DataError
+from trueval.progress import note
 
 Pair = tuple[Interactions, Interactions]
 
@@ -69,6 +75,59 @@ def _cells(path: Path, *, extra: dict[str, np.ndarray] | None = None) -> pl.Data
             )
         columns[name] = matrix[users, items]
     return pl.DataFrame(columns)
+
+
+def read_matrix(path: Path, name: str) -> Interactions:
+    """One matrix alone: a line per user, a number per item, 0 where there is no rating."""
+    log = Interactions.of(_cells(path), name=name)
+    _note_values(path, log, "a matrix of ratings")
+    return log
+
+
+def _note_values(path: Path, log: Interactions, what: str) -> None:
+    values = log.frame["value"].to_numpy()
+    span = f"values {values.min():g} to {values.max():g}"
+    note(f"{path.name}: read as {what}, {span}; a threshold (--threshold) says which are relevant")
+
+
+_TRIPLES = ("train.txt", "test.txt")
+_SCALE = 100  # a rating is not larger, a time is
+
+
+def is_triples(path: Path) -> bool:
+    """Whether a file called train.txt or test.txt holds users, items and ratings, and nothing says so.
+
+    >>> is_triples(Path("nowhere/train.txt"))
+    False
+    """
+    if path.name not in _TRIPLES or not path.is_file() or not path.stat().st_size:
+        return False
+    lines = first_lines(path)
+    separator = sniff(lines)
+    rows = [split_fields(line, separator) for line in lines] if separator else []
+    if not rows or any(len(row) != 3 for row in rows):
+        return False
+    columns = [number(pl.Series(column)) for column in zip(*rows)]
+    whole = all(column.dtype.is_integer() for column in columns[:2])
+    return whole and columns[2].dtype.is_numeric() and bool(columns[2].is_between(-_SCALE, _SCALE).all())
+
+
+def read_triples_file(path: Path, name: str) -> Interactions:
+    """One of the two files alone."""
+    table = scan_table(path, {"user": 0, "item": 1, "value": 2}, roles=LOG_ROLES).collect()
+    log = Interactions.of(settled(table), name=name)
+    _note_values(path, log, "user, item, value (--columns user=0,item=1,value=2)")
+    return log
+
+
+def read_triples(folder: Path, name: str) -> Interactions:
+    """The ratings to learn from (`train.txt`)."""
+    return read_triples_file(folder / "train.txt", name)
+
+
+def unbiased_triples(folder: Path, name: str) -> Pair:
+    """The ratings that users chose to give, and those of the test file, which is taken for the random sample."""
+    return read_triples(folder, name), read_triples_file(folder / "test.txt", f"{name} random")
 
 
 def read_coat(folder: Path, name: str) -> Interactions:
@@ -160,7 +219,14 @@ LAYOUTS = (
         read_log=read_cm100k_log,
         unbiased=unbiased_cm100k,
     ),
-    Layout("Coat", has_files("train.ascii", "test.ascii"), read_coat, unbiased=unbiased_coat),
+    Layout(
+        "Coat",
+        has_files("train.ascii", "test.ascii"),
+        read_coat,
+        is_log=lambda path: path.suffix == ".ascii",
+        read_log=read_matrix,
+        unbiased=unbiased_coat,
+    ),
     Layout(
         "Yahoo! R3",
         has_files(_R3.format("train"), _R3.format("test")),
@@ -168,5 +234,13 @@ LAYOUTS = (
         is_log=lambda path: path.name in (_R3.format("train"), _R3.format("test")),
         read_log=read_r3_log,
         unbiased=unbiased_r3,
+    ),
+    Layout(
+        "train.txt and test.txt",
+        lambda folder: all(is_triples(folder / name) for name in _TRIPLES),
+        read_triples,
+        is_log=is_triples,
+        read_log=read_triples_file,
+        unbiased=unbiased_triples,
     ),
 )

@@ -13,11 +13,12 @@ from trueval.data.ids import Ids
 from trueval.evaluation.groups import Groups
 from trueval.evaluation.measurements import Measurements, merge_measurements
 from trueval.evaluation.rules import Rules
+from trueval.evaluation.run_notes import count_seen, notes_on_items, notes_on_seen, notes_on_users
 from trueval.evaluation.truth import TruthSource
 from trueval.evaluation.without_head import head_places
 from trueval.facts.from_run import run_facts
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.facts.readings import SETTLED, condense, with_ties
+from trueval.facts.readings import condense
 from trueval.facts.truth import Truth
 from trueval.metrics.inputs import Inputs
 
@@ -46,6 +47,8 @@ class Part:
     measurements: Measurements
     catalogue: int
     head_places: np.ndarray | None  # of the lists: those that hold items of the head, and all
+    listed: np.ndarray  # which of the users have a list
+    seen: np.ndarray  # rows of the lists: those whose item is in the user's train rows, and all
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,7 @@ class MeasuredRun:
     inputs: Inputs = field(repr=False)
     catalogue: int
     head_places: np.ndarray | None
+    notes: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,23 +74,27 @@ class Plan:
     groups: list[Groups]
     condensed: bool
     first: bool  # of the runs: with it the random ranking is measured, which is the same for all
+    ids: Mapping[str, pl.Series] = field(default_factory=dict, repr=False)  # of the run
 
     @staticmethod
     def of(name: str, held: TruthSource, ids: Mapping[str, pl.Series], reading: Reading, *, first: bool) -> Plan:
         """The plan for a run with these users and items."""
+        ids = {"user": ids["user"], "item": Ids.of(ids["item"]).values}
         truth = held.truth(ids["user"], ids["item"])
         inputs = held.inputs(truth)
-        return Plan(name, reading.rules, truth, inputs, held.groups(truth, inputs), reading.condensed, first)
+        return Plan(name, reading.rules, truth, inputs, held.groups(truth, inputs), reading.condensed, first, ids)
 
     def whole(self, run: pl.DataFrame) -> Part:
         """Measure a whole run."""
         everyone = np.arange(len(self.truth.users))
-        return self._measure(everyone, run_facts(run, self.truth, ties=self._built, name=self.name))
+        facts = run_facts(run, self.truth, ties=self.rules.ties, name=self.name)
+        return self._measure(everyone, facts, self.truth)
 
     def part(self, run: pl.DataFrame, codes: np.ndarray) -> Part:
         """Measure some users (codes, ascending) by their rows of a run; there may be rows of unknown users as well."""
-        facts = run_facts(run, _for_users(self.truth, codes), ties=self._built, name=self.name, whole=False)
-        return self._measure(codes, facts.changed(users=self.truth.users, unit_user=codes.astype(np.int32)))
+        truth = _for_users(self.truth, codes)
+        facts = run_facts(run, truth, ties=self.rules.ties, name=self.name, whole=False)
+        return self._measure(codes, facts.changed(users=self.truth.users, unit_user=codes.astype(np.int32)), truth)
 
     def merge(self, parts: Iterable[Part]) -> MeasuredRun:
         """The run from its parts, and from the users who are in none of them: they got nothing."""
@@ -97,13 +105,27 @@ class Plan:
         if unlisted.any():
             found.append(self._nothing(np.flatnonzero(unlisted)))
         places = [part.head_places for part in found if part.head_places is not None]
+        measured = merge_measurements([part.measurements for part in found])
+        self.rules.check_listed(measured, self.truth.users, self.name)
         return MeasuredRun(
-            merge_measurements([part.measurements for part in found]),
+            measured,
             self.truth.users,
             self.inputs,
             found[0].catalogue,
             np.sum(places, axis=0) if places else None,
+            self._notes(found),
         )
+
+    def _notes(self, parts: list[Part]) -> list[str]:
+        """What looks wrong with the run."""
+        listed = np.zeros(len(self.truth.users), bool)
+        for part in parts:
+            listed[part.users] = part.listed
+        truth, popularity = self.truth, self.inputs.popularity
+        told = notes_on_users(self.ids["user"], truth.users, tested=truth.judged.rows.counts > 0, in_run=listed)
+        told += notes_on_items(self.ids["item"], truth, None if popularity is None else popularity.counts > 0)
+        told += notes_on_seen(np.sum([part.seen for part in parts], axis=0))
+        return [f"{self.name}: {note}" for note in told]
 
     def _nothing(self, codes: np.ndarray) -> Part:
         """Measure users without a list."""
@@ -111,19 +133,13 @@ class Plan:
         empty = {"user": truth.users.values.head(0), "item": truth.items.values.head(0)}
         return self.part(pl.DataFrame(empty | {"rank": pl.Series([], dtype=pl.Int64)}), codes)
 
-    @property
-    def _built(self) -> str:
-        """The tie rule that lists are put in order by; the others are readings of that order."""
-        return self.rules.ties if self.rules.ties in SETTLED else "random"
-
-    def _measure(self, users: np.ndarray, facts: RankingFacts) -> Part:
-        specs, head = self.rules.specs(), self.truth.head
-        if self.rules.ties != self._built:
-            facts = with_ties(facts, self.rules.ties)
+    def _measure(self, users: np.ndarray, facts: RankingFacts, truth: Truth) -> Part:
+        specs, head = self.rules.specs(), truth.head
+        listed, seen = facts.length > 0, count_seen(facts, truth.train, specs.values())
         places = None if head is None else head_places(facts, head, specs.values())
         judged = condense(facts) if self.condensed else facts
         measured = self.rules.measure(judged, specs, inputs=self.inputs, groups=self.groups, first=self.first)
-        return Part(users, measured, facts.catalogue, places)
+        return Part(users, measured, facts.catalogue, places, listed, seen)
 
 
 def _for_users(truth: Truth, codes: np.ndarray) -> Truth:

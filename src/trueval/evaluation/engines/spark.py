@@ -97,7 +97,7 @@ def _sent(plan: Plan) -> Plan:
     needed = {name for spec in plan.rules.specs().values() for name in inputs_of(spec)}
     metrics = plan.rules.metrics if isinstance(plan.rules.metrics, str) else [str(one) for one in plan.rules.metrics]
     rules = replace(plan.rules, metrics=metrics, by=None, users=None, propensity=None)
-    return replace(plan, rules=rules, inputs=plan.inputs.only(needed))
+    return replace(plan, rules=rules, inputs=plan.inputs.only(needed), ids={})
 
 
 def answer_part(batches: Iterable[pa.RecordBatch], plan: Plan) -> Iterator[pa.RecordBatch]:

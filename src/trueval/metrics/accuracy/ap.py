@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from trueval.facts.ranking_facts import RankingFacts
+from trueval.facts.readings import SETTLED
 from trueval.metrics.discount import harmonic, hits_at, share
 from trueval.metrics.registry import Parameter, metric
 
@@ -102,7 +103,8 @@ def _expected_sum(facts: RankingFacts, k: int | None) -> np.ndarray:
 def _mean_over_hits(facts: RankingFacts, k: int | None) -> np.ndarray:
     """Sum / hits, 0 without a hit. Where the cut splits a block both are random, and not independent."""
     if facts.ties != "expected":
-        return np.nan_to_num(share(_sum(facts, k), hits_at(facts, k)))
+        value = np.nan_to_num(share(_sum(facts, k), hits_at(facts, k)))
+        return value if k is None or facts.ties in SETTLED else _furthest(facts, k, value)
     b = _blocks(facts)
     whole = np.ones(len(b.unit), bool) if k is None else b.above + b.tied <= k
     amounts = _expected(b.above[whole], b.tied[whole], b.m[whole], b.c[whole], b.tied[whole])
@@ -118,6 +120,31 @@ def _mean_over_hits(facts: RankingFacts, k: int | None) -> np.ndarray:
     none = np.exp(_choose_log(tied - m, places) - _choose_log(tied, places))[:, 0]
     found = (total[unit] + _expected(above, places, h, c, places)) / (c + h)
     value[unit[:, 0]] = value[unit[:, 0]] * none + (np.exp(weight) * found).sum(axis=1)
+    return value
+
+
+def _furthest(facts: RankingFacts, k: int, value: np.ndarray) -> np.ndarray:
+    """The best (worst) mean over hits: where the cut splits a block, fewer hits within k may be better, or worse."""
+    b, h = _blocks(facts), facts.hits
+    split = np.flatnonzero((b.above < k) & (b.above + b.tied > k))
+    whole = h.above + h.tied <= k
+    so_far = np.arange(1, len(h.unit) + 1) - _first_of_unit(h.unit)
+    unit, above, tied, m, c = (column[split] for column in b)
+    total = facts.per_unit(h.unit[whole], (so_far / h.rank)[whole])[unit]
+    places, better = k - above, np.fmax if facts.ties == "best" else np.fmin
+    found = np.full(len(split), np.nan)
+    inside = np.zeros(len(split))  # what some hits in the block add, the first ones or the last
+    for hits in range(int(np.minimum(m, places).max(initial=-1)) + 1):
+        if hits and facts.ties == "best":
+            inside = inside + (c + hits) / (above + hits)
+        elif hits:
+            j = np.arange(1, hits + 1)
+            inside = ((c[:, None] + j) / np.maximum(k - hits + j, 1)).sum(axis=1)
+        possible = (hits <= np.minimum(m, places)) & (places - hits <= tied - m)
+        mean = np.nan_to_num(share(total + inside, c + hits))
+        found = better(found, np.where(possible, mean, np.nan))
+    value = value.copy()
+    value[unit] = found
     return value
 
 

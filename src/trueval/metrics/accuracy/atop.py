@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from trueval.facts.ranking_facts import RankingFacts
@@ -42,6 +44,6 @@ def atop(
     0.555556
     """
     return stratified(
-        _terms(facts, k), facts, positives, metric="atop", beta=beta, gamma=gamma, count_from=count_from,
+        partial(_terms, k=k), facts, positives, metric="atop", beta=beta, gamma=gamma, count_from=count_from,
         average=average,
     )  # fmt: skip

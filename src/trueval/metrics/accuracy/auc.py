@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from trueval.facts.ranking_facts import RankingFacts
@@ -76,11 +78,13 @@ def auc(
 ) -> np.ndarray | Ratio:  # fmt: skip
     """Chance that a relevant item is scored above one that is not.
 
+    A property of the scores, not of an order: equal scores count 1/2 under every tie rule.
+
     >>> from trueval.metrics.measure import measure
     >>> round(measure("auc", ["a", "x", "b", "y", "z"], {"a", "b"}, complete=True), 6)
     0.833333
     """
     return stratified(
-        _terms(facts, k, against), facts, positives, metric="auc", beta=beta, gamma=gamma, count_from=count_from,
-        average=average,
+        partial(_terms, k=k, against=against), facts, positives, metric="auc", beta=beta, gamma=gamma,
+        count_from=count_from, average=average,
     )  # fmt: skip

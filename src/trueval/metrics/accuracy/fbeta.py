@@ -11,17 +11,27 @@ from trueval.metrics.registry import Parameter, metric
 _REFERENCE = "van Rijsbergen 1979"
 
 
+_F1 = "2·P·Q / (P + Q), P precision, Q recall"
+_FBETA = "(1 + β²)·P·Q / (β²·P + Q), P precision, Q recall"
+_CONDENSED = "; P divides by TP + FP, the judged items within k"
+_UNDEFINED = "R = 0; condensed: no judged item in the list"
+
+
 def _f(facts: RankingFacts, k: int, beta: float) -> np.ndarray:
-    # with P = h/k and Q = h/R, (1+β²)PQ/(β²P+Q) is linear in the hits h
-    return np.where(facts.R > 0, share((1 + beta**2) * hits_at(facts, k), k + beta**2 * facts.R), np.nan)
+    # with P = h/n and Q = h/R, (1+β²)PQ/(β²P+Q) is linear in the hits h
+    n = facts.shown(k) if facts.condensed else np.full(len(facts), k)  # what precision divides by
+    both = (facts.R > 0) & (n > 0)
+    return np.where(both, share((1 + beta**2) * hits_at(facts, k), n + beta**2 * facts.R), np.nan)
 
 
 @metric(
     family="accuracy",
-    formula="2·P·Q / (P + Q), P precision, Q recall",
+    formula=_F1,
     range=(0, 1),
-    undefined="R = 0",
+    undefined=_UNDEFINED,
     reference=_REFERENCE,
+    by_set=True,
+    condensed=_F1 + _CONDENSED,
 )
 def f1(facts: RankingFacts, k: int) -> np.ndarray:
     """Harmonic mean of precision and recall.
@@ -35,11 +45,13 @@ def f1(facts: RankingFacts, k: int) -> np.ndarray:
 
 @metric(
     family="accuracy",
-    formula="(1 + β²)·P·Q / (β²·P + Q), P precision, Q recall",
+    formula=_FBETA,
     range=(0, 1),
     parameters={"beta": Parameter(1.0, low=0.0, high=1e6, meaning="weight of recall against precision")},
-    undefined="R = 0",
+    undefined=_UNDEFINED,
     reference=_REFERENCE,
+    by_set=True,
+    condensed=_FBETA + _CONDENSED,
 )
 def fbeta(facts: RankingFacts, k: int, *, beta: float) -> np.ndarray:
     """Weighted harmonic mean of precision and recall.

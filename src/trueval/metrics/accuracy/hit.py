@@ -15,6 +15,7 @@ from trueval.metrics.registry import metric
     range=(0, 1),
     reference="Deshpande & Karypis 2004",
     aliases=("hr", "hit_rate", "success"),
+    by_set=True,
 )
 def hit(facts: RankingFacts, k: int) -> np.ndarray:
     """Whether any relevant item is within the first k.

@@ -6,6 +6,7 @@ import numpy as np
 
 from trueval.errors import DefinitionError
 from trueval.facts.ranking_facts import RankingFacts
+from trueval.facts.readings import settled_by
 from trueval.metrics.discount import Table, collect, deepest_rank, lenskit, log2, share
 from trueval.metrics.registry import Parameter, metric
 from trueval.metrics.terms import Terms
@@ -32,6 +33,8 @@ def _table(facts: RankingFacts, k: int | None, discount: str, *, ideal: str = "c
 
 
 def _dcg(facts: RankingFacts, k: int | None, gain: str, table: Table) -> np.ndarray:
+    if facts.ties in ("best", "worst") and facts.value.min(initial=0) < 0:
+        facts = settled_by(facts, _gains(facts.value, gain))  # what takes away is best behind its equals
     rows, weight = collect(facts, k, table)
     h = facts.hits
     return facts.per_unit(h.unit[rows], weight * _gains(h.gain[rows], gain))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from trueval.errors import DefinitionError
@@ -17,6 +19,11 @@ _STRATA = {name: parameter for name, parameter in STRATA.items() if name != "ave
 
 
 def _terms(facts: RankingFacts, k: int) -> Terms:
+    if facts.condensed:
+        raise DefinitionError(
+            "a precision with weights divides by k, and on condensed rankings by the judged items within k",
+            do="leave the weights out, or do not condense",
+        )
     rows, weight = collect(facts, k, flat(deepest_rank(facts, k)))
     return Terms(rows, weight / k, mean=False)
 
@@ -30,32 +37,34 @@ def _terms(facts: RankingFacts, k: int) -> Terms:
         **_STRATA,
     },
     wants=("positives",),
-    undefined="never for denom=k; R = 0 for denom=achievable",
+    undefined="never for denom=k; R = 0 for denom=achievable; condensed: no judged item in the list",
     reference="Cleverdon 1967; stratified: Steck 2011",
     aliases=("p",),
     terms=_terms,
+    by_set=True,
+    condensed="|top(k) ∩ Rel| / (TP + FP), the judged items within k",
 )
 def precision(
     facts: RankingFacts, k: int, *, denom: str, beta: float, gamma: float, count_from: str, positives: Positives | None
 ) -> np.ndarray | Ratio:
     """Share of the first k that is relevant.
 
-    On condensed rankings the divisor is the number of judged items shown.
+    On condensed rankings the divisor is the number of judged items within k; without any it is undefined.
 
     >>> from trueval.metrics.measure import measure
     >>> measure("precision@5", ["A", "B", "C", "D", "E"], {"B", "C", "E", "G"})
     0.6
     """
     if beta or gamma:
-        if denom != "k" or facts.condensed:
+        if denom != "k":
             raise DefinitionError("a stratified precision divides by k", do="leave denom out")
         return stratified(
-            _terms(facts, k), facts, positives, metric="precision", beta=beta, gamma=gamma, count_from=count_from,
+            partial(_terms, k=k), facts, positives, metric="precision", beta=beta, gamma=gamma, count_from=count_from,
             average="mean",
         )  # fmt: skip
     hits = hits_at(facts, k)
     if denom == "achievable":
         return share(hits, np.minimum(k, facts.R))
-    if denom == "list" or facts.condensed:
-        return np.nan_to_num(share(hits, facts.shown(k)))
-    return hits / k
+    if facts.condensed:
+        return share(hits, facts.shown(k))
+    return np.nan_to_num(share(hits, facts.shown(k))) if denom == "list" else hits / k

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from trueval.errors import DefinitionError
@@ -30,6 +32,7 @@ def _terms(facts: RankingFacts, k: int) -> Terms:
     undefined="R = 0",
     reference="Cleverdon 1967; stratified: Steck 2011",
     terms=_terms,
+    by_set=True,
 )
 def recall(
     facts: RankingFacts, k: int, *, cap: bool, beta: float, gamma: float, count_from: str, average: str,
@@ -47,7 +50,7 @@ def recall(
         if cap:
             raise DefinitionError("a stratified or pooled recall has no cap", do="leave cap out")
         return stratified(
-            _terms(facts, k), facts, positives, metric="recall", beta=beta, gamma=gamma, count_from=count_from,
+            partial(_terms, k=k), facts, positives, metric="recall", beta=beta, gamma=gamma, count_from=count_from,
             average=average,
         )  # fmt: skip
     return share(hits_at(facts, k), np.minimum(k, facts.R) if cap else facts.R)

@@ -22,6 +22,7 @@ from trueval.metrics.registry import metric
     needs=("aspects", "interest"),
     undefined="no relevant item shows an aspect",
     reference="Clarke et al. 2008",
+    ties="relevant order",
 )
 def alpha_ndcg(
     facts: RankingFacts, k: int, *, alpha: float, gain: str, aspects: Aspects, interest: Interest

@@ -60,7 +60,7 @@ def relevant_aspects(facts: RankingFacts, aspects: Aspects) -> np.ndarray:
     return cover(facts, aspects, 0, targets=None)[1]
 
 
-@_subtopic_metric(formula="|aspects of the items in top(k)| / |aspects of all targets|")
+@_subtopic_metric(formula="|aspects of the items in top(k)| / |aspects of all targets|", ties="set")
 def srecall(facts: RankingFacts, k: int, *, relevant_only: bool, aspects: Aspects, targets: Targets) -> np.ndarray:
     """Subtopic recall: share of the attainable aspects that the list covers.
 

@@ -31,6 +31,7 @@ from trueval.metrics.registry import Parameter, metric
     needs=("aspects", "interest"),
     undefined="no relevant item shows an aspect; with form=weighted never",
     reference="Chapelle et al. 2009, Clarke et al. 2011",
+    ties="relevant order",
 )  # fmt: skip
 def err_ia(
     facts: RankingFacts, k: int, *, alpha: float, form: str, profile: str, aspects: Aspects, interest: Interest

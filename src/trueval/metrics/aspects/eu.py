@@ -37,6 +37,7 @@ from trueval.metrics.registry import Parameter, metric
     },
     needs=("aspects", "interest"),
     reference="Yang & Lad 2009, as read by Parapar & Radlinski 2021; document form unverified",
+    ties="relevant order",
 )
 def eu(
     facts: RankingFacts, k: int | None, *, alpha: float, e: float, discount: str, beta: float, gain: str, profile: str,

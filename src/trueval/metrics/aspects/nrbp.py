@@ -28,6 +28,7 @@ from trueval.metrics.registry import Parameter, metric
     needs=("aspects", "interest"),
     undefined="no relevant item shows an aspect",
     reference="Clarke et al. 2009",
+    ties="relevant order",
 )
 def nrbp(
     facts: RankingFacts, k: None, *, alpha: float, beta: float, gain: str, aspects: Aspects, interest: Interest

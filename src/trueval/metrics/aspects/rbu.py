@@ -25,6 +25,7 @@ from trueval.metrics.registry import Parameter, metric
     },
     needs=("aspects", "interest"),
     reference="Amigó et al. 2018",
+    ties="relevant order",
 )
 def rbu(
     facts: RankingFacts, k: int | None, *, p: float, e: float, profile: str, aspects: Aspects, interest: Interest

@@ -12,7 +12,7 @@ from trueval.data.aspects import Aspects
 from trueval.data.by_user import ByUser
 from trueval.data.ids import Ids
 from trueval.errors import DefinitionError
-from trueval.facts.ranking_facts import RankingFacts
+from trueval.facts.ranking_facts import UNKNOWN, RankingFacts
 from trueval.metrics.compute import compute
 from trueval.metrics.grammar import Spec
 from trueval.metrics.inputs import Inputs, Popularity
@@ -116,7 +116,7 @@ def _together(trials: Sequence[Trial]) -> tuple[RankingFacts, Inputs]:
     facts = RankingFacts(
         unit_user=np.arange(units, dtype=np.int32), start=start["judged"], item=item, value=value, relevant=value > 0,
         rank=rank, above=np.maximum(rank - 1, 0), tied=np.minimum(rank, 1), list_start=start["shown"], list_item=shown,
-        targets=np.zeros(units, np.int64), users=Ids(pl.Series(range(units))), items=Ids(pl.Series(range(first))),
+        targets=np.full(units, UNKNOWN), users=Ids(pl.Series(range(units))), items=Ids(pl.Series(range(first))),
         catalogue=first, exact=False,
     )  # fmt: skip
     codes, aspect = (list(column) for column in zip(*rows))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from trueval.facts.ranking_facts import RankingFacts
@@ -10,6 +13,10 @@ from trueval.metrics.registry import Parameter, metric
 from trueval.metrics.results import Tally
 
 _EXPOSURE = Parameter(False, (False, True), meaning="count a place by its discount 1/log2(rank+1)")
+
+
+def _ties(parameters: Mapping[str, Any]) -> str:
+    return "order" if parameters["exposure"] else "set"
 
 
 def gini_index(counts: np.ndarray) -> float:
@@ -47,6 +54,7 @@ def _over_catalogue(counts: np.ndarray, size: int) -> np.ndarray:
     undefined="no recommendation at all",
     reference="Gini 1912; Fleder & Hosanagar 2009",
     system=True,
+    ties=_ties,
 )
 def gini(facts: RankingFacts, k: int, *, exposure: bool) -> Tally:
     """How unevenly recommendations fall on items: 0 all alike, near 1 all on one item.
@@ -67,6 +75,7 @@ def gini(facts: RankingFacts, k: int, *, exposure: bool) -> Tally:
     undefined="no recommendation at all",
     reference="Shannon 1948",
     system=True,
+    ties=_ties,
 )
 def entropy(facts: RankingFacts, k: int, *, exposure: bool) -> Tally:
     """Spread of recommendations over items, in bits.

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.metrics.lists import tally
+from trueval.metrics.lists import anyone_shown
 from trueval.metrics.registry import metric
 from trueval.metrics.results import Tally
 
@@ -16,13 +14,16 @@ from trueval.metrics.results import Tally
     range=(0, 1),
     reference="Herlocker et al. 2004",
     system=True,
+    ties="anyone",
 )
 def coverage(facts: RankingFacts, k: int) -> Tally:
     """Share of the catalogue that is recommended to anyone.
+
+    With ties=expected: the mean over items of 1 - Π over users of (1 - the chance that the user is shown the item).
 
     >>> from trueval.metrics.measure import measure
     >>> measure("coverage@2", ["a", "b", "c", "d"], {"a"})
     0.5
     """
     size = facts.catalogue
-    return tally(facts, k, lambda counts: np.count_nonzero(counts) / size)
+    return anyone_shown(facts, k, lambda shown: float(shown.sum()) / size)

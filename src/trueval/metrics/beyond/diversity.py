@@ -18,22 +18,28 @@ def _unit_length(features: np.ndarray) -> np.ndarray:
 
 @metric(
     family="beyond",
-    formula="mean over pairs of top(k) of 1 - similarity of their features",
+    formula="mean over pairs of top(k), both with features, of 1 - similarity of their features",
     range=(0, 1),
     parameters={"similarity": Parameter("cosine", ("cosine", "jaccard"), meaning="of the item features")},
     needs=("features",),
-    undefined="fewer than two items shown",
+    undefined="fewer than two items with features shown",
     reference="Ziegler et al. 2005",
+    ties="set",
 )
 def ild(facts: RankingFacts, k: int, *, similarity: str, features: np.ndarray) -> np.ndarray:
     """Intra-list diversity: mean distance between the items of a list.
+
+    An item without features is neither near nor far from any other: its pairs are left out, and a list without
+    another pair is undefined.
 
     >>> from trueval.metrics.measure import measure
     >>> genres = {"a": [1, 0], "b": [0, 1], "c": [1, 1]}
     >>> round(measure("ild@2", ["a", "b", "c"], {"a"}, features=genres), 6)
     1.0
     """
-    shown = facts.shown(k)
+    described = np.any(features > 0 if similarity == "jaccard" else features != 0, axis=1)
+    inside = facts.top(k)
+    shown = facts.per_unit(facts.list_unit[inside], described[facts.list_item[inside]])
     pairs = shown * (shown - 1) / 2
     together = _cosine_sum(facts, k, features) if similarity == "cosine" else _jaccard_sum(facts, k, features)
     return 1 - np.divide(together, pairs, out=np.full(len(facts), np.nan), where=pairs > 0)
@@ -74,9 +80,12 @@ def _jaccard_sum(facts: RankingFacts, k: int, features: np.ndarray) -> np.ndarra
     needs=("features", "train"),
     undefined="an empty profile",
     reference="Vargas & Castells 2011",
+    ties="linear",
 )
 def epd(facts: RankingFacts, k: int, *, relevance: bool, features: np.ndarray, train: ByUser) -> np.ndarray:
     """Expected profile distance: how far from what the user already has.
+
+    An item without features has nothing in common with any other: its distance is 1.
 
     >>> from trueval.metrics.measure import measure
     >>> measure("epd@1[relevance=false]", ["b"], {"a"}, features={"a": [1, 0], "b": [0, 1]}, profile={"a"})

@@ -20,6 +20,7 @@ _REFERENCE = "Vargas & Castells 2011"
     needs=("popularity",),
     undefined="an empty list",
     reference="Zhou et al. 2010",
+    ties="linear",
 )
 def novelty(facts: RankingFacts, k: int, *, popularity: Popularity) -> np.ndarray:
     """Mean self-information of the recommended items, in bits: an item known to 1 % of users has 6.64.
@@ -39,6 +40,7 @@ def novelty(facts: RankingFacts, k: int, *, popularity: Popularity) -> np.ndarra
     parameters={"relevance": _RELEVANCE},
     needs=("popularity",),
     reference=_REFERENCE,
+    ties="linear",
 )
 def epc(facts: RankingFacts, k: int, *, relevance: bool, popularity: Popularity) -> np.ndarray:
     """Expected popularity complement: how unlikely it is that a user already knows what is shown.
@@ -59,6 +61,7 @@ def epc(facts: RankingFacts, k: int, *, relevance: bool, popularity: Popularity)
     parameters={"relevance": _RELEVANCE},
     needs=("popularity",),
     reference=_REFERENCE,
+    ties="linear",
 )
 def efd(facts: RankingFacts, k: int, *, relevance: bool, popularity: Popularity) -> np.ndarray:
     """Expected free discovery: self-information of what is shown, in bits.

@@ -5,41 +5,48 @@ from __future__ import annotations
 import numpy as np
 
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.metrics.inputs import Popularity
-from trueval.metrics.lists import list_mean, tally
+from trueval.metrics.inputs import Popularity, Positives
+from trueval.metrics.lists import anyone_shown, list_mean, tally
 from trueval.metrics.registry import Parameter, metric
 from trueval.metrics.results import Tally
 
 _REFERENCE = "Steck 2011"
 _HEAD = Parameter(0.1, low=0.0, high=1.0, meaning="share of the catalogue that is the head")
+_STRATA = ("head_share", "mid_share", "tail_share")
 _TAIL = Parameter(0.5, low=0.0, high=1.0, meaning="share of the catalogue that is the tail")
 
 
-def strata(popularity: Popularity, head: float, tail: float) -> np.ndarray:
+def strata(positives: Positives, head: float, tail: float, *, metric: str) -> np.ndarray:
     """0 for head items, 1 for the middle, 2 for the tail, by popularity rank (equals share a rank)."""
-    place = popularity.rank / len(popularity.counts)
+    rank = positives.popularity_rank(metric=metric)
+    place = rank / len(rank)
     return np.where(place <= head, 0, np.where(place > 1 - tail, 2, 1))
 
 
 @metric(
     family="beyond",
-    formula="mean (or median) over all recommended places of the item's popularity rank, 1 the most popular",
+    formula="mean (or median) over all recommended places of the item's popularity rank, "
+    "1 the one with most relevant train ratings",
     range=(1, np.inf),
     better="neither",
     parameters={"average": Parameter("mean", ("mean", "median"), meaning="over all recommended places")},
-    needs=("popularity",),
+    needs=("positives",),
     undefined="no recommendation at all",
     reference=_REFERENCE,
     system=True,
+    ties=lambda parameters: "linear" if parameters["average"] == "mean" else "set",
 )
-def popularity_rank(facts: RankingFacts, k: int, *, average: str, popularity: Popularity) -> Tally:
+def popularity_rank(facts: RankingFacts, k: int, *, average: str, positives: Positives) -> Tally:
     """How far down the popularity ranking recommendations reach.
+
+    Popular is what many train users found relevant: ratings from the threshold on, without a threshold all above 0,
+    and without values every row. Head, mid and tail are cut from the same ranking.
 
     >>> from trueval.metrics.measure import measure
     >>> measure("popularity_rank@2", ["b", "c"], {"b"}, popularity={"a": 9, "b": 5, "c": 1})
     2.5
     """
-    rank = popularity.rank
+    rank = positives.popularity_rank(metric="popularity_rank")
 
     def finish(counts: np.ndarray) -> float:
         if not counts.sum():
@@ -64,10 +71,13 @@ def popularity_rank(facts: RankingFacts, k: int, *, average: str, popularity: Po
     needs=("popularity",),
     undefined="an empty list",
     reference="Abdollahpouri et al. 2019",
+    ties="linear",
     aliases=("arp",),
 )
 def average_popularity(facts: RankingFacts, k: int, *, popularity: Popularity) -> np.ndarray:
     """Mean number of train rows of the recommended items.
+
+    Like novelty, it asks how well known items are, so every row counts, relevant or not.
 
     >>> from trueval.metrics.measure import measure
     >>> measure("average_popularity@2", ["a", "b"], {"a"}, popularity={"a": 9, "b": 5})
@@ -76,16 +86,16 @@ def average_popularity(facts: RankingFacts, k: int, *, popularity: Popularity) -
     return list_mean(facts, k, popularity.counts.astype(np.float64))
 
 
-def _share(facts: RankingFacts, k: int, popularity: Popularity, head: float, tail: float, which: int) -> np.ndarray:
-    return list_mean(facts, k, (strata(popularity, head, tail) == which).astype(np.float64))
+def _share(facts: RankingFacts, k: int, positives: Positives, head: float, tail: float, which: int) -> np.ndarray:
+    return list_mean(facts, k, (strata(positives, head, tail, metric=_STRATA[which]) == which).astype(np.float64))
 
 
 @metric(
     family="beyond", formula="share of top(k) among the most popular tenth of the catalogue", range=(0, 1),
-    better="neither", parameters={"head": _HEAD}, needs=("popularity",), undefined="an empty list",
-    reference=_REFERENCE,
+    better="neither", parameters={"head": _HEAD}, needs=("positives",), undefined="an empty list",
+    reference=_REFERENCE, ties="linear",
 )  # fmt: skip
-def head_share(facts: RankingFacts, k: int, *, head: float, popularity: Popularity) -> np.ndarray:
+def head_share(facts: RankingFacts, k: int, *, head: float, positives: Positives) -> np.ndarray:
     """Share of the list that is head items.
 
     >>> from trueval.metrics.measure import measure
@@ -93,14 +103,15 @@ def head_share(facts: RankingFacts, k: int, *, head: float, popularity: Populari
     >>> measure("head_share@2", list("abcdefghij"), {"a"}, popularity=counts)
     0.5
     """
-    return _share(facts, k, popularity, head, 0.0, 0)
+    return _share(facts, k, positives, head, 0.0, 0)
 
 
 @metric(
     family="beyond", formula="share of top(k) between head and tail", range=(0, 1), better="neither",
-    parameters={"head": _HEAD, "tail": _TAIL}, needs=("popularity",), undefined="an empty list", reference=_REFERENCE,
+    parameters={"head": _HEAD, "tail": _TAIL}, needs=("positives",), undefined="an empty list", reference=_REFERENCE,
+    ties="linear",
 )  # fmt: skip
-def mid_share(facts: RankingFacts, k: int, *, head: float, tail: float, popularity: Popularity) -> np.ndarray:
+def mid_share(facts: RankingFacts, k: int, *, head: float, tail: float, positives: Positives) -> np.ndarray:
     """Share of the list that is neither head nor tail.
 
     >>> from trueval.metrics.measure import measure
@@ -108,15 +119,15 @@ def mid_share(facts: RankingFacts, k: int, *, head: float, tail: float, populari
     >>> measure("mid_share@2", list("abcdefghij"), {"a"}, popularity=counts)
     0.5
     """
-    return _share(facts, k, popularity, head, tail, 1)
+    return _share(facts, k, positives, head, tail, 1)
 
 
 @metric(
     family="beyond", formula="share of top(k) among the least popular half of the catalogue", range=(0, 1),
-    better="neither", parameters={"tail": _TAIL}, needs=("popularity",), undefined="an empty list",
-    reference=_REFERENCE,
+    better="neither", parameters={"tail": _TAIL}, needs=("positives",), undefined="an empty list",
+    reference=_REFERENCE, ties="linear",
 )  # fmt: skip
-def tail_share(facts: RankingFacts, k: int, *, tail: float, popularity: Popularity) -> np.ndarray:
+def tail_share(facts: RankingFacts, k: int, *, tail: float, positives: Positives) -> np.ndarray:
     """Share of the list that is tail items.
 
     >>> from trueval.metrics.measure import measure
@@ -124,15 +135,15 @@ def tail_share(facts: RankingFacts, k: int, *, tail: float, popularity: Populari
     >>> measure("tail_share@10", list("abcdefghij"), {"a"}, popularity=counts)
     0.5
     """
-    return _share(facts, k, popularity, 0.0, tail, 2)
+    return _share(facts, k, positives, 0.0, tail, 2)
 
 
 @metric(
     family="beyond", formula="distinct tail items within anyone's top(k) / tail items", range=(0, 1),
-    parameters={"tail": _TAIL}, needs=("popularity",), undefined="no item is in the tail", reference=_REFERENCE,
-    system=True,
+    parameters={"tail": _TAIL}, needs=("positives",), undefined="no item is in the tail", reference=_REFERENCE,
+    system=True, ties="anyone",
 )  # fmt: skip
-def tail_coverage(facts: RankingFacts, k: int, *, tail: float, popularity: Popularity) -> Tally:
+def tail_coverage(facts: RankingFacts, k: int, *, tail: float, positives: Positives) -> Tally:
     """Share of the tail that is recommended to anyone.
 
     >>> from trueval.metrics.measure import measure
@@ -140,6 +151,6 @@ def tail_coverage(facts: RankingFacts, k: int, *, tail: float, popularity: Popul
     >>> measure("tail_coverage@6", list("abcdefghij"), {"a"}, popularity=counts)
     0.2
     """
-    members = strata(popularity, 0.0, tail) == 2
+    members = strata(positives, 0.0, tail, metric="tail_coverage") == 2
     size = int(members.sum()) or np.nan
-    return tally(facts, k, lambda counts: np.count_nonzero(counts[members]) / size)
+    return anyone_shown(facts, k, lambda shown: float(shown[members].sum()) / size)

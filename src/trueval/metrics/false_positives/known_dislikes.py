@@ -17,19 +17,23 @@ _REFERENCE = "Mena-Maldonado et al. 2020"
     formula="|top(k) ∩ Non| / k, Non the judged items that are not relevant",
     range=(0, 1),
     better="lower",
+    undefined="never; condensed: no judged item in the list",
     reference=_REFERENCE,
+    by_set=True,
+    condensed="|top(k) ∩ Non| / (TP + FP), the judged items within k, Non those that are not relevant",
 )
 def antiprecision(facts: RankingFacts, k: int) -> np.ndarray:
     """Share of the first k that the user is known not to like; the same as anti(precision).
 
-    On condensed rankings the divisor is the number of judged items shown, so that it is 1 - precision.
+    On condensed rankings the divisor is the number of judged items within k, so that it is 1 - precision, and
+    undefined where there is none.
 
     >>> from trueval.metrics.measure import measure
     >>> measure("antiprecision@4", ["a", "b", "c", "d"], {"a": 1, "b": 0})
     0.25
     """
     wrong = hits_at(flip(facts), k)
-    return np.nan_to_num(share(wrong, facts.shown(k))) if facts.condensed else wrong / k
+    return share(wrong, facts.shown(k)) if facts.condensed else wrong / k
 
 
 @metric(
@@ -38,6 +42,7 @@ def antiprecision(facts: RankingFacts, k: int) -> np.ndarray:
     range=(0, 1),
     better="lower",
     reference=_REFERENCE,
+    by_set=True,
 )
 def fallout(facts: RankingFacts, k: int) -> np.ndarray:
     """Share of the items the user is known not to like that is within the first k.

@@ -7,13 +7,13 @@ import numpy as np
 from trueval.data.by_user import ByUser
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.metrics.inputs import Popularity
-from trueval.metrics.lists import list_mean
+from trueval.metrics.lists import list_mean, list_share, mean_weight
 from trueval.metrics.registry import metric
 
 
 @metric(
     family="quality", formula="share of top(k) without a judgement", range=(0, 1), better="neither",
-    undefined="an empty list", reference="Mena-Maldonado et al. 2020",
+    undefined="an empty list", reference="Mena-Maldonado et al. 2020", ties="judged",
 )  # fmt: skip
 def unjudged(facts: RankingFacts, k: int) -> np.ndarray:
     """Share of the first k items about which the test set says nothing.
@@ -22,16 +22,19 @@ def unjudged(facts: RankingFacts, k: int) -> np.ndarray:
     >>> measure("unjudged@4", ["a", "b", "c", "d"], {"a": 1, "b": 0})
     0.5
     """
-    rank = facts.rank if facts.list_rank is None else facts.list_rank
-    inside = (rank > 0) & (rank <= k)
+    if facts.ties == "expected":
+        ranked = facts.tied > 0
+        chance = mean_weight(facts.above[ranked], facts.tied[ranked], k, None)
+        known = facts.per_unit(facts.unit[ranked], chance)
+    else:
+        known = facts.per_unit(facts.unit[(facts.rank > 0) & (facts.rank <= k)])
     shown = facts.shown(k)
-    known = facts.per_unit(facts.unit[inside])
     return 1 - np.divide(known, shown, out=np.full(len(facts), np.nan), where=shown > 0)
 
 
 @metric(
     family="quality", formula="number of items within k", range=(0, np.inf), better="neither", cutoff="optional",
-    reference="this tool",
+    reference="this tool", ties="none",
 )  # fmt: skip
 def list_length(facts: RankingFacts, k: int | None) -> np.ndarray:
     """Number of items shown.
@@ -45,7 +48,7 @@ def list_length(facts: RankingFacts, k: int | None) -> np.ndarray:
 
 @metric(
     family="quality", formula="share of top(k) that the user already has in train", range=(0, 1), better="neither",
-    needs=("train",), undefined="an empty list", reference="this tool",
+    needs=("train",), undefined="an empty list", reference="this tool", ties="linear",
 )  # fmt: skip
 def seen(facts: RankingFacts, k: int, *, train: ByUser) -> np.ndarray:
     """Share of the list that is not new to the user.
@@ -54,16 +57,17 @@ def seen(facts: RankingFacts, k: int, *, train: ByUser) -> np.ndarray:
     >>> measure("seen@2", ["a", "b"], {"b"}, profile={"a"})
     0.5
     """
-    inside = facts.top(k)
-    unit = facts.list_unit[inside]
-    known = train.contains(facts.unit_user[unit], facts.list_item[inside])
-    shown = facts.shown(k)
-    return np.divide(facts.per_unit(unit[known]), shown, out=np.full(len(facts), np.nan), where=shown > 0)
+
+    def known(rows: np.ndarray) -> np.ndarray:
+        users = facts.unit_user[facts.list_unit[rows]]
+        return train.contains(users, facts.list_item[rows]).astype(np.float64)
+
+    return list_share(facts, k, known)
 
 
 @metric(
     family="quality", formula="share of top(k) that nobody has in train", range=(0, 1), better="neither",
-    needs=("popularity",), undefined="an empty list", reference="this tool",
+    needs=("popularity",), undefined="an empty list", reference="this tool", ties="linear",
 )  # fmt: skip
 def cold(facts: RankingFacts, k: int, *, popularity: Popularity) -> np.ndarray:
     """Share of the list that no train row mentions.

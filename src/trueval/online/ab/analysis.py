@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from trueval.arguments import checked
 from trueval.comparison.corrections import check_correction
 from trueval.errors import DataError, DefinitionError
 from trueval.online.ab.bootstrap import RESAMPLES
@@ -25,6 +26,7 @@ from trueval.online.ab.words import percent
 _FEW_USERS, _FEW_CONVERSIONS = 30, 5
 
 
+@checked
 def ab_test(
     table: Any,
     *,

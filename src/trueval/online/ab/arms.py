@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from trueval.data.ids import as_text
 from trueval.errors import DataError, DefinitionError, suggest
 from trueval.online.ab.events import Users, one_per_user
 from trueval.online.ab.reading import bad_rows
@@ -27,8 +28,8 @@ def make_arms(
         missing = column.is_null().to_numpy()
         raise bad_rows(column, missing, "rows belong to no arm", where=where, do="fill the arm or drop these rows")
     own = one_per_user(
-        column.cast(pl.String).alias(column.name), users, what="a user is in two arms", where=where,
-        do="drop users who saw both, and find out why they did",
+        as_text(column, what="arms", where=f"{where}, column {column.name}"), users, what="a user is in two arms",
+        where=where, do="drop users who saw both, and find out why they did",
     )  # fmt: skip
     names = own.unique().sort().to_list()
     place = f"{where}, column {column.name}"

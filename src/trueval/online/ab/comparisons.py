@@ -62,9 +62,10 @@ class Compared:
     n: int
     segment: str = ""
     group: str = ""
+    reason: str = ""  # why p is larger, or the interval missing, than the test by itself would have it
 
     def record(self) -> dict[str, Any]:
-        """As plain data; segment and group only where there are any."""
+        """As plain data; segment, group and reason only where there are any."""
         return {name: value for name, value in asdict(self).items() if value != "" or name == "verdict"}
 
 
@@ -97,7 +98,9 @@ def _compared(d: Difference, saved: float, n: int, rules: Rules) -> Compared:
     """A difference without its names."""
     relative = d.relative, d.relative_low, d.relative_high
     shown = _detectable(d.error, n, rules)
-    return Compared("", "", "", d.value, d.low, d.high, *relative, d.p, math.nan, "", shown, saved, n)
+    return Compared(
+        "", "", "", d.value, d.low, d.high, *relative, d.p, math.nan, "", shown, saved, n, reason=d.reason
+    )  # fmt: skip
 
 
 def _adjusted(

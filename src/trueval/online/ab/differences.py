@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+import sys
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,7 +17,10 @@ from trueval.online.ab.sequential import always_valid_p, always_valid_reach
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Arm minus control. Relative to the control: NaN where the control may be 0, or has no value of its own."""
+    """Arm minus control. Relative to the control: NaN where the control may be 0, or has no value of its own.
+
+    `reason` says why p is larger, or the interval missing, than the test by itself would have it.
+    """
 
     value: float
     low: float
@@ -26,6 +30,7 @@ class Difference:
     relative: float = math.nan
     relative_low: float = math.nan
     relative_high: float = math.nan
+    reason: str = ""
 
 
 def difference(
@@ -36,11 +41,43 @@ def difference(
 
     >>> from trueval.online.ab.declared import parse_metrics
     >>> from trueval.online.ab.estimates import estimate
-    >>> x, (a, b) = parse_metrics("x:mean")[0], (Sample(np.array([1.0, 2.0, 3.0])), Sample(np.array([4.0, 5.0, 6.0])))
+    >>> x, a, b = parse_metrics("x:mean")[0], Sample(np.array([1.0, 2, 3, 4])), Sample(np.array([4.0, 5, 6, 7]))
     >>> d = difference(x, estimate(x, a), estimate(x, b), samples=(a, b))
-    >>> d.value, round(d.p, 4), d.relative
-    (3.0, 0.0213, 1.5)
+    >>> d.value, round(d.p, 4), round(d.relative, 6)
+    (3.0, 0.0286, 1.2)
     """
+    found = _tested(metric, control, arm, samples, rules, adjusted)
+    return _bounded(found, len(samples[0]), len(samples[1]), rules.level)
+
+
+def least_p(control: int, arm: int) -> float:
+    """The smallest p that so many users give, were each of them in either arm by chance: of all ways to divide them,
+    only the one seen is as extreme, and its mirror image where the arms have the same size.
+
+    >>> round(least_p(3, 3), 6), round(least_p(2, 3), 6), round(least_p(4, 4), 6)
+    (0.1, 0.1, 0.028571)
+    """
+    ways = math.lgamma(control + arm + 1) - math.lgamma(control + 1) - math.lgamma(arm + 1)
+    return min(1.0, max(math.exp(-ways) * (2 if control == arm else 1), sys.float_info.min))
+
+
+def _bounded(found: Difference, control: int, arm: int, level: float) -> Difference:
+    """No p below what so many users can give; no interval where it would say more than p, or where nothing varies."""
+    least = least_p(control, arm)
+    if found.p < least:
+        found = replace(found, p=least, reason=f"{control} and {arm} users give no p below {least:.2g}")
+    same = found.error == 0 and found.value != 0
+    if not same and (not found.reason or least < 1 - level or found.low <= 0 <= found.high):
+        return found
+    reason = "nothing varies within the arms" if same else found.reason
+    nothing = dict.fromkeys(("low", "high", "relative_low", "relative_high"), math.nan)
+    return replace(found, reason=reason, **nothing)
+
+
+def _tested(
+    metric: Declared, control: Estimated, arm: Estimated, samples: tuple[Sample, Sample], rules: Rules, adjusted: bool
+) -> Difference:
+    """By the test of the metric."""
     if metric.kind == "mannwhitney":
         return _of_ranks(samples, rules)
     error = math.hypot(control.error, arm.error)

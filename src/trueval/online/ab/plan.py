@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from trueval.arguments import checked
 from trueval.errors import DefinitionError
 
 _WEEK = 7
@@ -57,6 +58,7 @@ class AbPlan:
         return "\n".join(lines) + "\n"
 
 
+@checked
 def ab_plan(
     *,
     baseline: float,

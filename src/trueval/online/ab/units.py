@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from trueval.data.ids import Ids, plain
+from trueval.data.ids import Ids, as_text, plain
 from trueval.errors import DataError
 from trueval.online.ab.arms import make_arms
 from trueval.online.ab.declared import Declared
@@ -133,8 +133,9 @@ def _past(table: Events, pre: Sequence[str]) -> tuple[np.ndarray | None, list[st
 def _segment(table: Events, name: str) -> np.ndarray:
     what = "a user is in two segments"
     do = "give one value per user, such as the first"
-    own = one_per_user(table.frame[name], table.users, what=what, where=table.where, do=do)
-    return own.cast(pl.String).fill_null("(missing)").to_numpy().astype(str)
+    words = as_text(table.frame[name], what="segments", where=f"{table.where}, column {name}")
+    own = one_per_user(words, table.users, what=what, where=table.where, do=do)
+    return own.fill_null("(missing)").to_numpy().astype(str)
 
 
 def _notes(frame: pl.DataFrame, table: Events, metrics: Sequence[Declared]) -> tuple[str, ...]:

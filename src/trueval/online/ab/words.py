@@ -82,14 +82,15 @@ def sentence(c: Compared, found: AbTest) -> str:
     digits = digits_for((c.high - c.low) / 2)
     level = f"{100 * found.manifest['level']:g} %"
     kind = "always-valid interval" if found.manifest["sequential"] else "interval"
-    span = f"{level} {kind} {c.low:+.{digits}f} to {c.high:+.{digits}f}"
-    span += " before correction" if c.p < 1 - found.manifest["level"] <= c.p_corrected else ""
+    span = f"{level} {kind} {c.low:+.{digits}f} to {c.high:+.{digits}f}" if c.low == c.low else "no interval"
+    span += " before correction" if c.low == c.low and c.p < 1 - found.manifest["level"] <= c.p_corrected else ""
     n, correct = len(found.comparisons), found.manifest["correct"]
     how = "" if n == 1 or correct == "none" else f" by {NAMES[correct]} over {n} comparisons"
-    p = p_phrase(c.p_corrected) + how
+    p = p_phrase(c.p_corrected) + how + (f": {c.reason}" if c.reason else "")
     if c.verdict == "not shown":
         could = f"; a difference of {c.detectable:.{digits}f} would be seen in 8 of 10 such tests"
-        could = could if c.detectable > 0 else ", for the values that are compared are all the same"
+        if not c.detectable > 0:
+            could = "" if c.reason else ", for the values that are compared are all the same"
         return f"{c.metric}: no difference between {c.arm} and {c.control} is shown ({span}, {p}){could}."
     size = f"{abs(c.difference):.{digits}f}"
     if math.isfinite(c.relative):

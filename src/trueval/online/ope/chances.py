@@ -12,7 +12,7 @@ from trueval.data.frames import is_table
 from trueval.errors import DataError, DefinitionError
 from trueval.online.ope.log import read_log
 from trueval.online.ope.tables import Columns, RoleTable, bad_rows, numbers, shortened
-from trueval.propensity.propensity import Propensity
+from trueval.propensity.propensity import Propensity, read_gamma
 
 _FORMS = "column:NAME, uniform, display_share, popularity:GAMMA, position_model or randomised:FILE"
 
@@ -25,6 +25,7 @@ class Chances:
     estimated: bool
     p: np.ndarray | None = None
     examination: np.ndarray | None = None
+    notes: tuple[str, ...] = ()
 
 
 def read_chances(propensity: Any, table: RoleTable, *, columns: Columns) -> Chances:
@@ -79,7 +80,7 @@ def _looked_up(source: Any, log: pl.DataFrame) -> Chances:
     found = Propensity.read(source, train=None, test=None)  # type: ignore[arg-type]  # tables and objects need no log
     p = found.of(log).to_numpy()
     if found.keys == ["position"]:
-        return Chances(found.source, True, examination=p)
+        return Chances(found.source, True, examination=p, notes=found.notes)
     return Chances(found.source, not found.source.startswith(("table", "column")), p)
 
 
@@ -95,14 +96,10 @@ def _shares(log: pl.DataFrame) -> Chances:
 
 def _popularity(log: pl.DataFrame, gamma: str) -> Chances:
     """The popularity power law, scaled so that the chances of all items add up to 1."""
-    try:
-        found = Propensity.popularity(log, gamma=float(gamma))
-    except ValueError as error:
-        if isinstance(error, DataError):
-            raise
-        raise DefinitionError("gamma must be a number", found=repr(gamma), do="popularity:1") from None
+    found = Propensity.popularity(log, gamma=read_gamma(gamma, where=f"popularity:{gamma}"))
     table = found.table.with_columns(p=pl.col("p") / pl.col("p").sum())
-    return Chances(found.source, True, Propensity(table, found.source).of(log).to_numpy())
+    source = f"popularity, gamma={float(gamma):g}"  # every item of the log is seen in it
+    return Chances(source, True, Propensity(table, source).of(log).to_numpy())
 
 
 def _examination(kind: str, detail: str, log: RoleTable, columns: Columns) -> Chances:
@@ -124,4 +121,4 @@ def _examination(kind: str, detail: str, log: RoleTable, columns: Columns) -> Ch
         do = "name the column of clicks as reward"
         raise bad_rows(source.frame, wrong, "reward", what, where=source.name, do=do)
     fitted = Propensity.position(clicks) if kind == "position_model" else Propensity.randomised(clicks)
-    return Chances(fitted.source, True, examination=fitted.of(log.frame).to_numpy())
+    return Chances(fitted.source, True, examination=fitted.of(log.frame).to_numpy(), notes=fitted.notes)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from trueval.arguments import checked
 from trueval.data.ids import Ids
 from trueval.errors import DefinitionError, suggest
 from trueval.online.ope.cases import Rows, rows_of
@@ -24,6 +25,7 @@ from trueval.online.ope.tables import Columns, parse_roles
 from trueval.online.ope.weights import ALL, SLATE, Weighting, tuned_clip, weighting
 
 
+@checked
 def ope(
     log: Any,
     target: Any,
@@ -75,7 +77,7 @@ def ope(
     doubts = [text for _, text in found.doubts]
     assumed = _assumptions(rows, policy, chances, values, weights)
     manifest = _manifest(table.name, rows, policy, chances, names, seen, clip, cut, interval, level, seed)
-    return OffPolicy(tuple(values), found, trust(found), (*doubts, *notes), assumed, manifest)
+    return OffPolicy(tuple(values), found, trust(found), (*doubts, *notes, *chances.notes), assumed, manifest)
 
 
 def _chosen(asked: str | Sequence[str] | None, policy: Policy, chances: Chances) -> tuple[list[str], list[str]]:
@@ -178,6 +180,8 @@ def _assumptions(
         notes.append("no user or round is known: rows are taken as independent")
     elif rows.clusters < 2:
         notes.append("all rows are of one user or round: there is no interval")
+    if flat := list(dict.fromkeys(v.estimator for v in values if v.high - v.low <= 1e-12 * abs(v.value))):
+        notes.append(f"{', '.join(flat)}: nothing varies; an interval without width says little about other data")
     return tuple(notes)
 
 

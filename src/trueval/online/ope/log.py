@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from trueval.data.ids import as_text
 from trueval.errors import DataError, DefinitionError
 from trueval.online.ope.tables import Columns, RoleTable, numbers, read_roles, shortened
 
@@ -44,9 +45,10 @@ def context_columns(log: RoleTable, context: str | Sequence[str]) -> list[str]:
 
 
 def check_known(table: RoleTable, column: str) -> None:
-    """Refuse a column with unknown entries."""
+    """Refuse a column with unknown entries, or of which no words or numbers can be made."""
     series = table.frame[column]
-    unknown = series.is_null() | (series.is_nan() if series.dtype.is_float() else False)
+    as_text(series.head(1), what="contexts", where=f"{table.name}, column {column}")
+    unknown = series.is_null() | (~series.is_finite() if series.dtype.is_float() else False)
     if unknown.any():
         raise DataError(
             "the context is missing in some rows",

@@ -81,6 +81,13 @@ def _column(log: RoleTable, name: str) -> Policy:
 
 
 def _choice(log: RoleTable, name: str) -> Policy:
+    if name in ("item", "probability"):
+        raise DefinitionError(
+            "the items that the policy would have shown are a column of their own",
+            where=log.name,
+            found=f"choice:{name}, the {'items that were shown' if name == 'item' else 'probabilities'}",
+            do="name the column of the policy's own items, choice:NAME",
+        )
     chosen = plain(log.frame[name], where=f"{log.name}, column {name}")
     check_same_kind(log.frame["item"], chosen, role="item", where=("shown items", f"column {name}"))
     if chosen.null_count():

@@ -169,7 +169,7 @@ def _read_file(path: Path, columns: Columns, roles: Sequence[str], second: bool)
     given: dict[str, str | int | None] = {"time": None}
     if any(isinstance(column, int) for column in columns.values()):
         given["value"] = 0  # a column by position: the file may have no header
-    names = scan_table(path, given, roles=("time",)).collect_schema().names()
+    names = scan_table(path, given, roles=()).collect_schema().names()
     columns = _held(columns, names) if second else columns
     found = roles_of(names, columns, roles=roles, where=str(path))
     if "item" not in found:
@@ -181,7 +181,7 @@ def _read_file(path: Path, columns: Columns, roles: Sequence[str], second: bool)
         except pl.exceptions.ComputeError:  # a later row does not fit the types of the first ones: look at all
             frame = scan_table(path, given | ids, roles=tuple(ids), exact=True).collect()
     frame = settled(frame) if ids_are_text(path) else frame
-    return frame.rename({new: old for old, new in renaming(names, ids).items()}), found
+    return frame.rename({new: old for old, new in renaming(names, ids, tuple(ids)).items()}), found
 
 
 def _no_item(names: Sequence[str], where: str) -> DataError:

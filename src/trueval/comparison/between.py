@@ -1,16 +1,16 @@
-"""Do the designs of an experiment rank its systems alike?"""
+"""Do designs, or a biased and an unbiased test, rank systems alike?"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
-from trueval.api import Result
 from trueval.comparison.agreement import agree
 from trueval.errors import TruevalError
+from trueval.evaluation.outcome import Evaluation
 
 LEAST = 3  # systems: two can only agree or not
 
@@ -40,7 +40,10 @@ class Alike:
         return {key: None if value != value else value for key, value in asdict(self).items()}
 
 
-def between_designs(results: Mapping[str, Result], *, level: float = 0.95, seed: int = 0) -> list[Alike]:
+Results = Mapping[str, Sequence[Evaluation]]  # by design, each one evaluation or those of its folds and seeds
+
+
+def between_designs(results: Results, *, level: float = 0.95, seed: int = 0) -> list[Alike]:
     """τ of every two designs on every metric that both have; nothing where fewer than three systems are in both.
 
     >>> between_designs({})
@@ -54,13 +57,12 @@ def between_designs(results: Mapping[str, Result], *, level: float = 0.95, seed:
     return found
 
 
-def _pair(one: str, other: str, results: Mapping[str, Result], *, level: float, seed: int) -> list[Alike]:
-    both = {name: results[name].evaluation for name in (one, other)}
-    metrics = [{str(spec): label for label, spec in e.specs.items()} for e in both.values()]
-    shared = [name for name in both[one].systems if name in both[other].systems]
+def _pair(one: str, other: str, results: Results, *, level: float, seed: int) -> list[Alike]:
+    parts = {name: results[name] for name in (one, other)}
+    metrics = [list(map(str, own[0].specs.values())) for own in parts.values()]
+    shared = [name for name in results[one][0].systems if name in results[other][0].systems]
     if len(shared) < LEAST:
         return []
-    parts = {name: list(results[name].repeats.values()) or [results[name].evaluation] for name in both}
     found = []
     for metric in (metric for metric in metrics[0] if metric in metrics[1]):
         try:

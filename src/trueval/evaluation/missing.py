@@ -1,0 +1,96 @@
+"""Users of the population without recommendations: what they count as, and what the reader is told of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from trueval.data.ids import Ids
+from trueval.errors import DataError, DefinitionError, suggest
+from trueval.evaluation.measurements import Measurements
+from trueval.metrics.grammar import Spec
+
+MISSING = ("zero", "drop", "error")
+
+
+def check_missing(missing: str, compat: str | None) -> None:
+    """Refuse a rule that does not exist, or that contradicts the rule of another library.
+
+    >>> check_missing("skip", None)
+    Traceback (most recent call last):
+    trueval.errors.DefinitionError: unknown rule for users without recommendations: 'skip'
+      found: known: drop, error, zero
+    """
+    if missing not in MISSING:
+        raise DefinitionError(
+            f"unknown rule for users without recommendations: {missing!r}", found=suggest(str(missing), MISSING)
+        )
+    if missing == "drop" and compat is not None:
+        raise DefinitionError(
+            f"what users without recommendations count as is decided by the rules of {compat}",
+            found="missing=drop",
+            do="leave missing or compat out",
+        )
+
+
+def refuse_missing(measured: Measurements, users: Ids, name: str) -> None:
+    """What missing="error" asks for."""
+    if len(measured.unlisted):
+        some = ", ".join(map(str, users.decode(measured.unlisted[:5])))
+        raise DataError(
+            "users of the population have no recommendations",
+            where=name,
+            found=f"{len(measured.unlisted):,} of {_everyone(measured):,} users: {some}"
+            + ("…" if len(measured.unlisted) > 5 else ""),
+            do="recommend something to them, or say what they count as: missing=zero, missing=drop",
+        )
+
+
+def notes_on_missing(
+    measured: Mapping[str, Measurements], specs: Mapping[str, Spec], *, missing: str, compat: str | None
+) -> list[str]:
+    """How many users have no recommendations, of each system that has such users, and what they count as."""
+    notes = []
+    for name, m in measured.items():
+        number = len(m.unlisted)
+        if number:
+            told = "left out of every mean (missing=drop)" if missing == "drop" else _counted(m, specs, compat)
+            notes.append(f"{name}: {number:,} of {_everyone(m):,} users have no recommendations: {told}")
+    if missing == "drop" and len({m.unlisted.tobytes() for m in measured.values()}) > 1:
+        first = next(iter(measured))
+        notes.append(
+            "systems are averaged over different users, and by chance over those of "
+            f"{first}; comparisons are over users that both systems have"
+        )
+    return notes
+
+
+def _everyone(m: Measurements) -> int:
+    """Users of the population, dropped or not."""
+    return len(np.union1d(m.unit_user, m.unlisted))
+
+
+def _counted(m: Measurements, specs: Mapping[str, Spec], compat: str | None) -> str:
+    """What they count as, and on which metrics that is not what 0 usually is."""
+    units = np.isin(m.unit_user, m.unlisted)
+    zero: list[str] = []
+    best: list[str] = []
+    other: list[str] = []
+    undefined: list[str] = []
+    for label, values in m.values.items():
+        if values.per_unit is None:  # of the whole system: it counts the lists there are
+            continue
+        own = values.per_unit[units]
+        known = own[~np.isnan(own)]
+        if not len(known):
+            undefined.append(label)
+        elif known.any():
+            other.append(label)
+        else:
+            (best if specs[label].better == "lower" else zero).append(label)
+    told = ["counted as 0" + f", which is the best value of {', '.join(best)}" * bool(best)] * bool(zero or best)
+    told += [f"as an empty list on {', '.join(other)}"] * bool(other)
+    told += [f"left out of {', '.join(undefined)}"] * bool(undefined)
+    rule = "missing=zero" if compat is None else f"the rules of {compat}"
+    return f"{'; '.join(told) or 'they add nothing'} ({rule})"

@@ -1,0 +1,83 @@
+"""Metrics weighted by propensities: over whom they may be averaged, what share was held out, what to know of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+import polars as pl
+
+from trueval.errors import DefinitionError
+from trueval.metrics.grammar import Spec
+from trueval.metrics.inputs import RowPropensity, Share
+from trueval.splits.parts import Parts
+
+
+def check_averaged(specs: Iterable[Spec], population: str, *, compat: str | None = None) -> None:
+    """Refuse ips where users enter the mean because something of theirs was observed: it is not unbiased then.
+
+    >>> from trueval.metrics.grammar import parse
+    >>> check_averaged([parse("ips(precision)@10"), parse("snips(recall)@10")], "all")
+    """
+    sums = [str(spec) for spec in specs if "ips" in spec.transforms]
+    if sums and population != "all":
+        of_preset = f", which the rules of {compat} prescribe" if compat else ""
+        do = 'use population="all" (--population all), or snips(…)'
+        raise DefinitionError(
+            f"{', '.join(sums)}: inverse propensities are unbiased over all users alone",
+            found=f"population {population!r}{of_preset}: users of whom nothing {population} was observed are left out",
+            do=f"leave the compatibility rules out, and {do}" if compat else do,
+        )
+
+
+def held_out_share(parts: Parts) -> Share | None:
+    """The chance that a row of the log was put into the test part, where chance decided; None where it did not.
+
+    One number, or a table of user and share where a whole number of each user's rows was drawn.
+
+    >>> from trueval.data.interactions import Interactions
+    >>> log = Interactions.of(pl.DataFrame({"user": [1, 1, 2], "item": [1, 2, 1]}))
+    >>> held_out_share(Parts(log, log, how={"how": "kfold", "n": 5})), held_out_share(Parts(log, log))
+    (0.2, None)
+    """
+    how = parts.how
+    drawn = {"holdout": how.get("by"), "leave_one_out": how.get("which")}.get(how.get("how", ""), "")
+    if drawn == "rating":
+        return float(how["ratio"])
+    if drawn in ("user", "random"):
+        logs = [part.frame for part in (parts.train, parts.validation, parts.test) if part is not None]
+        rows = pl.concat([frame.select("user") for frame in logs]).group_by("user").agg(rows=pl.len())
+        tested = parts.test.frame.group_by("user").agg(tested=pl.len())
+        both = rows.join(tested, on="user", how="left").sort("user")
+        return both.select("user", share=pl.col("tested").fill_null(0) / pl.col("rows"))
+    if how.get("how") == "kfold":
+        return 1 / int(how["n"])
+    return float(how["sample"]) if how.get("how") == "unbiased" else None
+
+
+def notes_on_weights(specs: Mapping[str, Spec], propensity: RowPropensity | None) -> list[str]:
+    """What a reader should know of weighted values."""
+    weighted = {label: spec for label, spec in specs.items() if {"ips", "snips"} & set(spec.transforms)}
+    if not weighted or propensity is None:
+        return []
+    notes = list(propensity.notes)
+    scaled = [label for label, spec in weighted.items() if "ips" in spec.transforms or spec.parameters["clip"]]
+    if scaled and propensity.share is None:
+        notes.append(
+            "propensities are taken as the chance to be in the test set: if they speak of a whole log, and the test is "
+            f"a random share of it, multiply them by that share ({', '.join(scaled)} would change)"
+        )
+    elif scaled and isinstance(propensity.share, pl.DataFrame) and (untested := (propensity.share["share"] == 0).sum()):
+        notes.append(
+            f"{untested:,} of {len(propensity.share):,} users have too few rows for any to be held out: without what "
+            f"they like, {', '.join(scaled)} may be too low"
+        )
+    by_user = [label for label, spec in weighted.items() if spec.parameters.get("average") == "mean"]
+    if by_user:
+        number = propensity.pairs.counts[propensity.pairs.counts > 0]
+        notes.append(
+            f"{', '.join(by_user)}: weights are scaled user by user, and cancel where a user has one relevant item "
+            f"({np.mean(number == 1):.0%} of the users; {number.mean():.3g} relevant items on average): with few of "
+            "them most of the bias stays"
+        )
+    return notes

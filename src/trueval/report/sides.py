@@ -1,0 +1,184 @@
+"""A result as text, tables and files; of a biased log with an unbiased test both sides, and how far they agree."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from trueval.arguments import checked
+from trueval.comparison.between import LEAST, Alike, alike_grid, alike_told, between_designs
+from trueval.comparison.tables import latex, markdown
+from trueval.evaluation.outcome import Evaluation
+from trueval.report.formats import as_latex, as_markdown, as_record, cell, summary_frame
+from trueval.report.repeats import repeats_text
+from trueval.report.terminal import print_evaluation, table_text
+
+if TYPE_CHECKING:
+    from trueval.comparison.comparisons import Comparisons
+
+UNBIASED, OBSERVED = "unbiased", "observed"
+_TITLES = {UNBIASED: "Unbiased test", OBSERVED: "Observed: held out of the biased log"}
+
+
+class Shown:
+    """What a `Result` can be turned into. `observed` is the result on the held-out share of a biased log, if any."""
+
+    evaluation: Evaluation
+    repeats: Mapping[str, Evaluation]
+    observed: Any  # another result, or None
+
+    if TYPE_CHECKING:
+
+        def compare(self, baseline: str | None = None, **options: Any) -> Comparisons: ...
+
+        @property
+        def per_repeat(self) -> pl.DataFrame: ...
+
+    @property
+    def parts(self) -> Sequence[Evaluation]:
+        """The evaluation, or those of all folds or seeds."""
+        return list(self.repeats.values()) or [self.evaluation]
+
+    @property
+    def sides(self) -> dict[str, Any]:
+        """By what was tested: "unbiased" and "observed" (see the split `unbiased`); empty where there is one test."""
+        return {} if self.observed is None else {UNBIASED: self, OBSERVED: self.observed}
+
+    @property
+    def alike(self) -> list[Alike]:
+        """Whether both sides rank the systems alike: Kendall's τ on every metric; it takes three systems."""
+        told = self.evaluation.manifest
+        parts = {side: result.parts for side, result in self.sides.items()}
+        return between_designs(parts, level=told.get("level") or 0.95, seed=told.get("seed", 0))
+
+    def __str__(self) -> str:
+        return table_text(self.evaluation) + self._below()
+
+    @checked
+    def show(self, *, baseline: str | None = None) -> None:
+        """Print the table, with comparisons where a baseline is named."""
+        print_evaluation(self.evaluation, file=sys.stdout, comparisons=self._compared(baseline))
+        sys.stdout.write(self._below())
+
+    def table(self) -> pl.DataFrame:
+        """One row per system and metric: value, interval, n, undefined; of two sides, what was tested before."""
+        own = summary_frame(self.evaluation)
+        return self._tested([own, *(summary_frame(side.evaluation) for side in list(self.sides.values())[1:])])
+
+    @property
+    def per_user(self) -> pl.DataFrame:
+        """One row per system and user, one column per metric; of several folds, seeds or sides, for each of them."""
+        return self._tested([_per_user(self), *(_per_user(side) for side in list(self.sides.values())[1:])])
+
+    @checked
+    def to_dict(self, *, baseline: str | None = None) -> dict[str, Any]:
+        """The record that `trueval evaluate --format json` prints."""
+        record = as_record(self.evaluation, self._compared(baseline))
+        record |= {"repeats": self.per_repeat.to_dicts()} if self.repeats else {}
+        if self.observed is not None:
+            record |= {OBSERVED: self.observed.to_dict(baseline=baseline)}
+            record |= {"agreement": [one.record() for one in self.alike]}
+        return record
+
+    @checked
+    def to_json(self, *, baseline: str | None = None) -> str:
+        """The record as text."""
+        return json.dumps(self.to_dict(baseline=baseline), ensure_ascii=False, indent=1, default=str)
+
+    @checked
+    def to_markdown(self, *, baseline: str | None = None) -> str:
+        """A Markdown table, marked where a difference from the baseline is shown."""
+        tables = [as_markdown(one.evaluation, one._compared(baseline)) for one in self.sides.values() or [self]]
+        if self.observed is None:
+            return tables[0]
+        parts = [f"## {title}\n\n{table}" for title, table in zip(_TITLES.values(), tables)]
+        head, rows = alike_grid(self.alike)
+        return "\n".join([*parts, "## Agreement\n\n" + markdown(head, rows, notes=alike_told(self.alike))])
+
+    @checked
+    def to_latex(self, *, baseline: str | None = None) -> str:
+        """A LaTeX (booktabs) table, marked in the same way."""
+        tables = [as_latex(one.evaluation, one._compared(baseline)) for one in self.sides.values() or [self]]
+        if self.observed is None:
+            return tables[0]
+        parts = [f"% {title}\n{table}" for title, table in zip(_TITLES.values(), tables)]
+        head, rows = alike_grid(self.alike)
+        return "\n".join([*parts, "% agreement\n" + latex(head, rows, notes=alike_told(self.alike))])
+
+    @checked
+    def save(self, folder: str | Path) -> None:
+        """Write a folder that `compare` reads: results.parquet (every user's values), summary.json, manifest.json.
+
+        Folds, seeds and sides are folders in the folder.
+        """
+        from trueval.report.saved import DESIGNS, save_folder
+
+        for side, result in self.sides.items():
+            _save(result, Path(folder) / DESIGNS / side, save_folder)
+        if not self.sides:
+            _save(self, Path(folder), save_folder)
+
+    def _compared(self, baseline: str | None) -> Any:
+        return self.compare(baseline) if baseline else ()
+
+    def _below(self) -> str:
+        """What stands under the table: folds and seeds, and the other side."""
+        text = repeats_text(self.repeats, self.evaluation)
+        return (
+            text if self.observed is None else text + sides_text(self.evaluation, self.observed.evaluation, self.alike)
+        )
+
+    def _tested(self, frames: list[pl.DataFrame]) -> pl.DataFrame:
+        if self.observed is None:
+            return frames[0]
+        named = zip(self.sides, frames)
+        return pl.concat(
+            [frame.select(pl.lit(side).alias("tested"), pl.all()) for side, frame in named], how="diagonal"
+        )
+
+
+def _per_user(result: Any) -> pl.DataFrame:
+    if not result.repeats:
+        return result.evaluation.per_user()
+    named = [e.per_user().select(pl.lit(name).alias("repeat"), pl.all()) for name, e in result.repeats.items()]
+    return pl.concat(named)
+
+
+def _save(result: Any, folder: Path, save_folder: Any) -> None:
+    if not result.repeats:
+        save_folder(result.evaluation, folder)
+    for name, evaluation in result.repeats.items():  # a folder in the folder for each fold or seed
+        save_folder(evaluation, folder / name.replace(", ", "-").replace(" ", "-"))
+
+
+def sides_text(true: Evaluation, observed: Evaluation, alike: Sequence[Alike]) -> str:
+    """Every metric on the unbiased test beside what the biased one says, with τ between the orders of the systems."""
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
+    title = "the unbiased test, and beside it what was observed: held out of the biased log"
+    table.title, table.title_justify, table.title_style = f"\n{title}", "left", "bold"
+    for head in ("metric", "system", UNBIASED, OBSERVED):
+        table.add_column(head, justify="left" if head in ("metric", "system") else "right")
+    tau = {one.metric: one.words for one in alike}
+    for label, spec in true.specs.items():
+        for name, system in true.systems.items():
+            values = [cell(side.estimates[label]) for side in (system, observed.systems[name])]
+            table.add_row(escape(label), escape(name), *values)
+        if str(spec) in tau:
+            table.add_row(escape(label), "Kendall's τ", "", tau[str(spec)], style="bold")
+    out = io.StringIO()
+    console = Console(file=out, width=200, highlight=False, soft_wrap=True)
+    console.print(table)
+    told = alike_told(list(alike)) or [f"whether both rank the systems alike is not known: it takes {LEAST} systems"]
+    own = [warning for warning in observed.warnings if warning not in true.warnings]
+    console.print("\n".join([*told, *(f"! {OBSERVED}: {warning}" for warning in own)]), markup=False)
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
