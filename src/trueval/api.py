@@ -8,6 +8,7 @@ from typing import Any
 
 from trueval.arguments import checked
 from trueval.errors import DefinitionError
+from trueval.evaluation.compat import supported
 from trueval.evaluation.defaults import METRICS, default_metrics
 from trueval.evaluation.experiment import evaluate_sides
 from trueval.evaluation.group_values import MIN_GROUP
@@ -81,7 +82,7 @@ def evaluate(
     repeated = not isinstance(parts, Parts) or isinstance(seed, Sequence)
     method = interval or ("t" if repeated else "bootstrap")
     seeds = list(seed) if isinstance(seed, Sequence) else [seed]
-    asked, left_out = (metrics, []) if metrics is not None else default_metrics(design)
+    asked, left_out = (metrics, []) if metrics is not None else default_metrics(design, compat)
     rules = Rules(
         asked, threshold, population, ties, each_interval(method) if repeated else method, resamples, compat,
         seeds[0] if seeds else 0, by, users, min_group, propensity, level, missing,
@@ -173,6 +174,7 @@ def evaluate_run(
     from trueval.data.columns import parse_columns
 
     roles = parse_columns(columns) if isinstance(columns, str) else columns
+    metrics = supported(METRICS, compat) if metrics is METRICS else metrics
     rules = Rules(
         metrics, threshold, population, ties, interval, resamples, compat, seed, by, users, min_group, propensity,
         level, missing,

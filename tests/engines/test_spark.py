@@ -95,7 +95,7 @@ def test_every_metric_is_the_same_to_the_bit(files):
         {"population": "all", "ties": "expected"},
         {"population": "judged", "ties": "worst", "interval": "none"},
         {"ties": "best", "condensed": True, "interval": "t"},
-        {"without_head": 0.1, "compat": "ranx"},
+        {"without_head": 0.1, "compat": "trec_eval"},
         {"seen": "allow", "population": "all", "items": pl.DataFrame({"item": range(70)})},
         {"by": "country,popularity", "min_group": 5},
         {"missing": "drop"},
@@ -190,12 +190,19 @@ def test_bad_runs_are_refused_in_the_same_words(whole, tmp_path, trueval, what):
     assert not (tmp_path / "out.txt").exists()
 
 
+def test_the_order_of_rows_does_not_matter_without_equal_scores(whole):
+    run = pl.read_parquet(whole["run"]).with_row_index("place").with_columns(score=pl.col("place").cast(pl.Float64))
+    local, spark = both(run.drop("place"), whole["test"], metrics=ASKED, compat="ranx", interval="none")
+    assert_same(local, spark)
+
+
 def test_what_cannot_be_done_is_said(whole, tmp_path, trueval, monkeypatch):
     ask = ["evaluate", whole["run"], "--test", whole["test"], "--metrics", "rr", "--engine"]
     assert "did you mean spark?" in trueval(*ask, "sparc").err
     given = trueval(*ask, "spark", "--ties", "given")
     assert given.code == 2
     assert "keeps no order of rows" in given.err
+    assert "the rule of ranx" in trueval(*ask, "spark", "--compat", "ranx").err
     catalogue = tmp_path / "few.csv"
     whole.items.select("item").head(5).write_csv(catalogue)
     outside = trueval(*ask, "spark", "--items", catalogue)

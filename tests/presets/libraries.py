@@ -1,12 +1,14 @@
 """What each library says of a world: its own values for every metric that it shares with trueval.
 
 One function per library, from a world to the library's mean by our name for the metric. The library is imported
-inside, since no environment has them all. Where a metric takes a grade or a divisor as an option there, each choice
-that we have, too, is in the table.
+inside, since no environment has them all. Metrics of lists alone (coverage, entropy…) are there where every list is
+of a tested user: the libraries take all lists, we take those of the population. Where a metric takes a grade or a
+divisor as an option there, each choice that we have, too, is in the table.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -75,15 +77,18 @@ def recbole(world: World) -> Values:
         places += [(row, columns[item]) for item in liked]
     kinds = {"hit": "Hit", "rr": "MRR", "ap": "MAP", "recall": "Recall", "ndcg": "NDCG", "precision": "Precision"}
     config: dict[str, Any] = {
-        "metrics": ["GAUC"] if world.complete else list(kinds.values()), "topk": list(CUTOFFS),
+        "metrics": ["GAUC", "AveragePopularity"] if world.complete else list(kinds.values()), "topk": list(CUTOFFS),
         "metric_decimal_place": 15, "eval_args": {"mode": {"test": "full"}}, "device": "cpu",
     }  # fmt: skip
     collector = Collector(config)
     users, items = (torch.tensor(column) for column in zip(*places))
     collector.eval_batch_collect(scores, None, users, items)
-    found = Evaluator(config).evaluate(collector.get_data_struct())
+    collected = collector.get_data_struct()
+    collected.set("data.count_items", Counter(columns[item] for _, item in world.seen))
+    found = Evaluator(config).evaluate(collected)
     if world.complete:
-        return {"auc": float(found["gauc"])}
+        popularity = {} if world.tied else {at("average_popularity", k): f"averagepopularity@{k}" for k in CUTOFFS[:3]}
+        return {metric: float(found[name]) for metric, name in {"auc": "gauc", **popularity}.items()}
     return {at(metric, k): float(found[f"{name.lower()}@{k}"]) for metric, name in kinds.items() for k in CUTOFFS}
 
 
@@ -93,7 +98,7 @@ def lenskit(world: World) -> Values:
     AveragePrecision and graded DCG fail on lists of users without test items, so they have worlds of their own.
     """
     from lenskit.data import ItemList, ItemListCollection
-    from lenskit.metrics import DCG, NDCG, RBP, Hit, Precision, Recall, RecipRank, RunAnalysis
+    from lenskit.metrics import DCG, NDCG, RBP, Hit, ListGini, ListLength, Precision, Recall, RecipRank, RunAnalysis
     from lenskit.metrics.ranking import AveragePrecision
 
     tests = {
@@ -107,34 +112,48 @@ def lenskit(world: World) -> Values:
         "rbp[p=0.5]": lambda k: RBP(k, patience=0.5), "ndcg": lambda k: NDCG(k, gain="rating"),
         "ndcg[gain=binary]": NDCG, "dcg[gain=binary]": DCG,
     }  # fmt: skip
-    if lists.keys() <= tests.keys():
+    if world.only_tested:
         kinds |= {"ap": AveragePrecision, "dcg": lambda k: DCG(k, gain="rating")}
     measures = {at(metric, k): kind(k) for metric, kind in kinds.items() for k in CUTOFFS}
     measures |= {name: kind(None) for name, kind in kinds.items() if name not in ("precision", "recall", "hit")}
     analysis = RunAnalysis()
     for name, measure in measures.items():
         analysis.add_metric(measure, label=name)
-    means = analysis.measure(outputs, test).list_summary()["mean"]
-    return {name: float(means[name]) for name in measures}
+    analysis.add_metric(ListLength(), label="list_length")
+    for k in CUTOFFS:
+        analysis.add_metric(ListGini(k, items=len(CATALOGUE)), label=at("gini", k))
+    found = analysis.measure(outputs, test)
+    means, totals = found.list_summary()["mean"], found.global_metrics()
+    return {name: float(means[name]) for name in [*measures, "list_length"]} | {
+        at("gini", k): float(totals[at("gini", k)]) for k in CUTOFFS
+    }
 
 
 def rectools(world: World) -> Values:
     """calc_metrics of lists with ranks: test users, 0 without a list."""
     import pandas as pd
-    from rectools.metrics import MAP, MRR, NDCG, F1Beta, HitRate, Precision, Recall, calc_metrics
+    from rectools import metrics as library
 
     kinds: dict[str, Callable[..., Any]] = {
-        "precision": Precision, "precision[denom=achievable]": lambda k: Precision(k=k, r_precision=True),
-        "recall": Recall, "f1": F1Beta, "fbeta[beta=2]": lambda k: F1Beta(k=k, beta=2.0), "hit": HitRate, "ap": MAP,
-        "ap[denom=k]": lambda k: MAP(k=k, divide_by_k=True), "ndcg": NDCG,
-        "ndcg[ideal=cut]": lambda k: NDCG(k=k, divide_by_achievable=True), "rr": MRR,
+        "precision": library.Precision, "recall": library.Recall, "f1": library.F1Beta, "hit": library.HitRate,
+        "precision[denom=achievable]": lambda k: library.Precision(k=k, r_precision=True),
+        "fbeta[beta=2]": lambda k: library.F1Beta(k=k, beta=2.0), "rr": library.MRR, "ap": library.MAP,
+        "ap[denom=k]": lambda k: library.MAP(k=k, divide_by_k=True), "ndcg": library.NDCG,
+        "ndcg[ideal=cut]": lambda k: library.NDCG(k=k, divide_by_achievable=True),
     }  # fmt: skip
+    if world.only_tested:
+        kinds |= {
+            "coverage": lambda k: library.CatalogCoverage(k=k, normalize=True),
+            "average_popularity": library.AvgRecPopularity,
+        }
     lists = [(user, item, rank) for user, row in world.ranked.items() for rank, item in enumerate(row, 1)]
     tests = [(user, item) for user, row in world.relevant.items() for item in row]
-    return calc_metrics(
+    return library.calc_metrics(
         {at(metric, k): kind(k=k) for metric, kind in kinds.items() for k in CUTOFFS},
         reco=pd.DataFrame(lists, columns=["user_id", "item_id", "rank"]),
         interactions=pd.DataFrame(tests, columns=["user_id", "item_id"]),
+        prev_interactions=pd.DataFrame(world.seen, columns=["user_id", "item_id"]),
+        catalog=CATALOGUE,
     )
 
 
@@ -169,7 +188,11 @@ def recommenders(world: World) -> Values:
         pd.DataFrame(truth, columns=["userID", "itemID", "rating"]),
         pd.DataFrame(lists, columns=["userID", "itemID", "prediction"]),
     )
-    return {at(metric, k): float(kind(*tables, k=k)) for metric, kind in kinds.items() for k in CUTOFFS}
+    found = {at(metric, k): float(kind(*tables, k=k)) for metric, kind in kinds.items() for k in CUTOFFS}
+    if world.only_tested:  # it knows no cutoff
+        train = pd.DataFrame(world.seen, columns=["userID", "itemID"])
+        found["entropy@40"] = float(library.distributional_coverage(train, tables[1][["userID", "itemID"]]))
+    return found
 
 
 def spark(world: World, context: Any) -> Values:

@@ -46,9 +46,7 @@ test_of.__test__ = False  # type: ignore[attr-defined]
 
 def ours(world: World, metrics: list[str], compat: str, **options: Any) -> dict[str, float]:
     """Our values under a preset. Metrics that differ in nothing but defaults written out are asked for apart."""
-    if world.complete:
-        seen = [(user, item) for user, items in world.train.items() for item in items]
-        options |= {"train": table(seen, "user", "item"), "items": pl.DataFrame({"item": CATALOGUE})}
+    options |= {"train": table(world.seen, "user", "item"), "items": pl.DataFrame({"item": CATALOGUE})}
     turns: list[dict[str, str]] = []
     for metric in metrics:
         text = str(parse(metric))

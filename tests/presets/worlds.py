@@ -42,6 +42,16 @@ class World:
         return {user: sorted(row, key=lambda i: -row[i]) for user, row in self.lists.items()}
 
     @property
+    def only_tested(self) -> bool:
+        """Whether every list is that of a user with relevant items."""
+        return self.lists.keys() <= self.relevant.keys()
+
+    @property
+    def seen(self) -> list[tuple[str, str]]:
+        """Rows of the train set."""
+        return [(user, item) for user, items in self.train.items() for item in items]
+
+    @property
     def common(self) -> World:
         """The same without the lists of users who have nothing relevant, on whom some libraries fail."""
         lists = {user: row for user, row in self.lists.items() if user in self.relevant}

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 METRICS = "precision@10,recall@10,ndcg@10,ap@10,rr@10,hit@10,coverage@10"
 _USERS = "Evaluate only these users: a file with a user column, perhaps with groups."
-_COMPAT = "Rules of trec_eval, ranx, recbole, lenskit, rectools, replay, recommenders or spark."
+_COMPAT = "Rules of trec_eval, ranx, recbole, lenskit, rectools, replay, recommenders or spark, order of ties included."
 _MISSING = "Users without recommendations: zero (count as an empty list), drop or error."
 _WITHOUT_HEAD = (
     "Leave out judgements of the most-rated items, 0.1 for a tenth of them (needs --train); lists stay as they are."
@@ -74,13 +74,15 @@ def evaluate_command(
       trueval evaluate recs.csv --test test.csv --users users.csv --items items.csv --by gender,provider
     """
     from trueval.api import evaluate_run
+    from trueval.evaluation.compat import supported
     from trueval.progress import set_quiet
 
     set_quiet(quiet)
     check_format(format)
+    asked = supported(METRICS.split(","), compat) if metrics == METRICS else metrics
     _check_output(output, per_user, report)
     result = evaluate_run(
-        recs[0] if len(recs) == 1 else recs, _only(test, users, columns), train=train, items=items, metrics=metrics,
+        recs[0] if len(recs) == 1 else recs, _only(test, users, columns), train=train, items=items, metrics=asked,
         threshold=threshold, population=population, missing=missing, ties=ties, condensed=condensed,
         without_head=without_head, seen=seen, interval=interval, resamples=resamples, level=level, columns=columns,
         sorted_by_user=sorted_by_user, compat=compat, seed=seed, threads=threads, by=by, users=users,

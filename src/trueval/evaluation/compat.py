@@ -6,18 +6,19 @@ beyond the catalogue, for every metric that both have: trec_eval (pytrec_eval-te
 RecBole 1.2.1, LensKit 2025.8.1, RecTools 0.19.0, RePlay 0.22.0, recommenders 1.2.1, Spark 4.3.0 (`RankingMetrics`).
 
 Several of them have no threshold: all that they are given as test set is relevant. Their values are those of the test
-items that are relevant here.
+items that are relevant here. Metrics of lists alone (coverage, novelty…) are measured here on the lists of the
+population, there on all lists: they agree where only users of the population have lists.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from trueval.errors import DefinitionError, suggest
 from trueval.facts.readings import TIES
-from trueval.metrics.grammar import Spec
+from trueval.metrics.grammar import Spec, parse
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,8 @@ class Preset:
 
 _BINARY_NDCG: Mapping[str, Any] = {"gain": "binary"}
 _EVERYTHING = frozenset("*")
+_TRAIN_ITEMS = "there it is a share of the items of the train set"
+_PADDING = "RecBole counts its padding as an item of the catalogue"
 
 PRESETS: dict[str, Preset] = {
     # without -c: topics that the run lacks do not count
@@ -81,6 +84,12 @@ PRESETS: dict[str, Preset] = {
     "recbole": Preset(
         {"ap": {"denom": "min"}, "ndcg": _BINARY_NDCG, "auc": {"average": "pooled"}},
         uncut={"ap": {"denom": "relevant"}},
+        refused={
+            "coverage": _PADDING,
+            "gini": _PADDING,
+            "entropy": "ShannonEntropy of RecBole is in nats, and divided by the number of items recommended",
+            "tail_share": "TailPercentage of RecBole has another tail: the tenth of all items that is rated least",
+        },
     ),
     # NDCG and DCG with gain="rating"; without a gain they are ndcg[gain=binary]
     "lenskit": Preset(
@@ -96,10 +105,35 @@ PRESETS: dict[str, Preset] = {
         empty_is_zero=True,
         listed=_EVERYTHING,
         ties="given",
+        refused={"popularity_rank": "MeanPopRank of LensKit is a mean of quantiles, 1 for the most popular item"},
     ),
-    "rectools": Preset({"ndcg": {"gain": "binary", "ideal": "k"}}),
-    "replay": Preset({"ap": {"denom": "min"}, "ndcg": _BINARY_NDCG}, ties="descending id"),
-    "recommenders": Preset({"ndcg": _BINARY_NDCG}, listed=frozenset({"precision", "recall", "ap"}), ties="given"),
+    "rectools": Preset(
+        {"ndcg": {"gain": "binary", "ideal": "k"}},
+        listed=frozenset({"average_popularity"}),
+        refused={
+            "novelty": "MeanInvUserFreq of RecTools takes items unseen in train as known to one user",
+            "serendipity": "that of RecTools weighs relevant items by their popularity",
+        },
+    ),
+    "replay": Preset(
+        {"ap": {"denom": "min"}, "ndcg": _BINARY_NDCG},
+        ties="descending id",
+        refused={
+            "coverage": _TRAIN_ITEMS,
+            "novelty": "Novelty of RePlay is the share of items that are not in the user's train rows: 1 - seen",
+        },
+    ),
+    "recommenders": Preset(
+        {"ndcg": _BINARY_NDCG},
+        listed=frozenset({"precision", "recall", "ap"}),
+        ties="given",
+        refused={
+            "coverage": _TRAIN_ITEMS,
+            "novelty": "that of recommenders goes by an item's share of all train rows, not of users",
+            "serendipity": "that of recommenders is a distance from the user's train items",
+            "rprecision": "r_precision_at_k averages over users with a hit alone",
+        },
+    ),
     "spark": Preset(
         {"ap": {"denom": "min"}, "ndcg": _BINARY_NDCG},
         uncut={"ap": {"denom": "relevant"}},
@@ -121,6 +155,16 @@ def find_preset(name: str | None) -> Preset | None:
     if name not in PRESETS:
         raise DefinitionError(f"no compatibility preset {name!r}", found=suggest(name, PRESETS))
     return PRESETS[name]
+
+
+def supported(metrics: Sequence[str], compat: str | None) -> list[str]:
+    """Metrics that a preset does not refuse, of those that are measured where none are asked for.
+
+    >>> supported(["ndcg@10", "coverage@10"], "replay")
+    ['ndcg@10']
+    """
+    preset = find_preset(compat)
+    return [metric for metric in metrics if preset is None or parse(metric).metric.name not in preset.refused]
 
 
 def check_ties(rule: str, preset: Preset | None) -> None:

@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trueval.design.design import Design
+from trueval.evaluation.compat import supported
 from trueval.metrics.compute import has_meaning_in_1r
 from trueval.metrics.grammar import Spec, parse_all
 
 METRICS = ("ndcg@10", "recall@10", "coverage@10")
 
 
-def default_metrics(design: str | Design) -> tuple[list[Spec], list[str]]:
-    """What is measured under a design where nobody asked for anything, and a note on what that leaves out.
+def default_metrics(design: str | Design, compat: str | None = None) -> tuple[list[Spec], list[str]]:
+    """What is measured under a design where nobody asked for anything, and a note on what that leaves out. What a
+    preset refuses is not among it.
 
     >>> [str(spec) for spec in default_metrics("1R-TI-NN100")[0]]
     ['ndcg@10', 'recall@10']
     """
-    return measurable(parse_all(METRICS), Design.parse(design))
+    return measurable(parse_all(supported(METRICS, compat)), Design.parse(design))
 
 
 def measurable(metrics: Sequence[Spec], design: Design) -> tuple[list[Spec], list[str]]:

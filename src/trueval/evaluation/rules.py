@@ -68,11 +68,11 @@ class Rules:
         """The population, which a preset may decide."""
         return self.population if self.preset is None else self.preset.population
 
-    def for_lists(self, *, ordered: bool) -> Rules:
+    def for_lists(self) -> Rules:
         """The rules for lists that were made elsewhere: equal scores come in the order that the preset's library gives
-        them, unless another rule was asked for, or rows have no order to go by."""
+        them, unless another rule was asked for."""
         rule = None if self.preset is None or self.ties != "random" else self.preset.ties
-        return self if rule is None or (rule == "given" and not ordered) else replace(self, ties=rule)
+        return self if rule is None else replace(self, ties=rule)
 
     def specs(self, sample: int = 0) -> dict[str, Spec]:
         """The metrics by label, under the preset."""

@@ -36,7 +36,7 @@ def evaluate_runs(
 ) -> Evaluation:
     """Measure one run or several (a mapping from names, a list of files) against one test set."""
     work = find_engine(engine)
-    rules = rules.for_lists(ordered=engine == "local")
+    rules = rules.for_lists()
     specs = rules.specs()
     runs = name_runs(recs)
     share = None if without_head is None else check_head_share(without_head, where=NAME)

@@ -60,12 +60,6 @@ def items_of(source: Any, how: Reading) -> pl.Series:
 
 def measure_run(source: Any, name: str, held: TruthSource, how: Reading, *, first: bool) -> MeasuredRun:
     """Measure one run."""
-    if how.rules.ties == "given":
-        raise DefinitionError(
-            "Spark keeps no order of rows, so equal scores cannot stay in theirs",
-            found="ties=given",
-            do="use another rule for ties, or the local engine",
-        )
     with _said(name):
         rows = _recommendations(source, how)
         number = rows.count()
@@ -122,8 +116,21 @@ def answer_part(batches: Iterable[pa.RecordBatch], plan: Plan) -> Iterator[pa.Re
     yield pa.RecordBatch.from_pydict({"answer": pa.array([dumps(answer)], pa.binary())})
 
 
+def _refuse_order_of_rows(run: pl.DataFrame, compat: str | None) -> None:
+    """Refuse equal scores that are to stay in the order of rows, which Spark does not keep."""
+    if "rank" in run.columns or ("score" in run.columns and not run.select("user", "score").is_duplicated().any()):
+        return
+    raise DefinitionError(
+        "Spark keeps no order of rows, so equal scores cannot stay in theirs",
+        found="ties=given" + (f", the rule of {compat}" if compat else ""),
+        do="use another rule for ties, or the local engine",
+    )
+
+
 def _measured(frame: pl.DataFrame, plan: Plan) -> Answer:
     run = read_run(frame)
+    if plan.rules.ties == "given":
+        _refuse_order_of_rows(run, plan.rules.compat)
     codes = np.unique(plan.truth.users.codes(run["user"]))
     codes = codes[codes >= 0]
     return plan.part(run, codes) if len(codes) else None
