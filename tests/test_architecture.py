@@ -59,10 +59,11 @@ def _modules(path: Path) -> set[str]:
 
 
 def test_import_is_light() -> None:
-    """`import trueval` within 0.3 s, the best of several, beyond what Python itself needs."""
-    code = "import time; t = time.process_time(); import trueval; print(time.process_time() - t)"
-    runs = [float(subprocess.check_output([sys.executable, "-c", code])) for _ in range(5)]
-    assert min(runs) < 0.3
+    """`import trueval` loads nothing that takes time; `benchmarks/run.py small` says how long it takes."""
+    code = "import sys, trueval; print(*{name.split('.')[0] for name in sys.modules})"
+    loaded = set(subprocess.check_output([sys.executable, "-c", code], text=True).split())
+    assert "trueval" in loaded
+    assert loaded.isdisjoint({"numba", "numpy", "pandas", "polars", "rich", "scipy", "typer"})
 
 
 def test_public_names_exist() -> None:

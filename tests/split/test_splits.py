@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from fractions import Fraction
 
@@ -310,17 +309,3 @@ def test_frames_are_read():
     assert (len(parts.train), len(parts.test)) == (6, 3)
     named = "holdout kfold leave_one_out temporal user_temporal rolling uniform_test given unbiased"
     assert list(SPLITS) == named.split()
-
-
-@pytest.mark.data
-def test_a_million_rows_take_less_than_a_second(data_folder):
-    path = data_folder("ml-1m") / "ratings.dat"
-    frame = pl.read_csv(path, separator=":", has_header=False)[:, ::2]
-    log = Interactions.of(frame.rename(dict(zip(frame.columns, ("user", "item", "value", "time")))))
-    for how in ("holdout", "uniform_test"):
-        spent = []
-        for _ in range(3):
-            begun = time.perf_counter()
-            split(log, how)
-            spent.append(time.perf_counter() - begun)
-        assert min(spent) < 1, how

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 import trueval as tv
@@ -42,8 +40,6 @@ def test_optimal_precision_is_best_of_those_without_a_person(movielens):
 
 @pytest.mark.slow
 @pytest.mark.data
-def test_plsa_by_default_is_good_and_takes_less_than_two_minutes(movielens):
-    begun = time.perf_counter()
+def test_plsa_by_default_is_good(movielens):
     popularity, topics = ndcg(movielens, "popularity", "plsa")
-    assert time.perf_counter() - begun < 120
     assert topics > 1.6 * popularity
