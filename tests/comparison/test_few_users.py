@@ -199,4 +199,6 @@ def test_intervals_without_width_are_said(interval):
     mixed = right.with_columns(item=pl.Series([0, 1, 5]))
     result = tv.evaluate_run({"right": right, "mixed": mixed}, test, metrics="hit@1,ndcg@1", interval=interval)
     said = [text for text in result.warnings if "without width" in text]
-    assert said == ["right: hit@1, ndcg@1 the same for all 3 users; an interval without width says little about others"]
+    assert said == [
+        "right: all 3 users have the same hit@1, ndcg@1; an interval without width says little about others"
+    ]

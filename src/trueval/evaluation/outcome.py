@@ -130,15 +130,19 @@ def notes_on(measured: Mapping[str, Measurements], specs: Mapping[str, Spec]) ->
     return notes + notes_on_cuts(next(iter(measured.values())), specs)
 
 
-def notes_on_widths(systems: Mapping[str, SystemValues]) -> list[str]:
-    """Intervals of users who all have the same value: they have no width, which is no certainty."""
+def notes_on_widths(systems: Mapping[str, SystemValues], specs: Mapping[str, Spec]) -> list[str]:
+    """Intervals of users who all have the same value: they have no width, which is no certainty.
+
+    Not of what only describes the lists: that all are of one length is as it should be.
+    """
+    judging = {label for label, spec in specs.items() if spec.better != "neither"}
     notes = []
     for name, system in systems.items():
-        same = [label for label in system.sums if _no_width(system.estimates[label])]
+        same = [label for label in system.sums if label in judging and _no_width(system.estimates[label])]
         if same:
             users = system.estimates[same[0]].n
             notes.append(
-                f"{name}: {', '.join(same)} the same for all {users:,} users; an interval without width says little "
+                f"{name}: all {users:,} users have the same {', '.join(same)}; an interval without width says little "
                 "about others"
             )
     return notes

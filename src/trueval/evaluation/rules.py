@@ -135,5 +135,5 @@ class Rules:
         first = next(iter(measured.values()))
         if self.interval != "none" and first.unit_user.min() == first.unit_user.max():
             all_notes.append("one user only: intervals are undefined")
-        all_notes += notes_on_weights(specs, inputs.propensity) + notes_on_widths(found)
+        all_notes += notes_on_weights(specs, inputs.propensity) + notes_on_widths(found, specs)
         return Evaluation(found, dict(specs), random_values(first), manifest, [*unlisted, *all_notes, *notes], unlisted)
