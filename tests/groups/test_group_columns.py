@@ -41,7 +41,7 @@ def test_small_groups_are_shown_but_not_compared(world):
     assert both.gaps("side")["groups"][0] == 3
     assert not [w for w in both.warnings if "fewer" in w]
     for wrong in (0, -1, 2.5, True):
-        with pytest.raises(tv.TruevalError, match="whole number of users"):
+        with pytest.raises(tv.TruevalError, match="whole number"):
             evaluate(world, users=users, by="side", min_group=wrong)
 
 
@@ -63,7 +63,7 @@ def test_unknown_columns(world):
     with pytest.raises(tv.TruevalError, match="the same column twice"):
         evaluate(world, users=world.users, by="gender, gender")
     for wrong in ("", "gender,", [""], [3]):
-        with pytest.raises(tv.TruevalError, match="names of columns"):
+        with pytest.raises(tv.TruevalError, match="names"):
             evaluate(world, users=world.users, by=wrong)
     for key in ("user", "item"):
         with pytest.raises(tv.TruevalError, match="no column"):

@@ -180,11 +180,11 @@ def test_without_the_head_its_items_are_targets_that_nobody_judged():
 
 
 def test_rules_of_another_library_hold_for_chance_as_well():
-    """trec_eval counts users without relevant items as 0: so they count by chance."""
+    """ranx counts users without relevant items as 0: so they count by chance."""
     world = ChanceWorld.make(2, repeats=False)
     specs = [parse(text) for text in ("recall@1", "ndcg@3", "ap@3", "precision@1")]
     result = tv.evaluate_run(
-        world.run(2, shown=6), world.test_table(), train=world.train_table(), items=CATALOGUE, compat="trec_eval",
+        world.run(2, shown=6), world.test_table(), train=world.train_table(), items=CATALOGUE, compat="ranx",
         **asked(specs),
     )  # fmt: skip
     assert wrong(result, specs, world.units(), world.highest, empty=0.0) == []

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 
 from trueval.errors import DataError, rows_found
+
+if TYPE_CHECKING:  # every evaluation comes by here, and few need it
+    from scipy import sparse
 
 WHERE = "position-based model"
 _SLICE = "or measure on a slice shown in random order (randomised:FILE, Propensity.randomised)"
@@ -115,11 +117,15 @@ class Cells:
     def matrix(self, values: np.ndarray) -> sparse.csr_array:
         """A value for each cell, in rows of items and columns of positions."""
         begins = np.concatenate([[0], np.cumsum(np.bincount(self.item))])
+        from scipy import sparse
+
         return sparse.csr_array((values, self.place, begins), shape=(len(begins) - 1, len(self.positions)))
 
 
 def check_linked(cells: Cells) -> None:
     """Refuse rows from which θ cannot be told: positions without a click, or that no item can be compared at."""
+    from scipy.sparse.csgraph import connected_components
+
     check_clicked(cells.positions, np.bincount(cells.place, cells.n), np.bincount(cells.place, cells.c), where=WHERE)
     if len(cells.positions) < 2:
         return
