@@ -29,13 +29,16 @@ from cell_worlds import (
 from naive_cells import Asked, Axes, Unit, World
 
 import trueval as tv
-from trueval.errors import DefinitionError, TruevalError
+from trueval.errors import TruevalError
 from trueval.evaluation.compat import PRESETS, Preset
+from trueval.evaluation.engines.plan import Plan, Reading
 from trueval.evaluation.experiment import rank_tasks, set_stage
 from trueval.evaluation.population import in_population
 from trueval.evaluation.rules import Rules
+from trueval.evaluation.truth import TruthSource
+from trueval.facts.from_run import run_facts
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.facts.readings import select
+from trueval.facts.readings import condense, select
 from trueval.metrics.grammar import Spec, parse
 from trueval.metrics.registry import all_metrics
 from trueval.splits.parts import Parts
@@ -75,11 +78,6 @@ def specs() -> list[Spec]:
                     f"snips({metric.name}){cut}[average=mean]",
                 ]
     return [parse(text) for text in texts]
-
-
-def test_the_number_of_cells():
-    """What is said of it in the documentation."""
-    assert len(specs()) * len(TIES) * (len(DESIGNS) + len(RUNS)) * len(WHOM) > 100_000
 
 
 @dataclass(frozen=True)
@@ -353,26 +351,29 @@ def wrong_of_runs(config: Config) -> list[str]:
     lists = lists_of(world, seen=axes.seen)
     units = [u for u in oracle.units_of_lists(world, lists, axes) if counts(config.preset.population, u, world)]
 
-    def evaluated(metrics: Sequence[Spec]) -> tv.Result:
-        return tv.evaluate_run(
-            run_table(world, lists), table(world.test), train=table(world.train), items=item_table(world),
-            metrics=[str(spec) for spec in metrics], condensed=axes.condensed, without_head=axes.head or None,
-            seen="allow" if axes.seen else "exclude", **config.options(),
-        )  # fmt: skip
-
-    labels = {str(spec): spec for spec in specs() if not refusable_run(config, spec, units)}
+    against = {
+        "train": table(world.train), "items": item_table(world), "without_head": axes.head or None,
+        "seen": "allow" if axes.seen else "exclude",
+    }  # fmt: skip
+    run, test, labels = run_table(world, lists), table(world.test), {}
+    rules = Rules(["hit@20"], **config.options()).for_lists()
+    held = TruthSource(test, rules, columns=None, **against)
+    plan = Plan.of("run", held, {"user": run["user"], "item": run["item"]}, Reading(rules, axes.condensed), first=False)
+    facts = run_facts(run, plan.truth, ties=rules.ties)
+    facts = condense(facts) if axes.condensed else facts
     for spec in specs():
-        if str(spec) not in labels:
-            try:
-                evaluated([spec])
-                labels[str(spec)] = spec
-            except DefinitionError as error:
-                if not error.what:
-                    wrong.append(f"{config.ties}, {config.compat}: {spec} is refused without a reason")
+        try:
+            alone = replace(rules, metrics=[str(spec)])
+            alone.measure(facts, alone.specs(), inputs=plan.inputs, groups=[], first=False)
+            labels[str(spec)] = spec
+        except TruevalError as error:
+            if not (error.what and refusable_run(config, spec, units)):
+                wrong.append(f"{config.ties}, {config.compat or config.population}: {spec} is refused: {error}")
     ties = config.ties
     if ties == "random" and config.preset.ties is not None:  # libraries have an order of their own
         ties = "given" if config.preset.ties == "given" else "falling"
-    result = evaluated(list(labels.values()))
+    metrics = [str(spec) for spec in labels.values()]
+    result = tv.evaluate_run(run, test, metrics=metrics, condensed=axes.condensed, **against, **config.options())
     assert result.per_user["user"].to_list() == [unit.user for unit in units]
     return wrong + all_wrong(config, ties, units, result, labels)
 
