@@ -254,26 +254,28 @@ def all_wrong(
     return [f"{config.design}, {config.ties}, {config.compat or config.population}: {each}" for each in found]
 
 
-def check(world: World, design: str, look: Callable[[Config], list[str]]) -> None:
-    wrong = []
+def check(design: str, seed: int) -> None:
+    """Every cell of a design, for lists that were given or for systems."""
+    world, wrong = random_world(seed, repeats="seen" in design), []
+    look = wrong_of_runs if design in RUNS else wrong_of_systems
     for ties, (population, compat) in itertools.product(TIES, WHOM):
         wrong += look(Config(world, design, ties, population, compat))
     assert not wrong, f"{len(wrong)} cells are wrong\n" + "\n".join(wrong[:20])
 
 
-# ---- systems -------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("design", DESIGNS)
-def test_systems(design: str):
-    check(random_world(0, repeats="seen" in design), design, wrong_of_systems)
+@pytest.mark.parametrize("design", [*DESIGNS, *RUNS])
+def test_cells(design: str):
+    check(design, seed=0)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("design", DESIGNS)
+@pytest.mark.parametrize("design", [*DESIGNS, *RUNS])
 @pytest.mark.parametrize("seed", range(1, 6))
-def test_systems_in_more_worlds(design: str, seed: int):
-    check(random_world(seed, repeats="seen" in design), design, wrong_of_systems)
+def test_cells_in_more_worlds(design: str, seed: int):
+    check(design, seed)
+
+
+# ---- systems -------------------------------------------------------------------------------------------------
 
 
 def wrong_of_systems(config: Config) -> list[str]:
@@ -332,18 +334,6 @@ def drawn_units(config: Config, facts: RankingFacts) -> list[Unit]:
 
 
 # ---- lists that were given -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("design", RUNS)
-def test_runs(design: str):
-    check(random_world(0, repeats="seen" in design), design, wrong_of_runs)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("design", RUNS)
-@pytest.mark.parametrize("seed", range(1, 6))
-def test_runs_in_more_worlds(design: str, seed: int):
-    check(random_world(seed, repeats="seen" in design), design, wrong_of_runs)
 
 
 def wrong_of_runs(config: Config) -> list[str]:
