@@ -60,8 +60,8 @@ def evaluate(
     that run's means, so that systems are averaged over different users, and "error" refuses them.
 
     Several parts (of `split` by kfold or rolling), or several seeds, are evaluated each, and the result is the mean
-    over them. Intervals are then "t" over folds or seeds unless `interval` says otherwise: "nested" lets users and
-    repeats both vary, "bootstrap" and "bca" draw users alone. Of one part, "bootstrap" is what is made unless asked.
+    over them. Intervals are then "nested" unless `interval` says otherwise: users and repeats both vary. "t" is over
+    folds or seeds alone, and "bootstrap" and "bca" are over users alone. Of one part, "bootstrap" is the default.
 
     `by` names groups to tell the values apart by (see `Result.by`): columns of the log's tables of users or
     items, or of `users` and `items` given here; or "activity", "taste" (users), "popularity" (items). Groups of
@@ -80,7 +80,7 @@ def evaluate(
     """
     _check_parts(parts)
     repeated = not isinstance(parts, Parts) or isinstance(seed, Sequence)
-    method = interval or ("t" if repeated else "bootstrap")
+    method = interval or ("nested" if repeated else "bootstrap")
     seeds = list(seed) if isinstance(seed, Sequence) else [seed]
     asked, left_out = (metrics, []) if metrics is not None else default_metrics(design, compat)
     rules = Rules(

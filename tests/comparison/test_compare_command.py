@@ -75,7 +75,7 @@ def test_marks_in_the_tables_of_evaluate(trueval, files):
     )  # fmt: skip
     shown = trueval(*base, "md").out
     assert "▲" in shown
-    assert "▲ better than other; no mark: no difference shown" in shown
+    assert "▲ better than other; no mark: no significant difference" in shown
     assert "Holm" in shown
     shown = trueval(*base, "latex").out
     assert "$^{+}$" in shown

@@ -190,15 +190,3 @@ def test_power_of_few_users_is_none():
     assert tv.power(sd=0.1, difference=9.0) == 6
     with pytest.raises(DefinitionError, match="5 users can show no difference"):
         tv.power(sd=0.1, users=5)
-
-
-@pytest.mark.parametrize("interval", ["bootstrap", "bca", "t"])
-def test_intervals_without_width_are_said(interval):
-    test = pl.DataFrame({"user": [0, 1, 2], "item": [0, 1, 2]})
-    right = test.with_columns(rank=pl.lit(1))
-    mixed = right.with_columns(item=pl.Series([0, 1, 5]))
-    result = tv.evaluate_run({"right": right, "mixed": mixed}, test, metrics="hit@1,ndcg@1", interval=interval)
-    said = [text for text in result.warnings if "without width" in text]
-    assert said == [
-        "right: all 3 users have the same hit@1, ndcg@1; an interval without width says little about others"
-    ]

@@ -181,7 +181,7 @@ def test_what_a_file_says(place: Path) -> None:
     assert experiment.splitting.options == {"ratio": 0.25}
     assert experiment.source.log == place / "log.parquet"
     assert experiment.rules.threshold == 4
-    assert experiment.interval == "t"
+    assert experiment.interval == "nested"
     assert {name: entry.text for name, entry in experiment.systems.items()} == {
         "popularity": "popularity",
         "plsa": "plsa[factors=4,iterations=5]",

@@ -7,7 +7,14 @@ import polars as pl
 import pytest
 
 import trueval as tv
-from trueval.evaluation.group_values import spread
+from trueval.evaluation.estimate import Estimate
+from trueval.evaluation.group_values import Spread
+from trueval.evaluation.group_values import spread as spread_of
+
+
+def spread(values: np.ndarray, drawn: np.ndarray | None, names: list[str]) -> Spread:
+    """Of groups whose own intervals are not looked at."""
+    return spread_of([Estimate(float(v), np.nan, np.nan, 100) for v in values], drawn, names)
 
 
 def simulated(rates: list[float], *, users: int, repeats: int, seed: int) -> tuple[float, float]:

@@ -71,14 +71,25 @@ def test_uniform_table_on_uniform_log_is_exactly_naive_in_value_and_interval() -
 
 
 @pytest.mark.parametrize("reward", [1.0, 0.3])
-def test_constant_reward_leaves_no_doubt_in_snips_but_in_ips(reward: float) -> None:
+def test_constant_reward_leaves_no_spread_in_snips_but_in_ips(reward: float) -> None:
     log = shown("aabab", [reward] * 5, [0.9, 0.8, 0.1, 0.7, 0.3])
     found = tv.ope(log, HALF, estimators=QUICK)
     assert found["snips"].value == pytest.approx(reward)
-    assert found["snips"].high - found["snips"].low == pytest.approx(0, abs=1e-12)
+    assert math.isnan(found["snips"].low)  # the spread is unknown, not 0
+    assert any("snips: no interval" in text for text in found.assumptions)
     assert found["ips"].high - found["ips"].low > 0.1
     again = tv.ope(log, HALF, estimators=QUICK, interval="bootstrap")
-    assert again["snips"].high - again["snips"].low == pytest.approx(0, abs=1e-12)
+    assert math.isnan(again["snips"].low)
+
+
+def test_few_rewards_are_said() -> None:
+    log = shown("ab" * 50, [1] * 3 + [0] * 97, 0.5)
+    found = tv.ope(log, HALF, estimators=["ips"])
+    assert any("only 3 of 100" in text for text in found.assumptions)
+    nothing = tv.ope(shown("ab" * 50, [0] * 100, 0.5), HALF, estimators=["ips"])
+    assert (nothing["ips"].value, math.isnan(nothing["ips"].low)) == (0, True)
+    many = tv.ope(shown("ab" * 50, [1, 0] * 50, 0.5), HALF, estimators=["ips"])
+    assert not any("too few" in text for text in many.assumptions)
 
 
 def test_snips_interval_is_that_of_a_ratio() -> None:

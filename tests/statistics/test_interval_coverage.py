@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from trueval.evaluation.drawing import Drawing
-from trueval.evaluation.estimate import Estimate, Sums, around, difference, estimate, estimate_all, resampled
+from trueval.evaluation.estimate import Estimate, Sums, around, estimate, estimate_all, resampled
 from trueval.evaluation.repeats import Repeated, nested_error
 from trueval.metrics.results import same
 
@@ -102,20 +102,6 @@ def test_groups_are_covered(interval):
         parts.append((rows, Sums(values[:, None], np.ones((len(rows), 1)), same, len(rows), 0)))
     drawn = resampled(parts, users, seed=0, resamples=1000)
     covered = share([estimate(s, d, drawing) for (_, s), d in zip(parts, drawn)], 1 / 12)
-    assert 0.94 - binomial_room(worlds) <= covered <= 0.96 + binomial_room(worlds)
-
-
-@pytest.mark.parametrize("interval", ["bootstrap", "bca", "t"])
-def test_differences_are_covered(interval):
-    """Two pooled ratios over the same users, who are alike in both."""
-    rng, worlds, found = np.random.default_rng(6), 200, []
-    for _ in range(worlds):
-        trials = rng.integers(1, 9, size=120)
-        taste = rng.beta(2, 4, size=120)
-        hits = (rng.binomial(trials, taste * part) for part in (0.9, 0.6))
-        left, right = (Sums(h[:, None] * 1.0, trials[:, None] * 1.0, same, 120, 0) for h in hits)
-        found.append(difference(left, right, Drawing(interval, 0, 400)))
-    covered = share(found, 0.3 * 2 / 6)
     assert 0.94 - binomial_room(worlds) <= covered <= 0.96 + binomial_room(worlds)
 
 

@@ -65,7 +65,7 @@ def test_the_footer_says_how(trueval, files):
         "evaluate", files / "recs.csv", "--test", files / "test.csv", "--interval", "bca", "--resamples", 2000,
         "--level", 0.9, "--metrics", "ndcg@5,coverage@5",
     )  # fmt: skip
-    assert "± 90 % BCa bootstrap over users, 2,000 resamples" in ran.out
+    assert "90 % BCa bootstrap over users, 2,000 resamples" in ran.out
     assert "coverage@5: jackknife over groups of users" in ran.out
 
 

@@ -43,7 +43,7 @@ def test_gains_that_do_not_suffice():
 
 
 def test_folds_have_a_mean_a_deviation_and_students_t(folds):
-    result = tv.evaluate(folds, ["popularity"], metrics=METRICS)
+    result = tv.evaluate(folds, ["popularity"], metrics=METRICS, interval="t")
     single = [tv.evaluate(fold, ["popularity"], metrics=METRICS, interval="none") for fold in folds]
     for metric in METRICS.split(","):
         values = np.array([one["popularity", metric].value for one in single])
@@ -53,7 +53,7 @@ def test_folds_have_a_mean_a_deviation_and_students_t(folds):
         row = result.per_repeat.filter(pl.col("metric") == metric).row(0, named=True)
         assert row["sd"] == pytest.approx(values.std(ddof=1))
         assert [row[f"fold {k}"] for k in range(1, 6)] == pytest.approx(values.tolist())
-    assert "95 % Student t over folds (5)" in str(result)
+    assert "95 % Student t over folds (5), for these users" in str(result)
     assert f"{single[2]['popularity', 'ndcg@5'].value:.4f}" in str(result)  # every fold is shown
     assert result.manifest["repeats"]["names"] == [f"fold {k}" for k in range(1, 6)]
     assert result.per_user["repeat"].n_unique() == 5
@@ -70,7 +70,7 @@ def test_seeds_repeat_what_is_random(folds):
 
 def test_seeds_of_a_fold_are_no_new_folds(folds):
     """Folds and seeds: as many repeats as folds, each with the mean over its seeds."""
-    result = tv.evaluate(folds[:3], ["random"], metrics="ndcg@5", seed=[0, 1])
+    result = tv.evaluate(folds[:3], ["random"], metrics="ndcg@5", seed=[0, 1], interval="t")
     values = [
         np.mean([tv.evaluate(fold, ["random"], metrics="ndcg@5", seed=s)["random", "ndcg@5"].value for s in (0, 1)])
         for fold in folds[:3]
@@ -80,9 +80,31 @@ def test_seeds_of_a_fold_are_no_new_folds(folds):
 
 
 def test_one_fold_has_no_interval_and_that_is_said(folds):
-    result = tv.evaluate(folds[:1], ["popularity"], metrics="ndcg@5")
+    result = tv.evaluate(folds[:1], ["popularity"], metrics="ndcg@5", interval="t")
     assert np.isnan(result["popularity", "ndcg@5"].low)
     assert any("no interval over folds" in note for note in result.warnings)
+
+
+def test_nested_over_one_fold_is_over_users(folds):
+    result = tv.evaluate(folds[:1], ["popularity"], metrics="ndcg@5")
+    users = tv.evaluate(folds[0], ["popularity"], metrics="ndcg@5", interval="t")["popularity", "ndcg@5"]
+    found = result["popularity", "ndcg@5"]
+    assert (found.low, found.high) == pytest.approx((users.low, users.high))
+    assert any("do not tell how folds vary" in note for note in result.warnings)
+
+
+def test_a_system_without_chance_has_an_interval_over_users_whatever_the_seeds(folds):
+    """Three seeds repeat the same value: an interval over seeds alone would have no width."""
+    seeds = {"metrics": METRICS, "seed": [1, 2, 3]}
+    result = tv.evaluate(folds[0], ["popularity"], **seeds)
+    one = tv.evaluate(folds[0], ["popularity"], metrics=METRICS, interval="t")
+    for metric in METRICS.split(","):
+        found, users = result["popularity", metric], one["popularity", metric]
+        assert (found.low, found.high) == pytest.approx((users.low, users.high), rel=0.05)
+    assert "95 % Student t over users and seeds (3)" in str(result)
+    alone = tv.evaluate(folds[0], ["popularity"], **seeds, interval="t")
+    assert np.isnan(alone["popularity", "ndcg@5"].low)
+    assert any("no interval: nothing varies here" in note for note in alone.warnings)
 
 
 def test_windows_are_called_so(log):
@@ -112,7 +134,8 @@ def test_drawing_users_keeps_all_values_of_a_user_together():
     for method in ("bootstrap", "bca"):
         drawing = Drawing(method, 0, 500)
         expected = estimate_all([together], drawing)[0]
-        assert _over_users(repeats, drawing, np.eye(4)) == pytest.approx((expected.low, expected.high))
+        found = _over_users(repeats, drawing, np.eye(4))
+        assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
 
 
 def test_the_nested_error_of_users_apart_is_that_of_the_repeats():

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, TextIO, overload
 
-import numpy as np
 import polars as pl
 from rich import box
 from rich.console import Console
@@ -18,17 +17,14 @@ from rich.markup import escape
 from rich.table import Table
 
 from trueval.comparison.comparable import Joined, mixing
-from trueval.comparison.nested import Mean, nested_mean, nested_tally
 from trueval.comparison.paired import Comparison, Options, chosen, compare_joined
-from trueval.comparison.pairing import counted, rows_of, shares_of, user_codes
 from trueval.comparison.shown import COLOURS, SIGNS, first_fitting, grid, layouts, legend
-from trueval.comparison.significance import t_reach
 from trueval.comparison.tables import latex, markdown
 from trueval.comparison.words import number
 from trueval.data.records import without_nan
 from trueval.errors import DataError
-from trueval.evaluation.outcome import SystemValues
-from trueval.evaluation.repeats import Repeated
+from trueval.evaluation.drawing import RESAMPLES, Drawing
+from trueval.evaluation.repeats import Repeated, over_repeats
 
 _SENTENCES = 20  # more comparisons than these are told in words for the first metric alone
 _PIPED_WIDTH = 160
@@ -196,42 +192,24 @@ def _repeats_told(joined: Joined) -> str:
 def _levels(joined: Joined, name: str, labels: Sequence[str], level: float) -> Iterator[Level]:
     """Values of one system; over seeds, the mean with its nested interval."""
     parts = joined.having(name)
-    own = [part.systems[name] for part in parts]
+    own, mixed = [part.systems[name] for part in parts], mixing(parts)
     for label in labels:
         found = [system.estimates[label] for system in own]
         n, undefined = max(e.n for e in found), max(e.undefined for e in found)
         if len(own) == 1:
             yield Level(name, label, found[0].value, found[0].low, found[0].high, n, undefined)
             continue
-        mean = _over_seeds(joined, own, label, [e.value for e in found], mixing(parts))
-        reach = t_reach(mean.error, mean.free, level) if mean.free >= 1 else math.nan
-        low, high = mean.value - reach, mean.value + reach
-        if joined.specs[label].metric.system:
-            low, high = map(float, np.clip((low, high), *joined.specs[label].metric.range))
-        yield Level(name, label, mean.value, low, high, n, undefined, len(own), mean.sd)
-
-
-def _over_seeds(
-    joined: Joined, own: Sequence[SystemValues], label: str, values: list[float], mixed: np.ndarray
-) -> Mean:
-    """The mean over seeds of one metric."""
-    if all(label in system.sums for system in own):
-        used = [counted(system.sums[label]) for system in own]
-        users = [user_codes(system, joined.users)[rows] for system, rows in zip(own, used)]
-        shares = [shares_of(rows_of(system.sums[label], rows)) for system, rows in zip(own, used)]
-        return nested_mean(values, users, shares, mixed)
-    if all(label in system.left_out for system in own):
-        return nested_tally([system.left_out[label] for system in own], len(own[0].unit_user), mixed)
-    repeats = Repeated.of(mixed @ values)
-    return Mean(repeats.mean, repeats.error, repeats.n - 1, 0, repeats.sd)
+        e = over_repeats(own, label, joined.specs[label], Drawing("nested", 0, RESAMPLES, level), mixed)
+        sd = Repeated.of(mixed @ [one.value for one in found]).sd
+        yield Level(name, label, e.value, e.low, e.high, n, undefined, len(own), sd)
 
 
 def _cell(level: Level, sign: str, short: bool) -> str:
     text = number(level.value)
-    if level.repeats > 1:
-        text += f" ± {number(level.sd)}"
     if not short and not math.isnan(level.low):
         text += f" [{number(level.low)}, {number(level.high)}]"
+    if level.repeats > 1 and not math.isnan(level.sd):
+        text += f" sd {number(level.sd)}"
     return f"{sign} {text}" if sign and not short else f"{sign}{text}"
 
 

@@ -70,6 +70,8 @@ def told_interval(manifest: Mapping[str, Any]) -> str:
     names = repeats["names"]
     over = f"{repeats['of']} ({len({name.split(', ')[0] for name in names})})"
     over += ", each the mean of its seeds" if ", " in names[0] else ""
-    if method in ("t", "nested"):
-        return f"{100 * level:g} % Student t over {'users and ' if method == 'nested' else ''}{over}"
+    if method == "nested":
+        return f"{100 * level:g} % Student t over users and {over}"
+    if method == "t":
+        return f"{100 * level:g} % Student t over {over}, for these users"
     return f"{Drawing(method, 0, resamples, level).told()}, {over} as they are"

@@ -6,7 +6,6 @@ mean over strata. One bootstrap, one jackknife and one linearised (delta) standa
 
     sums(measured, cluster, n_clusters, stratum)      a metric's values in that form
     estimate_all([sums, …], drawing)                  estimates with intervals
-    difference(left, right, drawing)                  left minus right over the same users, paired
     resampled([(rows, sums), …], users, …)            values in every resample of users
 """
 
@@ -18,28 +17,37 @@ from dataclasses import dataclass
 import numpy as np
 
 from trueval.evaluation.drawing import Drawing
+from trueval.evaluation.few_users import allow_for_few
 from trueval.evaluation.resampling import bca_bounds, percentile_bounds, resample_sums
 from trueval.evaluation.student import t_reach
 from trueval.metrics.compute import Measured
-from trueval.metrics.results import Ratio, product_of_ratios
+from trueval.metrics.results import Ratio, product_of_ratios, same
+
+Range = tuple[float, float]
+UNBOUNDED: Range = (-np.inf, np.inf)
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A value, its interval (NaN where there is none), and how many units it rests on."""
+    """A value, its interval (NaN where there is none), and how many units it rests on.
+
+    `note` says why the interval is another than the one asked for, or why there is none.
+    """
 
     value: float
     low: float
     high: float
     n: int
     undefined: int = 0
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Sums:
     """Numerators and denominators by cluster (user) and stratum.
 
-    A product of ratios has the columns of its factors one after the other, a column per stratum each.
+    A product of ratios has the columns of its factors one after the other, a column per stratum each. `range` is that
+    of the metric: no user's value lies outside of it.
     """
 
     numerator: np.ndarray
@@ -48,6 +56,7 @@ class Sums:
     n: int
     undefined: int
     factors: int = 1
+    range: Range = UNBOUNDED
 
     def value(self, weights: np.ndarray | None = None) -> np.ndarray:
         """The estimate, or one for each row of weights."""
@@ -86,6 +95,16 @@ class Sums:
         with np.errstate(invalid="ignore", divide="ignore"):
             return product_of_ratios(above, below)[0], (above / below)[0], below[0]
 
+    @property
+    def is_mean(self) -> bool:
+        """Whether the value is a weighted mean of users' values."""
+        return self.factors == 1 and self.finish is same
+
+    def user_values(self) -> tuple[np.ndarray, np.ndarray]:
+        """Values of the users that count, and how much each counts."""
+        weight = self._by_factor(self.denominator)[:, 0].sum(axis=1)
+        return self.own_values()[weight > 0], weight[weight > 0]
+
     def own_values(self) -> np.ndarray:
         """Each user's own value, all strata together."""
         above, below = (self._by_factor(side).sum(axis=2) for side in (self.numerator, self.denominator))
@@ -110,7 +129,9 @@ class Sums:
         return int((self.denominator > 0).any(axis=1).sum())
 
 
-def sums(measured: Measured, cluster: np.ndarray, n_clusters: int, stratum: np.ndarray | None) -> Sums:
+def sums(
+    measured: Measured, cluster: np.ndarray, n_clusters: int, stratum: np.ndarray | None, *, range: Range = UNBOUNDED
+) -> Sums:
     """Bring a metric's values to the one form."""
     assert measured.per_unit is not None
     known = ~np.isnan(measured.per_unit)
@@ -118,7 +139,7 @@ def sums(measured: Measured, cluster: np.ndarray, n_clusters: int, stratum: np.n
     n, undefined = int(known.sum()), int((~known).sum())
     factors = ratio.columns[0].shape[1]
     if stratum is None and n_clusters == len(cluster):  # one unit per user: nothing to add up
-        return Sums(*ratio.columns, ratio.finish, n, undefined, factors)
+        return Sums(*ratio.columns, ratio.finish, n, undefined, factors, range)
     strata = 1 if stratum is None else int(stratum.max(initial=0)) + 1
     cell = cluster.astype(np.int64) * strata + (0 if stratum is None else stratum)
 
@@ -127,7 +148,7 @@ def sums(measured: Measured, cluster: np.ndarray, n_clusters: int, stratum: np.n
         return np.concatenate(columns, axis=1)
 
     numerator, denominator = map(added, ratio.columns)
-    return Sums(numerator, denominator, ratio.finish, n, undefined, factors)
+    return Sums(numerator, denominator, ratio.finish, n, undefined, factors, range)
 
 
 def estimate_all(all_sums: Sequence[Sums], drawing: Drawing) -> list[Estimate]:
@@ -149,12 +170,15 @@ def estimate_all(all_sums: Sequence[Sums], drawing: Drawing) -> list[Estimate]:
 
 def estimate(s: Sums, drawn: np.ndarray | None, drawing: Drawing) -> Estimate:
     """The value with its interval, from its resamples where there are any. One user alone has no interval."""
-    value, low, high = float(s.value()[0]), np.nan, np.nan
-    if s.users > 1 and drawing.interval == "t":
-        low, high = t_interval(s, drawing.level)
-    elif s.users > 1 and drawn is not None:
-        low, high = bounds(value, drawn, s.left_out, drawing)
-    return Estimate(value, low, high, s.n, s.undefined)
+    value = float(s.value()[0])
+    if s.users < 2 or drawing.interval == "none" or (drawn is None and drawing.interval != "t"):
+        return Estimate(value, np.nan, np.nan, s.n, s.undefined)
+    if drawing.interval == "t":
+        low, high = map(float, np.clip(t_interval(s, drawing.level), *s.range))
+    else:
+        low, high = bounds(value, drawn, s.left_out, drawing)  # type: ignore[arg-type]
+    found = allow_for_few(s, low, high, drawing.level)
+    return Estimate(value, found.low, found.high, s.n, s.undefined, found.note)
 
 
 def bounds(
@@ -164,29 +188,6 @@ def bounds(
     if drawing.interval == "bca":
         return bca_bounds(value, drawn, left_out(), drawing.level)
     return percentile_bounds(drawn, drawing.level)
-
-
-def difference(left: Sums, right: Sums, drawing: Drawing) -> Estimate:
-    """Left minus right, over the same users in the same order, by shared resamples (or a jackknife error and t).
-
-    >>> from trueval.metrics.results import same
-    >>> left, right = (Sums(np.array(x)[:, None], np.ones((3, 1)), same, 3, 0) for x in ([1.0, 2, 3], [0.5, 1.5, 2.5]))
-    >>> found = difference(left, right, Drawing("bootstrap", 0, 1000))
-    >>> found.value, round(found.low, 9), round(found.high, 9), found.n
-    (0.5, 0.5, 0.5, 3)
-    """
-    drawing.checked()
-    both = int(((left.denominator > 0).any(axis=1) & (right.denominator > 0).any(axis=1)).sum())
-    users, value = len(left.numerator), float(left.value()[0] - right.value()[0])
-    low, high = np.nan, np.nan
-    if both > 1 and drawing.interval == "t":
-        without = left.left_out() - right.left_out()
-        error = np.sqrt((1 - 1 / both) * ((without - without.mean()) ** 2).sum())
-        low, high = around(value, error, both - 1, drawing.level)
-    elif both > 1 and drawing.resamples_users:
-        drawn = resampled([(None, left), (None, right)], users, seed=drawing.seed, resamples=drawing.resamples)
-        low, high = bounds(value, drawn[0] - drawn[1], lambda: left.left_out() - right.left_out(), drawing)
-    return Estimate(value, float(low), float(high), both)
 
 
 def resampled(

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from trueval.errors import DefinitionError, suggest
-from trueval.evaluation.estimate import Estimate
+from trueval.evaluation.estimate import Estimate, Sums, estimate
 from trueval.evaluation.group_measures import Shown
 from trueval.evaluation.group_values import GroupValues, Spread, spread
 from trueval.evaluation.groups import Groups
-from trueval.evaluation.resampling import percentile_bounds, resample_sums
+from trueval.evaluation.resampling import resample_sums
 from trueval.metrics.discount import log2
 from trueval.metrics.lists import mean_weight
+from trueval.metrics.results import same
 
 AGAINST = ("catalogue", "equal")
 
@@ -171,22 +172,28 @@ def _catalogue_shares(groups: Groups) -> np.ndarray:
 
 def _shares(exposure: np.ndarray, target: np.ndarray, found: GroupValues, what: str) -> Disparity:
     """Shares of all exposure, resampled by user. Every list is one user's, so rows are users."""
-    labels = found.groups.labels
-    share, drawn = _parts_of_one(exposure.sum(axis=0)[None])[0], None
+    labels, level = found.groups.labels, found.drawing.level
+    whole = exposure.sum(axis=1, keepdims=True)
+    number = int(np.count_nonzero(whole))
+    parts = [Sums(exposure[:, [j]], whole, same, number, 0, range=(0.0, 1.0)) for j in range(len(labels))]
+    how, drawn = found.drawing._replace(interval="none"), None
     if found.drawing.interval != "none" and len(exposure) > 1:
-        how = found.drawing
+        how = found.drawing._replace(interval="bootstrap")
         (totals,) = resample_sums([(None, exposure)], len(exposure), seed=how.seed, resamples=how.resamples)
         drawn = _parts_of_one(totals)
-    low, high = np.full((2, len(share)), np.nan)
-    if drawn is not None:
-        low, high = np.array([percentile_bounds(column, found.drawing.level) for column in drawn.T]).T
-    number = int((exposure.sum(axis=1) > 0).sum())
-    values = {g: Estimate(float(share[j]), float(low[j]), float(high[j]), number) for j, g in enumerate(labels)}
-    level = found.drawing.level
-    above = spread(share - target, None if drawn is None else drawn - target, labels, level=level)
-    times = spread(share / target, None if drawn is None else drawn / target, labels, level=level)
+    own = [estimate(s, None if drawn is None else drawn[:, j], how) for j, s in enumerate(parts)]
+    above = spread([_moved(e, t, np.subtract) for e, t in zip(own, target)],
+                   None if drawn is None else drawn - target, labels, level=level)  # fmt: skip
+    times = spread([_moved(e, t, np.divide) for e, t in zip(own, target)],
+                   None if drawn is None else drawn / target, labels, level=level)  # fmt: skip
     apart = Spread(above.gap, times.ratio, above.highest, above.lowest)
-    return Disparity(what, values, apart, dict(zip(labels, target.tolist())))
+    return Disparity(what, dict(zip(labels, own)), apart, dict(zip(labels, target.tolist())))
+
+
+def _moved(e: Estimate, target: float, operation: np.ufunc) -> Estimate:
+    """A share against its target."""
+    value, low, high = (float(operation(x, target)) for x in (e.value, e.low, e.high))
+    return replace(e, value=value, low=low, high=high)
 
 
 def _parts_of_one(totals: np.ndarray) -> np.ndarray:

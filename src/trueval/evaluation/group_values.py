@@ -10,7 +10,7 @@ import numpy as np
 
 from trueval.errors import DefinitionError
 from trueval.evaluation.drawing import Drawing
-from trueval.evaluation.estimate import Estimate, Sums, estimate, resampled, sums
+from trueval.evaluation.estimate import UNBOUNDED, Estimate, Range, Sums, estimate, resampled, sums
 from trueval.evaluation.group_measures import GroupMeasures, Part, Shown
 from trueval.evaluation.groups import Groups
 from trueval.evaluation.jackknife import estimate_tallies, leave_out
@@ -53,7 +53,9 @@ class GroupValues:
     shown: Shown | None = field(default=None, repr=False)
 
 
-def summarise_groups(measured: Measurements, drawing: Drawing, *, min_group: int = MIN_GROUP) -> dict[str, GroupValues]:
+def summarise_groups(
+    measured: Measurements, drawing: Drawing, *, min_group: int = MIN_GROUP, ranges: Mapping[str, Range] | None = None
+) -> dict[str, GroupValues]:
     """Estimates of every group and metric. All come from the same resamples of users, so differences are paired."""
     if not measured.groups:
         return {}
@@ -64,7 +66,8 @@ def summarise_groups(measured: Measurements, drawing: Drawing, *, min_group: int
             both: dict[Any, Part] = {**column.parts[g], **column.hits[g]}
             for what, part in both.items():
                 if part.measured.tally is None:
-                    cells[name, g, what] = _group_sums(part, cluster, measured.stratum)
+                    own = (0.0, 1.0) if isinstance(what, int) else (ranges or {}).get(what, UNBOUNDED)  # hits, metrics
+                    cells[name, g, what] = _group_sums(part, cluster, measured.stratum, own)
     drawn: dict[tuple[str, int, str | int], np.ndarray] = {}
     if drawing.interval != "none" and len(clusters) > 1:
         found = resampled(list(cells.values()), len(clusters), seed=drawing.seed, resamples=drawing.resamples)
@@ -77,10 +80,10 @@ def summarise_groups(measured: Measurements, drawing: Drawing, *, min_group: int
     }  # fmt: skip
 
 
-def _group_sums(part: Part, cluster: np.ndarray, stratum: np.ndarray | None) -> tuple[np.ndarray, Sums]:
+def _group_sums(part: Part, cluster: np.ndarray, stratum: np.ndarray | None, range: Range) -> tuple[np.ndarray, Sums]:
     """The users of a group, and the sums over them."""
     rows, own = np.unique(cluster[part.units], return_inverse=True)
-    return rows, sums(part.measured, own, len(rows), None if stratum is None else stratum[part.units])
+    return rows, sums(part.measured, own, len(rows), None if stratum is None else stratum[part.units], range=range)
 
 
 def _column(
@@ -101,9 +104,9 @@ def _column(
     def compared(what: str | int) -> Spread:
         enough = [g for g in range(len(labels)) if (g, what) in found and found[g, what].users >= min_group]
         draws = [drawn[g, what] for g in enough] if drawn else []
-        values = np.array([estimates[g, what].value for g in enough])
+        own = [estimates[g, what] for g in enough]
         stacked = np.stack(draws, axis=1) if draws else None
-        return spread(values, stacked, [labels[g] for g in enough], level=drawing.level)
+        return spread(own, stacked, [labels[g] for g in enough], level=drawing.level)
 
     metrics = list(column.parts[0])
     tallied = [_tallied(parts, unit_user, drawing) for parts in column.parts]
@@ -126,19 +129,23 @@ def _tallied(parts: Mapping[str, Part], unit_user: np.ndarray, drawing: Drawing)
     return estimate_tallies(tallies, left_out, len(units), drawing)
 
 
-def spread(values: np.ndarray, drawn: np.ndarray | None, labels: Sequence[str], *, level: float = 0.95) -> Spread:
+def spread(
+    groups: Sequence[Estimate], drawn: np.ndarray | None, labels: Sequence[str], *, level: float = 0.95
+) -> Spread:
     """Gap and ratio of some groups' values; `drawn` has their values in every resample, one column per group.
 
     Which groups are highest and lowest is itself found from the data, and even equal groups have a gap above 0.
     The interval allows for that: it reaches as far as the largest error of any difference of two groups, in
     95 % of the resamples. For two groups this is the interval of their difference. A gap that may be
-    nothing has an interval that begins at 0, a ratio one that ends at 1.
+    nothing has an interval that begins at 0, a ratio one that ends at 1. Where resamples say too little about a group,
+    since few of its users differ, the error of a difference is no smaller than that of the two groups' own intervals
+    (their squares added up: Zou and Donner 2008).
 
-    >>> found = spread(np.array([0.6, 0.4]), None, ["a", "b"])
+    >>> found = spread([Estimate(0.6, 0.5, 0.7, 50), Estimate(0.4, 0.3, 0.5, 50)], None, ["a", "b"])
     >>> round(found.gap.value, 6), round(found.ratio.value, 6), found.lowest
     (0.2, 0.666667, 'b')
     """
-    n = len(values)
+    n, values = len(groups), np.array([e.value for e in groups])
     if n < 2 or np.isnan(values).any():
         nothing = Estimate(np.nan, np.nan, np.nan, n)
         return Spread(nothing, nothing)
@@ -149,6 +156,8 @@ def spread(values: np.ndarray, drawn: np.ndarray | None, labels: Sequence[str], 
     if drawn is not None:
         drawn = drawn[~np.isnan(drawn).any(axis=1)]
         reach = _reach(drawn - values, level)
+        if any(e.note for e in groups):
+            reach = float(np.fmax(reach, _own_reach(groups)))
         ends[:2] = max(0.0, gap - reach), gap + reach
         if ratio > 0:
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -158,6 +167,15 @@ def spread(values: np.ndarray, drawn: np.ndarray | None, labels: Sequence[str], 
     return Spread(
         Estimate(gap, low, high, n), Estimate(ratio, ratio_low, ratio_high, n), labels[top], labels[bottom]
     )  # fmt: skip
+
+
+def _own_reach(groups: Sequence[Estimate]) -> float:
+    """The largest error of any difference of two groups, by their own intervals; NaN where one has none."""
+    above = np.array([e.high - e.value for e in groups])
+    below = np.array([e.value - e.low for e in groups])
+    squared = above[:, None] ** 2 + below[None, :] ** 2
+    np.fill_diagonal(squared, 0.0)
+    return float(np.sqrt(squared.max()))
 
 
 def _reach(error: np.ndarray, level: float) -> float:

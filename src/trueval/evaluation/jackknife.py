@@ -21,6 +21,7 @@ import numpy as np
 
 from trueval.evaluation.drawing import Drawing
 from trueval.evaluation.estimate import Estimate, around
+from trueval.evaluation.few_users import NO_SPREAD, Bounds
 from trueval.kernels import blocks, in_order
 from trueval.kernels.plain import item_key
 from trueval.kernels.seeds import derive
@@ -62,11 +63,14 @@ class LeftOut:
         second = float((together**2).mean()) * groups * (groups - 1) / 2
         return float(np.sqrt(max(first - second / 2, first * _LEAST)))
 
-    def interval(self, level: float) -> tuple[float, float]:
-        """Student's t around the value."""
+    def interval(self, level: float) -> Bounds:
+        """Student's t around the value; none where no group of users makes a difference."""
         if len(self.one) < 2:
-            return float("nan"), float("nan")
-        return around(self.value, self.error(), len(self.one) - 1, level)
+            return Bounds(float("nan"), float("nan"))
+        error = self.error()
+        if not error > 1e-12 * abs(self.value):
+            return NO_SPREAD
+        return Bounds(*around(self.value, error, len(self.one) - 1, level))
 
 
 def pairs(groups: int) -> tuple[np.ndarray, np.ndarray]:
@@ -86,9 +90,9 @@ def estimate_tallies(
     """Estimates of system metrics, whatever the method for means; without an interval where nobody was left out."""
     found = {}
     for name, tally in tallies.items():
-        ends = left_out[name].interval(drawing.level) if name in left_out else (np.nan, np.nan)
-        low, high = np.clip(ends, *tally.range)
-        found[name] = Estimate(tally.value(), float(low), float(high), n)
+        ends = left_out[name].interval(drawing.level) if name in left_out else Bounds(np.nan, np.nan)
+        low, high = np.clip(ends[:2], *tally.range)
+        found[name] = Estimate(tally.value(), float(low), float(high), n, note=ends.note)
     return found
 
 

@@ -16,7 +16,7 @@ from trueval.evaluation.population import in_population
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.readings import pieces, random_ranking, select, settled_by, target_numbers
 from trueval.kernels import in_order
-from trueval.metrics.compute import Measured, compute, inputs_of, merge
+from trueval.metrics.compute import Measured, compute, merge
 from trueval.metrics.grammar import Spec
 from trueval.metrics.inputs import Inputs
 
@@ -115,10 +115,10 @@ def _by_chance(
 
     def measure(spec: Spec, facts: RankingFacts) -> Measured:
         found = compute(spec, _read_by(preset, spec, facts), inputs)
-        (low, high), value = spec.metric.range, found.per_unit
+        (low, high), value = spec.range, found.per_unit
         assert value is not None
         wrong = np.isinf(value) | (value < low - 1e-9) | (value > high + 1e-9)  # undefined values are neither
-        if wrong.any() and "propensity" not in inputs_of(spec):  # weighted values have no range
+        if wrong.any():
             raise defect(
                 f"{spec} by chance is outside its range", found=f"{value[wrong][0]:g}, not {low:g} to {high:g}"
             )

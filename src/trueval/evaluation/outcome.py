@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +13,7 @@ from trueval.data.ids import Ids
 from trueval.errors import DefinitionError, suggest
 from trueval.evaluation.cuts import notes_on_condensed, notes_on_cuts
 from trueval.evaluation.drawing import Drawing
-from trueval.evaluation.estimate import Estimate, Sums, estimate_all, sums
+from trueval.evaluation.estimate import UNBOUNDED, Estimate, Range, Sums, estimate_all, sums
 from trueval.evaluation.group_values import MIN_GROUP, GroupValues, summarise_groups
 from trueval.evaluation.jackknife import LeftOut, estimate_tallies, leave_out
 from trueval.evaluation.measurements import Measurements
@@ -54,6 +54,7 @@ class Evaluation:
     manifest: dict[str, Any]
     warnings: list[str] = field(default_factory=list)
     unlisted: list[str] = field(default_factory=list)  # those of the warnings that tell of users without a list
+    repeats: Mapping[str, Evaluation] = field(default_factory=dict, repr=False)  # by name, where this is their mean
 
     def system(self, name: str) -> SystemValues:
         """One system by name."""
@@ -75,22 +76,24 @@ class Evaluation:
 
 def summarise(
     measured: Measurements, *, users: Ids, interval: str, seed: int, resamples: int, level: float = 0.95,
-    min_group: int = MIN_GROUP,
+    min_group: int = MIN_GROUP, ranges: Mapping[str, Range] | None = None,
 ) -> SystemValues:  # fmt: skip
-    """Estimates of one system."""
+    """Estimates of one system; `ranges` of the metrics bound what users who were not seen can have."""
+    ranges = ranges or {}
     drawing = Drawing(interval, seed, resamples, level)
     clusters, cluster = np.unique(measured.unit_user, return_inverse=True)
     by_label: dict[str, Sums] = {}
     for label, m in measured.values.items():
         if m.tally is None:
-            by_label[label] = sums(m, cluster, len(clusters), measured.stratum)
+            own = ranges.get(label, UNBOUNDED)
+            by_label[label] = sums(m, cluster, len(clusters), measured.stratum, range=own)
     tallies = {label: m.tally for label, m in measured.values.items() if m.tally is not None}
     estimates = dict(zip(by_label, estimate_all(list(by_label.values()), drawing)))
     left_out = leave_out(tallies, clusters, drawing)
     estimates |= estimate_tallies(tallies, left_out, len(measured), drawing)
     values = {label: m.per_unit for label, m in measured.values.items() if m.per_unit is not None}
     ordered = {label: estimates[label] for label in measured.values}
-    groups = summarise_groups(measured, drawing, min_group=min_group)
+    groups = summarise_groups(measured, drawing, min_group=min_group, ranges=ranges)
     return SystemValues(ordered, values, by_label, measured.unit_user, users, measured.stratum, groups, left_out)
 
 
@@ -130,26 +133,24 @@ def notes_on(measured: Mapping[str, Measurements], specs: Mapping[str, Spec]) ->
     return notes + notes_on_cuts(next(iter(measured.values())), specs)
 
 
-def notes_on_widths(systems: Mapping[str, SystemValues], specs: Mapping[str, Spec]) -> list[str]:
-    """Intervals of users who all have the same value: they have no width, which is no certainty.
+def notes_on_intervals(systems: Mapping[str, SystemValues], specs: Mapping[str, Spec]) -> list[str]:
+    """Intervals that are not those of the method asked for, and those that could not be made.
 
     Not of what only describes the lists: that all are of one length is as it should be.
     """
-    judging = {label for label, spec in specs.items() if spec.better != "neither"}
+    judging = [label for label, spec in specs.items() if spec.better != "neither"]
     notes = []
     for name, system in systems.items():
-        same = [label for label in system.sums if label in judging and _no_width(system.estimates[label])]
-        if same:
-            users = system.estimates[same[0]].n
-            notes.append(
-                f"{name}: all {users:,} users have the same {', '.join(same)}; an interval without width says little "
-                "about others"
-            )
+        notes += [f"{name}: {', '.join(labels)}: {note}" for note, labels in _by_note(system, judging).items()]
     return notes
 
 
-def _no_width(e: Estimate) -> bool:
-    return e.n > 1 and e.high - e.low <= 1e-12 * abs(e.value)
+def _by_note(system: SystemValues, labels: Sequence[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for label in labels:
+        if system.estimates[label].note:
+            found.setdefault(system.estimates[label].note, []).append(label)
+    return found
 
 
 def _beaten(name: str, measured: Measurements, specs: Mapping[str, Spec]) -> list[str]:

@@ -2,13 +2,15 @@
 
 The value is the mean over repeats. Its interval is one of
 
-    t           Student's t over the repeats: what another fold or seed would give (the default)
-    nested      users and repeats both vary, see `nested_error`
+    nested      users and repeats both vary, see `nested_error` (the default)
+    t           Student's t over the repeats: what another fold or seed would give for the same users
     bootstrap   users are drawn, each with the values of all repeats; the repeats stay as they are (also bca)
     none
 
-One repeat has no interval over repeats. Seeds of one fold are no new data: where there are folds and seeds, the
-repeats of t and nested are the folds, each with the mean over its seeds.
+A system without chance has the same value for every seed, which says nothing about other users: t over seeds would be
+an interval without width. One repeat has no interval over repeats, and nested is then over users alone. Seeds of one
+fold are no new data: where there are folds and seeds, the repeats of t and nested are the folds, each with the mean
+over its seeds.
 """
 
 from __future__ import annotations
@@ -23,12 +25,13 @@ import polars as pl
 from trueval.data.ids import Ids
 from trueval.errors import DefinitionError
 from trueval.evaluation.drawing import Drawing
-from trueval.evaluation.estimate import Estimate, Sums, around, bounds, resampled
+from trueval.evaluation.estimate import UNBOUNDED, Estimate, Sums, around, bounds, resampled
+from trueval.evaluation.few_users import NO_SPREAD, Bounds, allow_for_few
 from trueval.evaluation.jackknife import LeftOut
-from trueval.evaluation.outcome import Evaluation, SystemValues
+from trueval.evaluation.outcome import Evaluation, SystemValues, notes_on_intervals
 from trueval.metrics.grammar import Spec
 
-REPEATED = ("t", "nested", "bootstrap", "bca", "none")
+REPEATED = ("nested", "t", "bootstrap", "bca", "none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +63,7 @@ class Repeated:
         return Repeated(mean, sd, error, low, high, len(x))
 
 
-def combine(evaluations: Mapping[str, Evaluation], *, interval: str = "t", level: float = 0.95) -> Evaluation:
+def combine(evaluations: Mapping[str, Evaluation], *, interval: str = "nested", level: float = 0.95) -> Evaluation:
     """One evaluation from its repeats, by name ("fold 1", "seed 7", "fold 1, seed 7")."""
     parts = list(evaluations.values())
     what, mixing = f"{next(iter(evaluations)).split()[0]}s", _mixing(list(evaluations))
@@ -69,8 +72,11 @@ def combine(evaluations: Mapping[str, Evaluation], *, interval: str = "t", level
     notes = _notes(evaluations)
     for name in first.systems:
         systems[name] = _system([part.systems[name] for part in parts], first.specs, drawing, mixing)
-    if len(mixing) == 1 and interval in ("t", "nested"):
+    notes += [note for note in notes_on_intervals(systems, first.specs) if note not in notes]
+    if len(mixing) == 1 and interval == "t":
         notes.append(f"without a second one there is no interval over {what}")
+    elif len(mixing) == 1 and interval == "nested":
+        notes.append(f"one of the {what} alone: intervals are over users, and do not tell how {what} vary")
     if len(mixing) > 1 and what == "folds" and interval in ("t", "nested"):
         notes.append("folds share train rows: their spread understates that of new data")
     random = {label: float(np.mean([part.random[label] for part in parts])) for label in first.random}
@@ -80,7 +86,7 @@ def combine(evaluations: Mapping[str, Evaluation], *, interval: str = "t", level
     manifest = {**first.manifest, **varying, "interval": interval, "repeats": {"of": what, "names": list(evaluations)}}
     manifest |= {"level": level} if interval != "none" else {}
     manifest |= {"resamples": drawing.resamples} if drawing.resamples_users else {}
-    return Evaluation(systems, first.specs, random, manifest, notes)
+    return Evaluation(systems, first.specs, random, manifest, notes, repeats=dict(evaluations))
 
 
 def _drawing(first: Evaluation, interval: str, level: float) -> Drawing:
@@ -112,23 +118,30 @@ def _notes(evaluations: Mapping[str, Evaluation]) -> list[str]:
 def _system(parts: list[SystemValues], specs: Mapping[str, Spec], drawing: Drawing, mixing: np.ndarray) -> SystemValues:
     """One system over all repeats."""
     everyone = Ids.of(*(part.users.decode(np.unique(part.unit_user)) for part in parts))
-    found: dict[str, Estimate] = {}
-    for label in parts[0].estimates:
-        values = Repeated.of(mixing @ [part.estimates[label].value for part in parts], level=drawing.level)
-        undefined = sum(part.estimates[label].undefined for part in parts)
-        low, high = (values.low, values.high) if drawing.interval == "t" else (np.nan, np.nan)
-        if drawing.interval not in ("t", "none"):
-            if label in parts[0].sums:
-                low, high = _over_users(_aligned(parts, label, everyone), drawing, mixing)
-            else:
-                low, high = _without_users([part.left_out[label] for part in parts], values, drawing)
-        if specs[label].metric.system:
-            low, high = map(float, np.clip((low, high), *specs[label].metric.range))
-        found[label] = Estimate(values.mean, low, high, values.n, undefined)
+    found = {label: over_repeats(parts, label, specs[label], drawing, mixing) for label in parts[0].estimates}
     return SystemValues(found, {}, {}, np.arange(len(everyone), dtype=np.int32), everyone)
 
 
-def _aligned(parts: list[SystemValues], label: str, everyone: Ids) -> list[Sums]:
+def over_repeats(
+    parts: Sequence[SystemValues], label: str, spec: Spec, drawing: Drawing, mixing: np.ndarray
+) -> Estimate:
+    """One metric of one system: the mean over repeats, with its interval. Each row of `mixing` makes one repeat."""
+    values = Repeated.of(mixing @ [part.estimates[label].value for part in parts], level=drawing.level)
+    ends = Bounds(np.nan, np.nan)
+    if drawing.interval == "t":
+        same_value = values.n > 1 and not values.error > 1e-15 * abs(values.mean)
+        ends = Bounds(values.low, values.high) if not same_value else NO_SPREAD
+    elif drawing.interval != "none" and label in parts[0].sums:
+        everyone = Ids.of(*(part.users.decode(np.unique(part.unit_user)) for part in parts))
+        ends = _over_users(_aligned(parts, label, everyone), drawing, mixing, spec.range)
+    elif drawing.interval != "none" and label in parts[0].left_out:
+        ends = _without_users([part.left_out[label] for part in parts], values, drawing)
+    low, high = map(float, np.clip(ends[:2], *spec.range))
+    undefined = sum(part.estimates[label].undefined for part in parts)
+    return Estimate(values.mean, low, high, values.n, undefined, ends.note)
+
+
+def _aligned(parts: Sequence[SystemValues], label: str, everyone: Ids) -> list[Sums]:
     """The sums of every repeat, with a row for each user of any repeat."""
     found = []
     for part in parts:
@@ -143,28 +156,45 @@ def _aligned(parts: list[SystemValues], label: str, everyone: Ids) -> list[Sums]
     return found
 
 
-def _over_users(repeats: list[Sums], drawing: Drawing, mixing: np.ndarray) -> tuple[float, float]:
-    mean = float(np.mean([s.value()[0] for s in repeats]))
+def _over_users(
+    repeats: list[Sums], drawing: Drawing, mixing: np.ndarray, range: tuple[float, float] = UNBOUNDED
+) -> Bounds:
+    together = _mean_of(repeats, mixing, range)
+    if together.users < 2:
+        return Bounds(np.nan, np.nan)
+    mean = float(np.mean(mixing @ [s.value()[0] for s in repeats]))
     if drawing.interval == "nested":
         error, freedom = nested_error(repeats, mixing)
-        return around(mean, error, freedom, drawing.level) if np.isfinite(error) else (np.nan, np.nan)
-    users = len(repeats[0].numerator)
-    if users < 2:
-        return np.nan, np.nan
-    drawn = resampled([(None, s) for s in repeats], users, seed=drawing.seed, resamples=drawing.resamples)
-    return bounds(mean, np.mean(drawn, axis=0), lambda: np.mean([s.left_out() for s in repeats], axis=0), drawing)
+        low, high = around(mean, error, freedom, drawing.level) if np.isfinite(error) else (np.nan, np.nan)
+    else:
+        users, weights = len(repeats[0].numerator), mixing.mean(axis=0)
+        drawn = resampled([(None, s) for s in repeats], users, seed=drawing.seed, resamples=drawing.resamples)
+        low, high = bounds(
+            mean, np.tensordot(weights, drawn, 1), lambda: weights @ [s.left_out() for s in repeats], drawing
+        )
+    return allow_for_few(together, low, high, drawing.level)
 
 
-def _without_users(left_out: Sequence[LeftOut], values: Repeated, drawing: Drawing) -> tuple[float, float]:
+def _mean_of(repeats: Sequence[Sums], mixing: np.ndarray, range: tuple[float, float]) -> Sums:
+    """The mean over repeats as one mean over users: each user's values, and how much the user counts in it."""
+    weights, sides = mixing.mean(axis=0), []
+    for name in ("numerator", "denominator"):
+        side = [getattr(s, name) / np.maximum(s.denominator.sum(axis=0), 1e-300) for s in repeats]
+        sides.append(np.tensordot(weights, side, 1))
+    return replace(repeats[0], numerator=sides[0], denominator=sides[1], range=range)
+
+
+def _without_users(left_out: Sequence[LeftOut], values: Repeated, drawing: Drawing) -> Bounds:
     """For a system metric: the mean error by users, as if all repeats had the same, and on top of it by repeats."""
     by_user = float(np.mean([found.error() for found in left_out])) ** 2
     groups = min(len(found.one) for found in left_out)
-    by_repeat = values.error**2 if drawing.interval == "nested" else 0.0
+    by_repeat = values.error**2 if drawing.interval == "nested" and values.n > 1 else 0.0
     if not np.isfinite(by_user + by_repeat):
-        return np.nan, np.nan
+        return Bounds(np.nan, np.nan)
     variance, spent = by_user + by_repeat, by_user**2 / (groups - 1) + by_repeat**2 / max(values.n - 1, 1)
-    freedom = variance**2 / spent if spent > 0 else np.inf
-    return around(values.mean, float(np.sqrt(variance)), freedom, drawing.level)
+    if not variance > 0:
+        return NO_SPREAD
+    return Bounds(*around(values.mean, float(np.sqrt(variance)), variance**2 / spent, drawing.level))
 
 
 def nested_error(repeats: Sequence[Sums], mixing: np.ndarray | None = None) -> tuple[float, float]:
@@ -173,8 +203,8 @@ def nested_error(repeats: Sequence[Sums], mixing: np.ndarray | None = None) -> t
     The same users are in several repeats, so that values of two repeats have in common what their users are like.
     Linearised, user u moves repeat s by e(u, s); sums of products over users give the covariances of the repeats
     that users alone make. Their mean is the variance by users. What the repeats vary beyond that is the variance
-    by repeats, at least 0. Welch and Satterthwaite's rule gives the degrees of freedom. Where there is a `mixing`,
-    each of its rows makes one repeat of several.
+    by repeats, at least 0; one repeat does not tell. Welch and Satterthwaite's rule gives the degrees of freedom. Where
+    there is a `mixing`, each of its rows makes one repeat of several.
 
     >>> users = np.array([0.0, 1.0, 0.0, 1.0, 1.0, 0.0])[:, None]
     >>> seeds = [Sums(users + shift, np.ones((6, 1)), lambda x: x, 6, 0) for shift in (0.0, 0.1, 0.2)]
@@ -185,11 +215,13 @@ def nested_error(repeats: Sequence[Sums], mixing: np.ndarray | None = None) -> t
     mixing = np.eye(len(repeats)) if mixing is None else mixing
     values = mixing @ np.array([s.value()[0] for s in repeats])
     number, users = len(values), int(np.logical_or.reduce([(s.denominator > 0).any(axis=1) for s in repeats]).sum())
-    if number < 2 or users < 2 or not np.isfinite(values).all():
+    if users < 2 or not np.isfinite(values).all():
         return float("nan"), float("nan")
     moved = np.stack([_influence(s) for s in repeats], axis=1) @ mixing.T
     shared = moved.T @ moved * users / (users - 1)
     by_user = float(shared.mean())
+    if number < 2:
+        return float(np.sqrt(by_user)), float(users - 1)
     apart = float(np.trace(shared)) / number
     together = (float(shared.sum()) - float(np.trace(shared))) / (number * (number - 1))
     between, within = float(values.var(ddof=1)) / number, (apart - together) / number

@@ -15,7 +15,7 @@ from trueval.evaluation.groups import By, Groups
 from trueval.evaluation.manifest import make_manifest
 from trueval.evaluation.measurements import Measurements, measure_facts
 from trueval.evaluation.missing import check_missing, notes_on_missing, refuse_missing
-from trueval.evaluation.outcome import Evaluation, label_specs, notes_on, notes_on_widths, random_values, summarise
+from trueval.evaluation.outcome import Evaluation, label_specs, notes_on, notes_on_intervals, random_values, summarise
 from trueval.evaluation.population import check_anyone, check_population
 from trueval.evaluation.weighted import check_averaged, notes_on_weights
 from trueval.facts.ranking_facts import RankingFacts
@@ -111,7 +111,7 @@ class Rules:
         found = {
             name: summarise(
                 m, users=users[name], interval=self.interval, seed=self.seed, resamples=self.resamples,
-                level=self.level, min_group=self.min_group,
+                level=self.level, min_group=self.min_group, ranges={label: spec.range for label, spec in specs.items()},
             )
             for name, m in measured.items()
         }  # fmt: skip
@@ -135,5 +135,5 @@ class Rules:
         first = next(iter(measured.values()))
         if self.interval != "none" and first.unit_user.min() == first.unit_user.max():
             all_notes.append("one user only: intervals are undefined")
-        all_notes += notes_on_weights(specs, inputs.propensity) + notes_on_widths(found, specs)
+        all_notes += notes_on_weights(specs, inputs.propensity) + notes_on_intervals(found, specs)
         return Evaluation(found, dict(specs), random_values(first), manifest, [*unlisted, *all_notes, *notes], unlisted)

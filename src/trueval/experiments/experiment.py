@@ -73,7 +73,7 @@ def read_experiment(source: str | Path | Mapping[str, Any], *, seed: int | None 
 def _rules(written: Written, chosen: Mapping[str, Any], splitting: Splitting) -> tuple[Rules, str]:
     """How everything is measured, and how intervals over all repeats are made."""
     data = written.section("data")
-    method = chosen.get("interval") or ("t" if splitting.repeated else "bootstrap")
+    method = chosen.get("interval") or ("nested" if splitting.repeated else "bootstrap")
     given = {name: chosen[name] for name in _RULES if name in chosen}
     by = chosen.get("by")
     if by is not None and splitting.repeated:

@@ -62,6 +62,16 @@ class Spec:
         return turned if "anti" in self.transforms else self.metric.better
 
     @property
+    def range(self) -> tuple[float, float]:
+        """Between which values the metric lies; weights by propensities have no bound.
+
+        >>> parse("hit@10").range, parse("ips(hit)@10").range
+        ((0, 1), (0, inf))
+        """
+        low, high = self.metric.range
+        return (low, float("inf")) if {"ips", "snips"} & set(self.transforms) else (low, high)
+
+    @property
     def naive(self) -> Spec:
         """The same metric without propensities, averaged over users in the same way."""
         metric = find(self.metric.name)

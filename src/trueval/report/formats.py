@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from trueval.comparison.leaders import leaders
 from trueval.comparison.shown import SIGNS, method
 from trueval.comparison.tables import latex, markdown
 from trueval.data.records import without_nan
+from trueval.evaluation.drawing import told_interval
 from trueval.evaluation.outcome import Evaluation
+from trueval.report.cells import cell, columns_with_both_ends
 
 if TYPE_CHECKING:
     from trueval.comparison.paired import Comparison
@@ -26,6 +28,7 @@ def as_record(evaluation: Evaluation, comparisons: Sequence[Comparison] = ()) ->
         name: {
             "metrics": {
                 label: {"value": e.value, "low": e.low, "high": e.high, "n": e.n, "undefined": e.undefined}
+                | ({"note": e.note} if e.note else {})
                 for label, e in system.estimates.items()
             }
         }
@@ -72,68 +75,58 @@ def as_csv(evaluation: Evaluation) -> str:
 
 
 def as_markdown(evaluation: Evaluation, comparisons: Sequence[Comparison] = ()) -> str:
-    """A table of systems by metrics, the best of each column bold, marked where a difference is shown."""
+    """Systems by metrics; bold is what no test shows to be worse than the best, marks are against the baseline."""
     head, rows, bold = _grid(evaluation, comparisons)
     cells = [[f"**{c}**" if (r, at) in bold else c for at, c in enumerate(row)] for r, row in enumerate(rows)]
     if evaluation.random:
         cells[-1][0] = f"*{cells[-1][0]}*"
-    return markdown(head, cells, notes=_notes(comparisons))
+    return markdown(head, cells, notes=_notes(evaluation, comparisons))
 
 
 def as_latex(evaluation: Evaluation, comparisons: Sequence[Comparison] = ()) -> str:
     """The same as a booktabs table; better and worse are marked by a raised + and -."""
     head, rows, bold = _grid(evaluation, comparisons)
     rule = [len(rows) - 1] if evaluation.random else []
-    return latex(head, rows, bold=frozenset(bold), rules=rule, notes=_notes(comparisons))
+    return latex(head, rows, bold=frozenset(bold), rules=rule, notes=_notes(evaluation, comparisons))
 
 
 def _grid(
     evaluation: Evaluation, comparisons: Sequence[Comparison]
 ) -> tuple[list[str], list[list[str]], set[tuple[int, int]]]:
-    """Heads, rows, and which cells are best."""
-    labels, best = list(evaluation.specs), _best(evaluation)
+    """Heads, rows, and which cells are bold."""
+    labels, best, ends = list(evaluation.specs), leaders(evaluation), columns_with_both_ends(evaluation)
     signs = {(c.system, c.metric): SIGNS.get(c.verdict, "") for c in comparisons}
     rows = []
     for name, system in evaluation.systems.items():
-        cells = [(cell(system.estimates[label]), signs.get((name, label), "")) for label in labels]
+        cells = [(cell(system.estimates[label], ends=label in ends), signs.get((name, label), "")) for label in labels]
         rows.append([name, *(f"{text} {sign}" if sign else text for text, sign in cells)])
     names = list(evaluation.systems)
-    bold = {(names.index(best[label]), 1 + c) for c, label in enumerate(labels) if label in best}
+    bold = {(names.index(name), 1 + c) for c, label in enumerate(labels) for name in best.get(label, ())}
     if evaluation.random:
         chance = [f"{evaluation.random[label]:.4f}" if label in evaluation.random else "" for label in labels]
         rows.append(["random (expected)", *chance])
     return ["system", *labels], rows, bold
 
 
-def _notes(comparisons: Sequence[Comparison]) -> list[str]:
-    """What the marks mean."""
+def _notes(evaluation: Evaluation, comparisons: Sequence[Comparison]) -> list[str]:
+    """What the notation means."""
+    notes = [f"{what}: {meaning}" for what, meaning in notation(evaluation).items()]
     if not comparisons:
-        return []
+        return notes
     meaning = {"better": "▲ better", "worse": "▼ worse", "different": "≠ different"}
     used = [words for verdict, words in meaning.items() if any(c.verdict == verdict for c in comparisons)]
-    than = f"than {comparisons[0].baseline}; no mark: no difference shown"
-    return [f"{', '.join(used)} {than}" if used else f"no difference from {comparisons[0].baseline} is shown",
-            method(comparisons)]  # fmt: skip
+    than = f"than {comparisons[0].baseline}; no mark: no significant difference"
+    signs = f"{', '.join(used)} {than}" if used else f"no significant difference from {comparisons[0].baseline}"
+    return [*notes, signs, method(comparisons)]
 
 
-def cell(estimate: Any, *, plus_minus: str = "±") -> str:
-    """A value with half the width of its interval."""
-    if math.isnan(estimate.value):
-        return "undefined"
-    digits = f"{estimate.value:.4f}" if abs(estimate.value) < 1000 else f"{estimate.value:,.1f}"
-    if math.isnan(estimate.low):
-        return digits
-    return f"{digits} {plus_minus} {(estimate.high - estimate.low) / 2:.4f}"
-
-
-def _best(evaluation: Evaluation) -> dict[str, str]:
-    """The system with the best value of each metric that has a direction."""
-    best = {}
-    for label, spec in evaluation.specs.items():
-        if spec.better == "neither" or len(evaluation.systems) < 2:
-            continue
-        known = {n: s.estimates[label].value for n, s in evaluation.systems.items()}
-        known = {n: v for n, v in known.items() if not math.isnan(v)}
-        if known:
-            best[label] = (max if spec.better == "higher" else min)(known, key=known.__getitem__)
-    return best
+def notation(evaluation: Evaluation) -> dict[str, str]:
+    """What ±, brackets and bold stand for in the tables of an evaluation."""
+    found = {}
+    if evaluation.manifest["interval"] != "none":
+        ends = columns_with_both_ends(evaluation)
+        signs = "±" if not ends else "[low, high]" if len(ends) == len(evaluation.specs) else "± or [low, high]"
+        found[signs] = told_interval(evaluation.manifest)
+    if len(evaluation.systems) > 1:
+        found["bold"] = "not significantly worse than the best (paired t-test, Holm's correction, 5 %)"
+    return found

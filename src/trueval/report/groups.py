@@ -15,7 +15,7 @@ from trueval.evaluation.estimate import Estimate
 from trueval.evaluation.fairness import demographic_parity, equal_opportunity, exposes, spread_record
 from trueval.evaluation.group_values import GroupValues, Spread
 from trueval.evaluation.outcome import Evaluation
-from trueval.report.formats import cell
+from trueval.report.cells import cell, needs_both_ends
 
 _ESTIMATE = ("value", "low", "high", "n", "undefined")
 
@@ -123,13 +123,15 @@ def group_rows(found: GroupValues) -> list[list[str]]:
     """Rows of text: every group, then gap and ratio."""
     metrics = list(next(iter(found.estimates.values())))
     parity = demographic_parity(found) if exposes(found) else None
+    ends = {m for m in metrics if needs_both_ends(estimates[m] for estimates in found.estimates.values())}
     rows = []
     for group, estimates in found.estimates.items():
         mark = "" if found.users[group] >= found.min_group else " *"
         row = [group + mark, f"{max((e.n for e in estimates.values()), default=0):,}"]
-        row += [cell(estimates[m]) for m in metrics]
+        row += [cell(estimates[m], ends=m in ends) for m in metrics]
         if parity is not None:
-            row += [cell(parity.values[group]), f"{parity.target[group]:.4f}"]
+            own = cell(parity.values[group], ends=needs_both_ends(parity.values.values()))
+            row += [own, f"{parity.target[group]:.4f}"]
         rows.append(row)
     for what in ("gap", "ratio"):
         row = [what, ""]
@@ -142,7 +144,7 @@ def _apart(spread: Spread, what: str) -> str:
     e: Estimate = getattr(spread, what)
     if math.isnan(e.value):
         return ""
-    return f"{e.value:.4f}" + ("" if math.isnan(e.low) else f" ({e.low:.4f} … {e.high:.4f})")
+    return cell(e, ends=True)
 
 
 def group_footer(groups: Mapping[str, GroupValues]) -> list[str]:

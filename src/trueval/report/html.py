@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from trueval.comparison.leaders import leaders
 from trueval.comparison.paired import Comparison
 from trueval.comparison.shown import correction_head
 from trueval.evaluation.outcome import Evaluation
+from trueval.report.cells import cell, columns_with_both_ends
 from trueval.report.findings import findings
-from trueval.report.formats import _best, cell
 from trueval.report.html_figures import bar, difference_plot, estimate_bar
 from trueval.report.html_style import STYLE
 from trueval.report.terminal import footer, p_text
@@ -90,7 +91,11 @@ def _results(
     evaluation: Evaluation, comparisons: Sequence[Comparison], *, title: str = "Results", notes: Sequence[str] = ()
 ) -> str:
     verdicts = {(c.system, c.metric): c.verdict for c in comparisons}
-    cards = "\n".join(_card(evaluation, label, verdicts) for label in evaluation.specs)
+    best, ends = leaders(evaluation), columns_with_both_ends(evaluation)
+    cards = "\n".join(
+        _card(evaluation, label, verdicts, best=best.get(label, set()), ends=label in ends)
+        for label in evaluation.specs
+    )
     rules = footer(evaluation, comparisons, definitions=False)
     legend = "<br>".join(map(escape, rules))
     warnings = "".join(f'<p class="warn">{escape(warning)}</p>' for warning in evaluation.warnings)
@@ -103,20 +108,21 @@ def _results(
     return "\n".join(parts)
 
 
-def _card(evaluation: Evaluation, label: str, verdicts: dict[tuple[str, str], str]) -> str:
+def _card(
+    evaluation: Evaluation, label: str, verdicts: dict[tuple[str, str], str], *, best: set[str], ends: bool
+) -> str:
     """One metric: a bar with its interval for every system, and the value by chance."""
     spec, chance = evaluation.specs[label], evaluation.random.get(label)
     estimates = {name: system.estimates[label] for name, system in evaluation.systems.items()}
-    ends = [x for e in estimates.values() for x in (e.value, e.high) if math.isfinite(x)] + [chance or 0.0]
-    top, best = max(ends), _best(evaluation).get(label)
+    top = max([x for e in estimates.values() for x in (e.value, e.high) if math.isfinite(x)] + [chance or 0.0])
     level = evaluation.manifest.get("level", 0.95)
     rows = []
     for name, e in estimates.items():
         colour, sign = _SIGNS.get(verdicts.get((name, label), ""), ("other", ""))
-        value, _, reach = cell(e).partition(" ± ")
-        reach = f" <small>± {reach}</small>" if reach else ""
+        value, _, reach = cell(e, ends=ends).partition(" ")
+        reach = f" <small>{reach}</small>" if reach else ""
         rows.append(
-            f'<tr{_class("best" if name == best else "")}><th scope="row" title="{escape(name)}">{escape(name)}</th>'
+            f'<tr{_class("best" if name in best else "")}><th scope="row" title="{escape(name)}">{escape(name)}</th>'
             f'<td>{estimate_bar(e, top, chance, level=level)}</td><td class="num"><b>{value}</b>{reach}</td>'
             + (f'<td class="sign {colour}">{sign}</td>' if verdicts else "")
             + "</tr>"
@@ -130,7 +136,11 @@ def _card(evaluation: Evaluation, label: str, verdicts: dict[tuple[str, str], st
 
 
 def _matrix(evaluation: Evaluation) -> str:
-    rows = [[n, *(cell(s.estimates[label]) for label in evaluation.specs)] for n, s in evaluation.systems.items()]
+    ends = columns_with_both_ends(evaluation)
+    rows = [
+        [name, *(cell(system.estimates[label], ends=label in ends) for label in evaluation.specs)]
+        for name, system in evaluation.systems.items()
+    ]
     if evaluation.random:
         chance = evaluation.random
         rows.append(["by chance", *(f"{chance[n]:.4f}" if n in chance else "" for n in evaluation.specs)])
@@ -181,7 +191,7 @@ def _cell(content: str | Bar) -> str:
         return f'<td class="{kind}"><span class="num">{escape(content.text)}</span>{bar(content.share)}</td>'
     if content in _CHIPS:
         return f"<td>{_chip(content)}</td>"
-    number = content.strip("-+±…,. %0123456789") == ""
+    number = content.strip("-+±…,. %[]0123456789") == ""
     return f"<td{_class('num' if number else '')}>{escape(content)}</td>"
 
 

@@ -254,5 +254,5 @@ def _estimate(written: dict[str, Any] | None, s: Sums | None) -> Estimate | None
     """As it was written, or found again."""
     if written is not None:
         number = {key: np.nan if written[key] is None else written[key] for key in ("value", "low", "high")}
-        return Estimate(number["value"], number["low"], number["high"], written["n"], written["undefined"])
+        return Estimate(**number, n=written["n"], undefined=written["undefined"], note=written.get("note", ""))
     return None if s is None else Estimate(float(s.value()[0]), np.nan, np.nan, s.n, s.undefined)

@@ -19,7 +19,8 @@ from trueval.arguments import checked
 from trueval.comparison.between import LEAST, Alike, alike_grid, alike_told, between_designs
 from trueval.comparison.tables import latex, markdown
 from trueval.evaluation.outcome import Evaluation
-from trueval.report.formats import as_latex, as_markdown, as_record, cell, summary_frame
+from trueval.report.cells import cell, needs_both_ends
+from trueval.report.formats import as_latex, as_markdown, as_record, summary_frame
 from trueval.report.repeats import repeats_text
 from trueval.report.terminal import print_evaluation, table_text
 
@@ -170,9 +171,10 @@ def sides_text(true: Evaluation, observed: Evaluation, alike: Sequence[Alike]) -
         table.add_column(head, justify="left" if head in ("metric", "system") else "right")
     tau = {one.metric: one.words for one in alike}
     for label, spec in true.specs.items():
+        ends = needs_both_ends(s.systems[name].estimates[label] for s in (true, observed) for name in true.systems)
         for name, system in true.systems.items():
-            values = [cell(side.estimates[label]) for side in (system, observed.systems[name])]
-            table.add_row(escape(label), escape(name), *values)
+            values = [cell(side.estimates[label], ends=ends) for side in (system, observed.systems[name])]
+            table.add_row(escape(label), escape(name), *map(escape, values))
         if str(spec) in tau:
             table.add_row(escape(label), "Kendall's τ", "", tau[str(spec)], style="bold")
     out = io.StringIO()

@@ -6,17 +6,19 @@ import io
 import math
 import textwrap
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from trueval.comparison.leaders import leaders
 from trueval.comparison.shown import COLOURS, SIGNS, first_fitting, layouts, method, p_text
-from trueval.evaluation.drawing import told_interval
+from trueval.evaluation.estimate import Estimate
 from trueval.evaluation.outcome import Evaluation
-from trueval.report.formats import _best, cell
+from trueval.report.cells import cell, columns_with_both_ends, short_cell
+from trueval.report.formats import notation
 from trueval.report.groups import columns_of, group_footer, group_layouts
 
 if TYPE_CHECKING:
@@ -27,7 +29,18 @@ __all__ = ["footer", "p_text", "print_evaluation", "table_text"]
 ARROWS = {"higher": " ↑", "lower": " ↓", "neither": ""}
 _PIPED_WIDTH = 160
 
-Verdicts = dict[tuple[str, str], str]  # by system and metric
+
+class _Marks(NamedTuple):
+    """How the cells of a table look."""
+
+    verdicts: dict[tuple[str, str], str]  # by system and metric
+    leaders: dict[str, set[str]]  # systems by metric
+    both_ends: set[str]  # metrics
+
+    @staticmethod
+    def of(evaluation: Evaluation, comparisons: Sequence[Comparison]) -> _Marks:
+        verdicts = {(c.system, c.metric): c.verdict for c in comparisons}
+        return _Marks(verdicts, leaders(evaluation), columns_with_both_ends(evaluation))
 
 
 def print_evaluation(
@@ -46,8 +59,8 @@ def print_evaluation(
     """
     wide = width or (None if file.isatty() else _PIPED_WIDTH)
     console = Console(file=file, width=wide, highlight=False, soft_wrap=not file.isatty())
-    verdicts = {(c.system, c.metric): c.verdict for c in comparisons}
-    console.print(first_fitting(_layouts(evaluation, verdicts), console))
+    marks = _Marks.of(evaluation, comparisons)
+    console.print(first_fitting(_layouts(evaluation, marks), console))
     if comparisons and not brief:
         console.print(first_fitting(layouts(comparisons, detailed=False), console))
     for column in columns_of(evaluation):
@@ -75,19 +88,20 @@ def footer(evaluation: Evaluation, comparisons: Sequence[Comparison] = (), *, de
     users = len(set(system.unit_user.tolist()))
     units = "" if users == len(system.unit_user) else f", {len(system.unit_user):,} target sets"
     rules = f"design {m['design']} · population {m['population']} ({users:,} users{units}) · ties {m['ties']}"
-    rules += f" · ± {told_interval(m)}" if m["interval"] != "none" else ""
+    rules += "".join(f" · {signs} {meaning}" for signs, meaning in notation(evaluation).items() if signs != "bold")
     if m.get("threshold") is not None:
         rules += f" · relevant from {m['threshold']:g}"
     if m.get("compat"):
         rules += f" · rules of {m['compat']}"
-    lines = [rules, *_weights_told(m.get("propensity"))]
+    lines = [rules, *(f"{s}: {told}" for s, told in notation(evaluation).items() if s == "bold")]
+    lines += _weights_told(m.get("propensity"))
     tallied = [label for label, spec in evaluation.specs.items() if spec.metric.system]
     if tallied and m["interval"] != "none" and "repeats" not in m:
-        lines.append(f"± of {', '.join(tallied)}: jackknife over groups of users, for as many users as here")
+        lines.append(f"interval of {', '.join(tallied)}: jackknife over groups of users, for as many users as here")
     if evaluation.random:
         lines.append("by chance = exact expected value of a random ranking of each user's targets")
     if comparisons:
-        signs = "▲ better, ▼ worse, ≠ different, no sign: no difference shown"
+        signs = "▲ better, ▼ worse, ≠ different, no sign: no significant difference"
         lines.append(f"{signs}; than {comparisons[0].baseline}, {method(comparisons)}")
     lines += sorted(filter(None, (_undefined_told(evaluation, label) for label in evaluation.specs)))
     return lines + [f"{label} = {text}" for label, text in m["definitions"].items()] if definitions else lines
@@ -123,30 +137,30 @@ def _filled(line: str, console: Console) -> str:
     return textwrap.fill(line, console.width - 2, subsequent_indent="  ")
 
 
-def _layouts(evaluation: Evaluation, verdicts: Verdicts) -> Iterator[Table]:
-    yield _systems_down(evaluation, verdicts)
-    yield _systems_across(evaluation, verdicts)
-    yield _systems_across(evaluation, verdicts, short=True)
-    yield _stacked(evaluation, verdicts)
+def _layouts(evaluation: Evaluation, marks: _Marks) -> Iterator[Table]:
+    yield _systems_down(evaluation, marks)
+    yield _systems_across(evaluation, marks)
+    yield _systems_across(evaluation, marks, short=True)
+    yield _stacked(evaluation, marks)
 
 
 def _new_table(*, tight: bool = False) -> Table:
     return Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=tight, header_style="bold")
 
 
-def _systems_down(evaluation: Evaluation, verdicts: Verdicts) -> Table:
+def _systems_down(evaluation: Evaluation, marks: _Marks) -> Table:
     table = _new_table()
     table.add_column("system", no_wrap=True)
     for label in evaluation.specs:
         table.add_column(_head(evaluation, label), justify="right", no_wrap=True)
     for name in evaluation.systems:
-        table.add_row(escape(name), *(_value(evaluation, name, label, verdicts) for label in evaluation.specs))
+        table.add_row(escape(name), *(_value(evaluation, name, label, marks) for label in evaluation.specs))
     if evaluation.random:
         table.add_row("[dim]by chance[/]", *(_by_chance(evaluation, label) for label in evaluation.specs))
     return table
 
 
-def _systems_across(evaluation: Evaluation, verdicts: Verdicts, *, short: bool = False) -> Table:
+def _systems_across(evaluation: Evaluation, marks: _Marks, *, short: bool = False) -> Table:
     table = _new_table(tight=short)
     table.add_column("metric", no_wrap=True)
     for name in evaluation.systems:
@@ -154,7 +168,7 @@ def _systems_across(evaluation: Evaluation, verdicts: Verdicts, *, short: bool =
     if evaluation.random:
         table.add_column("chance" if short else "by chance", justify="right", no_wrap=True)
     for label in evaluation.specs:
-        cells = [_value(evaluation, name, label, verdicts, short=short) for name in evaluation.systems]
+        cells = [_value(evaluation, name, label, marks, short=short) for name in evaluation.systems]
         if evaluation.random:
             cells.append(_by_chance(evaluation, label, short=short))
         head = _head(evaluation, label)
@@ -162,7 +176,7 @@ def _systems_across(evaluation: Evaluation, verdicts: Verdicts, *, short: bool =
     return table
 
 
-def _stacked(evaluation: Evaluation, verdicts: Verdicts) -> Table:
+def _stacked(evaluation: Evaluation, marks: _Marks) -> Table:
     """Metric by metric, one system per line: fits wherever the names do."""
     table = _new_table()
     table.add_column("metric", no_wrap=True)
@@ -171,7 +185,7 @@ def _stacked(evaluation: Evaluation, verdicts: Verdicts) -> Table:
     for label in evaluation.specs:
         head = _head(evaluation, label)
         for name in evaluation.systems:
-            table.add_row(head, escape(name), _value(evaluation, name, label, verdicts))
+            table.add_row(head, escape(name), _value(evaluation, name, label, marks))
             head = ""
         if label in evaluation.random:
             table.add_row("", "[dim]by chance[/]", _by_chance(evaluation, label))
@@ -183,30 +197,17 @@ def _head(evaluation: Evaluation, label: str) -> str:
     return escape(label) + ARROWS[evaluation.specs[label].better]
 
 
-def _value(evaluation: Evaluation, name: str, label: str, verdicts: Verdicts, *, short: bool = False) -> str:
-    estimate = evaluation.systems[name].estimates[label]
-    text = _short_cell(estimate.value, estimate.low, estimate.high) if short else cell(estimate)
-    if _best(evaluation).get(label) == name:
+def _value(evaluation: Evaluation, name: str, label: str, marks: _Marks, *, short: bool = False) -> str:
+    text = (short_cell if short else cell)(evaluation.systems[name].estimates[label], ends=label in marks.both_ends)
+    text = escape(text)
+    if name in marks.leaders.get(label, ()):
         text = f"[bold green]{text}[/]"
-    verdict = verdicts.get((name, label), "")
+    verdict = marks.verdicts.get((name, label), "")
     sign = SIGNS.get(verdict, "") + ("" if short or verdict not in SIGNS else " ")
     return (f"[{COLOURS[verdict]}]{sign}[/]" if verdict in COLOURS else sign) + text
 
 
 def _by_chance(evaluation: Evaluation, label: str, *, short: bool = False) -> str:
     value = evaluation.random.get(label)
-    text = "" if value is None else _short_cell(value, math.nan, math.nan) if short else f"{value:.4f}"
+    text = "" if value is None else (short_cell if short else cell)(Estimate(value, math.nan, math.nan, 0))
     return f"[dim]{text}[/]"
-
-
-def _short_cell(value: float, low: float, high: float) -> str:
-    """Four digits that count, and no zeros before the point.
-
-    >>> _short_cell(0.17641, 0.1671, 0.1857), _short_cell(6.2255, 6.1968, 6.2542), _short_cell(1.0, math.nan, math.nan)
-    ('.1764 ±.0093', '6.226 ±.0287', '1.000')
-    """
-    if math.isnan(value):
-        return "undefined"
-    digits = 4 if abs(value) < 1 else max(0, 3 - int(math.log10(abs(value))))
-    numbers = [f"{value:.{digits}f}"] + ([] if math.isnan(low) else [f"{(high - low) / 2:.4f}"])
-    return " ±".join(number.replace("0.", ".", 1) if number.lstrip("-")[:2] == "0." else number for number in numbers)

@@ -39,6 +39,12 @@ class Rows:
         """Number of independent clusters."""
         return len(self) if self.cluster is None else int(self.cluster.max()) + 1
 
+    @property
+    def rewarded(self) -> int:
+        """Number of clusters with any reward."""
+        rows = np.flatnonzero(self.reward)
+        return len(rows) if self.cluster is None else len(np.unique(self.cluster[rows]))
+
     @cached_property
     def shown(self) -> np.ndarray:
         """How often each item was shown at each position: items × positions."""

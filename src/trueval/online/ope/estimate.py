@@ -13,6 +13,7 @@ import polars as pl
 from trueval.arguments import checked
 from trueval.data.ids import Ids
 from trueval.errors import DefinitionError, suggest
+from trueval.evaluation.few_users import FEW
 from trueval.online.ope.cases import Rows, rows_of
 from trueval.online.ope.chances import Chances, read_chances
 from trueval.online.ope.estimators import DEFAULT, DEFINITIONS, Modelled, difference, modelled, ratios
@@ -75,7 +76,7 @@ def ope(
     values = _values(names, weights, cut, model, settings) + _own_log(policy, weights.scopes, settings)
     found = support(rows, policy, whole, cut, level=level)
     doubts = [text for _, text in found.doubts]
-    assumed = _assumptions(rows, policy, chances, values, weights)
+    assumed = _assumptions(rows, policy, chances, values, weights, interval)
     manifest = _manifest(table.name, rows, policy, chances, names, seen, clip, cut, interval, level, seed)
     return OffPolicy(tuple(values), found, trust(found), (*doubts, *notes, *chances.notes), assumed, manifest)
 
@@ -157,7 +158,7 @@ def _own_log(policy: Policy, scopes: Sequence[str], settings: Mapping[str, Any])
 
 
 def _assumptions(
-    rows: Rows, policy: Policy, chances: Chances, values: Sequence[Value], weights: Weighting
+    rows: Rows, policy: Policy, chances: Chances, values: Sequence[Value], weights: Weighting, interval: str
 ) -> tuple[str, ...]:
     """What the numbers take for granted."""
     notes = []
@@ -180,8 +181,12 @@ def _assumptions(
         notes.append("no user or round is known: rows are taken as independent")
     elif rows.clusters < 2:
         notes.append("all rows are of one user or round: there is no interval")
-    if flat := list(dict.fromkeys(v.estimator for v in values if v.high - v.low <= 1e-12 * abs(v.value))):
-        notes.append(f"{', '.join(flat)}: nothing varies; an interval without width says little about other data")
+    bare = [v.estimator for v in values if v.scope == ALL and math.isnan(v.low) and v.value == v.value]
+    if bare := [name for name in bare if name != "dm" and interval != "none" and rows.clusters > 1]:
+        notes.append(f"{', '.join(bare)}: no interval, since nothing varies here, so the spread is unknown")
+    if rows.rewarded <= FEW and 2 * rows.rewarded < rows.clusters:
+        who = f"only {rows.rewarded} of {rows.clusters:,} users, rounds or rows have a reward"
+        notes.append(f"{who}: too few for an interval that can be trusted")
     return tuple(notes)
 
 

@@ -88,9 +88,11 @@ def intervals(
 ) -> list[tuple[float, float]]:
     """An interval of each estimate; all share the resampled clusters of the bootstrap.
 
+    Where nothing varies there is none: how much other clusters would vary is not known.
+
     >>> r = Ratios.of([np.array([2.0, 6.0])], [np.array([1.0, 3.0])])
     >>> intervals([r], interval="t", level=0.95, seed=0)  # both clusters say 2
-    [(2.0, 2.0)]
+    [(nan, nan)]
     """
     if interval not in INTERVALS:
         raise DefinitionError(f"unknown interval {interval!r}", do=suggest(interval, INTERVALS))
@@ -99,8 +101,14 @@ def intervals(
     if interval == "bootstrap":
         if resamples < 1:
             raise DefinitionError("a bootstrap needs resamples", found=str(resamples), do="resamples=1000")
-        return _bootstrap(ratios, level=level, seed=seed, resamples=resamples)
-    return [r.t_interval(level) if interval == "t" else (np.nan, np.nan) for r in ratios]
+        found = _bootstrap(ratios, level=level, seed=seed, resamples=resamples)
+    else:
+        found = [r.t_interval(level) if interval == "t" else (np.nan, np.nan) for r in ratios]
+    return [(np.nan, np.nan) if _flat(*ends) else ends for ends in found]
+
+
+def _flat(low: float, high: float) -> bool:
+    return high - low <= 1e-12 * max(abs(low), abs(high))
 
 
 def _bootstrap(ratios: Sequence[Ratios], *, level: float, seed: int, resamples: int) -> list[tuple[float, float]]:

@@ -113,9 +113,11 @@ def span(value: float, low: float, high: float, digits: int, *, sign: str = "") 
 
 
 def plus_minus(v: Value, digits: int, sign: str = "±") -> str:
-    """A value with half the width of its interval."""
+    """A value with half the width of its interval, or with both ends where it is not symmetric."""
     if math.isnan(v.value):
         return "undefined"
+    if abs(v.high + v.low - 2 * v.value) > 0.1 * (v.high - v.low):
+        return span(v.value, v.low, v.high, digits)
     return f"{v.value:.{digits}f}" + ("" if math.isnan(v.low) else f" {sign} {(v.high - v.low) / 2:.{digits}f}")
 
 
