@@ -86,12 +86,12 @@ def clopper_pearson(successes: float, trials: float, level: float) -> tuple[floa
     tail = (1 - level) / 2
     if successes == 0:
         return 0.0, 1 - tail ** (1 / trials)
-    if successes == int(successes) and trials == int(trials):
+    if successes <= 2 * FEW and successes == int(successes) and trials == int(trials):
         return _solved(int(successes) - 1, int(trials), 1 - tail), _solved(int(successes), int(trials), tail)
     from scipy.special import betaincinv
 
     low = float(betaincinv(successes, trials - successes + 1, tail))
-    return low, float(betaincinv(successes + 1, trials - successes, 1 - tail))
+    return low, float(betaincinv(successes + 1, trials - successes, 1 - tail)) if successes < trials else 1.0
 
 
 def _solved(most: int, trials: int, chance: float) -> float:

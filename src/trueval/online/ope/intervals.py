@@ -104,11 +104,13 @@ def intervals(
         found = _bootstrap(ratios, level=level, seed=seed, resamples=resamples)
     else:
         found = [r.t_interval(level) if interval == "t" else (np.nan, np.nan) for r in ratios]
-    return [(np.nan, np.nan) if _flat(*ends) else ends for ends in found]
+    return [(np.nan, np.nan) if _without_spread(r, *ends) else ends for r, ends in zip(ratios, found)]
 
 
-def _flat(low: float, high: float) -> bool:
-    return high - low <= 1e-12 * max(abs(low), abs(high))
+def _without_spread(r: Ratios, low: float, high: float) -> bool:
+    """Whether an interval has no width. That the policy which was live differs from itself by nothing is certain."""
+    certain = low == high == 0 and bool((r.coefficient < 0).any())
+    return high - low <= 1e-12 * max(abs(low), abs(high)) and not certain
 
 
 def _bootstrap(ratios: Sequence[Ratios], *, level: float, seed: int, resamples: int) -> list[tuple[float, float]]:
