@@ -93,14 +93,10 @@ def _control(names: list[str], control: str | None, where: str) -> tuple[str, st
     if len(usual) == 1:
         return usual[0], "by its name"
     if len(names) == 2:
-        which = "both names are" if usual else "neither name is"
-        return names[0], f"the first by name, for {which} one of a control; name it with control=…, --control …"
+        which = "both names could be a control's" if usual else "neither name says which it is"
+        return names[0], f"the first by name, because {which}; choose with control=…, --control …"
     raise DefinitionError(
         "which of the arms is the control cannot be told from their names", where=where,
         found=", ".join(names) + (f" (names of a control: {', '.join(usual)})" if usual else ""),
-        do=f"name it: control={names[0]!r} (--control {_shell(names[0])}), or whichever it is",
+        do=f"name it: control=NAME (--control NAME), NAME being one of {', '.join(names)}",
     )  # fmt: skip
-
-
-def _shell(name: str) -> str:
-    return name if re.fullmatch(r"[\w.-]+", name) else f'"{name}"'

@@ -66,9 +66,9 @@ def check_balance(
             found += _of_numbers(one, arm, arms)
             continue
         counts = _table(one.values, arm, len(one.labels), len(arms))
-        if one.role == "unasked" and ((counts > 0).sum(axis=1) == 1).all():
+        if not one.asked and ((counts > 0).sum(axis=1) == 1).all():
             continue  # another name of the arm
-        found += of_counts(one.name, one.role, counts, one.labels, arms)
+        found += [replace(c, asked=one.asked) for c in of_counts(one.name, one.role, counts, one.labels, arms)]
         if one.role in ("segment", "day"):
             found += _ratios(one, counts, arms, shares)
     return (*_settled([c for c in found if c.asked]), *_settled([c for c in found if not c.asked]))
@@ -94,7 +94,7 @@ def of_counts(
     seen, overall = counts[row, column] / counts[row].sum(), counts[:, column].sum() / counts.sum()
     detail = f"{labels[row]}: {100 * seen:.1f} % in {arms[column]}, which has {100 * overall:.1f} % of all users"
     p = float(chdtrc(freedom, chi2))
-    return [BalanceCheck(name, role, "chi-squared", "", chi2, p, detail, asked=role != "unasked")]
+    return [BalanceCheck(name, role, "chi-squared", "", chi2, p, detail)]
 
 
 def _table(codes: np.ndarray, arm: np.ndarray, rows: int, columns: int) -> np.ndarray:
@@ -132,7 +132,9 @@ def _ratios(one: Covariate, counts: np.ndarray, arms: Sequence[str], shares: np.
         seen = counts[row, arm] / totals[row]
         detail = f"{100 * seen:.1f} % of {totals[row]:,} users in {arms[arm]}, expected {100 * shares[arm]:.1f} %"
         gap = float(seen - shares[arm])
-        found.append(BalanceCheck(one.name, one.role, "sample ratio", label, gap, float(lowest[row]), detail))
+        found.append(
+            BalanceCheck(one.name, one.role, "sample ratio", label, gap, float(lowest[row]), detail, one.asked)
+        )
     return found
 
 

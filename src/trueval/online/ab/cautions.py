@@ -109,11 +109,15 @@ def about_filter(
 
 
 def unasked_warnings(checks: Sequence[BalanceCheck]) -> list[str]:
-    """Columns nobody asked about that differ between the arms as chance hardly makes them."""
-    return [
-        f"{c.name} differs between the arms ({p_phrase(c.p_corrected)}; {c.detail}): if it was known before the test, "
-        f"users were not assigned by chance and no difference can be trusted (balance={c.name!r}, --balance {c.name} "
-        "makes it stop the verdict); if it is an outcome, name it as one or leave it out"
-        for c in checks
-        if c.failed and not c.asked
-    ]
+    """Columns nobody asked about that differ between the arms as chance hardly makes them; one warning for each."""
+    failed = sorted((c for c in checks if c.failed and not c.asked), key=lambda check: -check.p)
+    said = []
+    for c in {c.name: c for c in failed}.values():
+        option = "time" if c.role == "day" else "balance"
+        which = f"{c.name} {c.group}".strip()
+        said.append(
+            f"{which} differs between the arms ({p_phrase(c.p_corrected)}; {c.detail}): if it was known before the "
+            f"test, users were not assigned by chance and no difference can be trusted "
+            f"({option}={c.name!r}, --{option} {c.name} makes it stop the verdict); if it is an outcome, leave it out"
+        )
+    return said

@@ -88,7 +88,7 @@ def compare_arms(
             d = difference(metric, final[0], final[place], samples=pair, rules=rules, adjusted=final is not raw)
             before = math.hypot(raw[0].error, raw[place].error)
             saved = 1 - (d.error / before) ** 2 if final is not raw and before > 0 else math.nan
-            one = _compared(d, saved, len(pair[0]) + len(pair[1]), rules)
+            one = _compared(d, saved, final[0].n + final[place].n, rules)
             named = replace(one, metric=metric.name, arm=units.arms[place], control=units.arms[0])
             found.append(replace(named, segment=segment, group=group))
     return values, found

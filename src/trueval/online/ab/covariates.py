@@ -22,12 +22,16 @@ _MOST_DAYS, _NOT_SECONDS = 400, 100_000  # whole numbers of so few values, all o
 
 @dataclass(frozen=True, slots=True)
 class Covariate:
-    """A value per user: a place in `labels`, or a number. `role` is segment, day, covariate, before or unasked."""
+    """A value per user: a place in `labels`, or a number. `role` is segment, day, covariate or before.
+
+    `asked` says that somebody named the column, and so vouched that the arm cannot have changed it.
+    """
 
     name: str
     role: str
     values: np.ndarray
     labels: tuple[str, ...] = ()
+    asked: bool = True
 
     def taken(self, order: np.ndarray) -> Covariate:
         """The same of users in another order."""
@@ -73,7 +77,7 @@ def unasked_covariates(table: Events, taken: Collection[str | None]) -> list[Cov
             own = _one(table, name)
         except DataError:  # it changes from row to row: something that happened, not something of the user
             continue
-        found.append(grouped(name, "unasked", _words(own, table.where)))
+        found.append(replace(grouped(name, "covariate", _words(own, table.where)), asked=False))
     return found
 
 
@@ -98,7 +102,8 @@ def days(table: Events) -> tuple[Covariate | None, str]:
     found, codes = np.unique(first.astype(np.int64), return_inverse=True)
     if len(found) < 2:
         return None, ""
-    return Covariate(name, "day", codes, tuple(_day_label(one, counted) for one in found.tolist())), ""
+    labels = tuple(_day_label(one, counted) for one in found.tolist())
+    return Covariate(name, "day", codes, labels, asked=table.time is not None), ""
 
 
 def _day_label(day: int, counted: bool) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from polars import selectors as cs
 
 from trueval.errors import DataError, DefinitionError, suggest
 
@@ -55,19 +56,20 @@ def filter_rows(frame: pl.DataFrame, text: str, *, table: str = "table") -> tupl
     if unknown:
         raise _unknown(text, unknown[0], frame.columns)
     try:
-        found = frame.select(condition.alias("kept")).to_series()
+        # NaN is missing too; polars would have it above every number
+        found = frame[list(names)].with_columns(cs.float().fill_nan(None)).select(condition).to_series()
     except pl.exceptions.PolarsError as error:
         types = ", ".join(f"{name}: {frame.schema[name]}" for name in names)
         raise _unreadable(text, f"{_first_line(error)} ({types})", frame.columns) from None
     if found.dtype != pl.Boolean or not names or len(found) != len(frame):
         raise DefinitionError(
-            "the filter is not a condition on the columns of a row", where=f"where: {text}", found=f"{found.dtype}",
+            "the filter is not a condition on the columns of a row", where=f"filter: {text}", found=f"{found.dtype}",
             do="compare a column with something: \"country == 'DE' and day >= 3\"",
         )  # fmt: skip
     kept = frame.filter(found.fill_null(False))
     if not len(kept):
         raise DataError(
-            "the filter keeps no row", where=f"{table}, where: {text}", found=f"0 of {len(frame):,} rows",
+            "the filter keeps no row", where=f"{table}, filter: {text}", found=f"0 of {len(frame):,} rows",
             do="check the condition against the values of the table",
         )  # fmt: skip
     return kept, RowFilter(text, names, len(frame), len(kept), found.null_count())
@@ -98,20 +100,20 @@ def _check_words(text: str, columns: Collection[str]) -> None:
     other = _OTHER_TABLES.search(plain)
     if other is not None:
         raise DefinitionError(
-            "a filter looks at the columns of one row at a time", where=f"where: {text}", found=other[0],
+            "a filter looks at the columns of one row at a time", where=f"filter: {text}", found=other[0],
             do="write conditions on columns; a column of this name is written in double quotes",
         )  # fmt: skip
     for call in _CALL.finditer(plain):
         if call[1].lower() not in _GRAMMAR | _FUNCTIONS:
             raise DefinitionError(
-                f"a filter cannot use {call[1]}(…)", where=f"where: {text}",
+                f"a filter cannot use {call[1]}(…)", where=f"filter: {text}",
                 found=suggest(call[1], _FUNCTIONS), do="write a condition on the columns of a row",
             )  # fmt: skip
     # polars takes these words for functions, and says so in words that do not help
     for word in ("user", "current_user", "session_user"):
         if word in columns and re.search(rf"(?<![\w.]){word}(?!\w)", plain):
             raise DefinitionError(
-                f"{word} is a word of SQL", where=f"where: {text}", found=word, do=f'write the column as "{word}"'
+                f"{word} is a word of SQL", where=f"filter: {text}", found=word, do=f'write the column as "{word}"'
             )
 
 
@@ -120,14 +122,14 @@ def _unknown(text: str, name: str, columns: Collection[str]) -> DefinitionError:
     if f'"{name}"' in text:
         do += f"; text is written in single quotes: '{name}'"
     return DefinitionError(
-        f"there is no column {name!r} for the filter", where=f"where: {text}",
+        f"there is no column {name!r} for the filter", where=f"filter: {text}",
         found="columns " + ", ".join(columns), do=do,
     )  # fmt: skip
 
 
 def _unreadable(text: str, reason: str, columns: Collection[str]) -> DefinitionError:
     return DefinitionError(
-        "the filter could not be read", where=f"where: {text}",
+        "the filter could not be read", where=f"filter: {text}",
         found=f"{reason.splitlines()[0]}; columns {', '.join(columns)}",
         do="for example \"country == 'DE' and day >= 3\": text in single quotes, unusual column names in double quotes",
     )  # fmt: skip

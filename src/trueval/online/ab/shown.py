@@ -179,14 +179,17 @@ def as_markdown(found: AbTest) -> str:
         lines += ["| " + " | ".join(names) + " |", "|" + "---|" * len(names)]
         lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in body]
         lines.append("")
-    return "\n".join([*lines, *(f"{line}  " for line in found.verdict.split("\n"))]).rstrip() + "\n"
+    lines += [f"{line}  " for line in found.verdict.split("\n")]
+    lines += ["", *(f"- {note}" for note in found.notes), *(f"- **Warning:** {warning}" for warning in found.warnings)]
+    return "\n".join(lines).rstrip() + "\n"
 
 
 def as_latex(found: AbTest) -> str:
     """Booktabs tables, the sample ratio and the verdict as comments."""
     lines = [f"% {control_words(found)}", f"% sample ratio: {ratio_words(found.sample_ratio)}"]
     lines += [f"% {line.strip()}" for line in balance_words(found)]
-    lines += [f"% {line}" for line in found.verdict.split("\n")]
+    lines += [f"% {line}" for line in (*found.verdict.split("\n"), *found.notes)]
+    lines += [f"% warning: {warning}" for warning in found.warnings]
     for names, body in _flat(found):
         words = ("metric", "group", "arm", "verdict")
         lines += [r"\begin{tabular}{" + "".join("l" if name in words else "r" for name in names) + "}", r"\toprule"]

@@ -66,8 +66,20 @@ def ratio_words(ratio: SampleRatio) -> str:
 def balance_words(found: AbTest) -> list[str]:
     """What was checked beyond the sample ratio, and every check that failed."""
     asked = [check for check in found.balance if check.asked]
-    if not asked:
+    return [*(_asked_words(asked, found) if asked else []), *_unasked_words(found)]
+
+
+def _unasked_words(found: AbTest) -> list[str]:
+    checks = [check for check in found.balance if not check.asked]
+    if not checks:
         return []
+    names = list(dict.fromkeys(check.name for check in checks))
+    failed = list(dict.fromkeys(check.name for check in checks if check.failed))
+    state = f"MISMATCH in {', '.join(failed)}, see below" if failed else f"none below {checks[0].threshold:g}"
+    return [f"also checked, though not named as known before the test: {', '.join(names)}: {state}"]
+
+
+def _asked_words(asked: list[BalanceCheck], found: AbTest) -> list[str]:
     within = dict.fromkeys(check.name for check in asked if check.test == "sample ratio")
     over = dict.fromkeys(check.name for check in asked if check.test != "sample ratio")
     parts = [f"sample ratio within {', '.join(within)}"] if within else []
@@ -106,7 +118,7 @@ def verdict(found: AbTest) -> str:
         begin = f"A {_mismatch(found)} was ignored on request.\n"
     doubtful = [check for check in found.balance if check.failed and not check.asked]
     if doubtful:
-        names = " and ".join(f"{check.name} ({p_phrase(check.p_corrected)})" for check in doubtful)
+        names = " and ".join(dict.fromkeys(check.name for check in doubtful))
         begin += f"Caution: the arms differ in {names}; if that was known before the test, do not trust what follows.\n"
     return begin + "\n".join(sentence(c, found) for c in found.comparisons)
 
