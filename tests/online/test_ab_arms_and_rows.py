@@ -179,7 +179,7 @@ def test_a_filter_on_an_outcome_is_warned_of_and_found_out():
 
 def test_a_filter_can_leave_out_an_arm_and_users_in_two():
     frame = pl.concat([arms_table("a", "b", "c"), pl.DataFrame({"user": [0], "arm": ["b"], "x": [99.5]})])
-    found = tv.ab_test(frame, arm="arm", metrics="x", where="arm in ('a', 'b') and x <> 99.5", balance="x")
+    found = tv.ab_test(frame, arm="arm", metrics="x", where="arm in ('a', 'b') and x <> 99.5")
     assert found.arms == ("a", "b")
 
 

@@ -10,7 +10,7 @@ import pytest
 import scipy.stats
 
 import trueval as tv
-from trueval.errors import DataError
+from trueval.errors import DataError, DefinitionError
 from trueval.online.ab.balance import MIN_EXPECTED, THRESHOLD, BalanceCheck, check_balance, of_counts
 from trueval.online.ab.covariates import Covariate, grouped
 
@@ -181,6 +181,12 @@ def test_a_balance_column_must_belong_to_users():
         tv.ab_test(double, arm="arm", metrics="bought", balance="browser")
     with pytest.raises(DataError, match="did you mean browser"):
         tv.ab_test(frame, arm="arm", metrics="bought", balance="browsr")
+
+
+@pytest.mark.parametrize("role", ["pre", "segments", "balance"])
+def test_an_outcome_is_not_from_before(role):
+    with pytest.raises(DefinitionError, match="bought is compared between the arms and cannot be known before"):
+        tv.ab_test(ads_table(200), arm="arm", metrics="share=bought", **{role: "bought"})
 
 
 @pytest.mark.parametrize("ids", [True, False])

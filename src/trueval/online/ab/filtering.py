@@ -131,7 +131,8 @@ def _unreadable(text: str, reason: str, columns: Collection[str]) -> DefinitionE
     return DefinitionError(
         "the filter could not be read", where=f"filter: {text}",
         found=f"{reason.splitlines()[0]}; columns {', '.join(columns)}",
-        do="for example \"country == 'DE' and day >= 3\": text in single quotes, unusual column names in double quotes",
+        do="for example \"country == 'DE' and day >= 3\": text in single quotes, dates as date '2026-01-31', unusual "
+        "column names in double quotes",
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from trueval.data.ids import Ids, as_text, plain
-from trueval.errors import DataError
+from trueval.errors import DataError, DefinitionError
 from trueval.online.ab.amounts import Measured
 from trueval.online.ab.arms import Arms, make_arms
 from trueval.online.ab.covariates import (
@@ -101,6 +101,7 @@ def make_units(
     built, why = _measured(table, metrics, arms)
     past, known, said = _past(table, pre)
     columns = tuple(dict.fromkeys(name for metric, _ in built for name in columns_of(table, metric)))
+    _check_roles(columns, {"pre": pre, "segments": segments, "balance": balance}, where)
     used = {arm, user, table.time_column, *pre, *columns}
     groups = {name: _segment(table, name) for name in segments}
     covariates, more = _covariates(table, groups, past_covariates(known, past), balance, used)
@@ -110,6 +111,18 @@ def make_units(
         past, groups, user, len(frame), notes, covariates, arms.why, columns,
     )  # fmt: skip
     return units if user is not None else _in_order(units)
+
+
+def _check_roles(columns: Sequence[str], named: Mapping[str, Sequence[str]], where: str) -> None:
+    """What is compared may differ between the arms, so it cannot be something from before the test as well."""
+    for role, names in named.items():
+        both = [name for name in names if name in columns]
+        if both:
+            raise DefinitionError(
+                f"{both[0]} is compared between the arms and cannot be known before the test as well",
+                where=f"{where}, {role}", found=", ".join(both),
+                do=f"leave it out of {role}, or out of the metrics",
+            )  # fmt: skip
 
 
 def _measured(table: Events, metrics: Sequence[Declared], arms: Arms) -> tuple[list[Measured], list[str]]:
