@@ -69,7 +69,7 @@ def _about_mean(metric: Declared, values: np.ndarray) -> str:
 
 
 def without_spread(units: Units, found: Sequence[Compared], values: Sequence[ArmValue]) -> list[str]:
-    """Comparisons that cannot show anything and intervals that are points, unless zeros were said to be the reason."""
+    """Comparisons that cannot show anything and values without interval, unless zeros were said to be the reason."""
     told = {m.name for m in units.metrics if ignores_payers(m, units.samples[m.name].values)}
     flat = dict.fromkeys(c.metric for c in found if not c.detectable > 0 and c.metric not in told)
     said = [
@@ -77,10 +77,9 @@ def without_spread(units: Units, found: Sequence[Compared], values: Sequence[Arm
         "or use :mannwhitney"
         for name in flat
     ]
-    points = [v for v in values if v.low == v.high and v.metric not in flat and v.metric not in told]
+    points = [v for v in values if not v.low < v.high and v.metric not in flat and v.metric not in told]
     return said + [
-        f"{v.metric}: the interval of arm {v.arm} is a point, because this statistic does not vary with the users; it "
-        "says nothing about how sure the value is"
+        f"{v.metric}: the value of arm {v.arm} has no interval, because too few users differ for it to vary"
         for v in points
     ]
 
