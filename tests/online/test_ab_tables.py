@@ -172,7 +172,9 @@ def test_users_without_a_past_are_kept():
 def test_arms_that_differed_before_are_said():
     frame = users_table(1000).with_columns(before=pl.col("seconds_before") + 10 * (pl.col("arm") == "b"))
     found = tv.ab_test(frame, arm="arm", metrics="seconds", pre="before")
-    assert "already differed before the test" in found.warnings[0]
+    assert found.stopped
+    assert [(c.name, c.role, c.test) for c in found.imbalances] == [("before", "before", "kruskal-wallis")]
+    assert found.verdict.startswith("no verdict: mismatch of the arms in before")
 
 
 def test_several_arms_are_corrected_together():
@@ -248,10 +250,12 @@ def test_a_mismatch_stops_the_verdict_until_it_is_ignored():
 
 def test_values_without_spread_are_said():
     frame = users_table().with_columns(x=pl.when(pl.col("user") % 50 == 0).then(7.0).otherwise(2.5))
-    found = tv.ab_test(frame, arm="arm", metrics="x")
+    found = tv.ab_test(frame, arm="arm", metrics="x:trimmed")
     assert found.comparisons[0].verdict == "not shown"
+    assert np.isnan(found.comparisons[0].low)  # an interval from 0 to 0 would say that nothing differs, for sure
     assert "almost all users have the same value" in found.warnings[0]
-    assert "all the same" in found.verdict
+    assert "no interval, p = 1: the statistic does not vary with the users" in found.verdict
+    assert str(tv.ab_test(frame, arm="arm", metrics="x").metrics[0]) == "x:mean=x"
 
 
 def change(**columns):

@@ -16,11 +16,21 @@ if TYPE_CHECKING:
     from trueval.online.ab.result import AbTest
 
 _METRICS = (
-    "name=column, name=clicks/impressions or name:KIND=column, separated by commas. KIND: conversion, trimmed(0.1), "
-    "median, quantile(0.9), mannwhitney, mean, bootstrap (of a ratio)."
+    "name=column, name=clicks/impressions, name=yes/(yes+no) or name:KIND=column, separated by commas. KIND: "
+    "conversion, per_user, payers, per_payer, trimmed(0.1), median, quantile(0.9), mannwhitney, mean, bootstrap (of a "
+    "ratio). Without one: 0/1 is a conversion; an amount that is 0 for half of the users or more is compared by mean "
+    "per user, share of payers and mean per payer; any other by its trimmed mean."
 )
+_CONTROL = (
+    "The arm to compare with. If not said: the one called control, none, no, baseline, a, original, off, old, … ; of "
+    "two arms without such a name the first by name; three or more need this option."
+)
+_SEGMENTS = "Columns of groups to compare within, separated by commas; sample ratios are checked in each group."
+_BALANCE = "Columns known before the test that the arms must have alike, separated by commas; a mismatch stops."
+_WHERE = """Keep only rows for which this holds, such as "country == 'DE' and day >= 3"."""
+_TIME = "Column of times or days, for sessions, session_length, returned, and the sample ratio by day."
 _PRE = "Columns known before the test, to reduce variance (CUPED), with commas."
-_MISMATCH = "Give a verdict despite a sample ratio mismatch."
+_MISMATCH = "Give a verdict despite a mismatch of the sample ratio or of the balance."
 _SEQUENTIAL = "Always-valid intervals, tightest at this many users; fix it before the first look."
 
 
@@ -30,11 +40,13 @@ def ab_command(
     metrics: Annotated[str | None, Option(help=_METRICS)] = None,
     user: Annotated[str | None, Option(help="Column of user ids; rows of one user are added up.")] = None,
     pre: Annotated[str | None, Option(help=_PRE)] = None,
-    control: Annotated[str | None, Option(help="The arm to compare with.")] = None,
+    control: Annotated[str | None, Option(help=_CONTROL)] = None,
     shares: Annotated[str | None, Option(help="Expected shares of users: old=9,new=1. Equal, if not said.")] = None,
-    segments: Annotated[str | None, Option(help="Columns of groups to compare within, separated by commas.")] = None,
+    segments: Annotated[str | None, Option("--segments", "--by", help=_SEGMENTS)] = None,
+    balance: Annotated[str | None, Option(help=_BALANCE)] = None,
+    where: Annotated[str | None, Option(help=_WHERE)] = None,
     min_group: Annotated[int, Option(help="Smaller groups (users per arm) are left out.")] = 30,
-    time: Annotated[str | None, Option(help="Column of times, for sessions, session_length and returned.")] = None,
+    time: Annotated[str | None, Option(help=_TIME)] = None,
     correct: Annotated[str, Option(help="Correction of p: holm, bonferroni, bh or none.")] = "holm",
     level: Level = 0.95,
     sequential: Annotated[int | None, Option(help=_SEQUENTIAL)] = None,
@@ -46,10 +58,12 @@ def ab_command(
     threads: Threads = None,
     quiet: Quiet = False,
 ) -> None:
-    """Analyse an A/B test: sample ratio first, then every difference with its interval, then a verdict.
+    """Analyse an A/B test: sample ratio and balance first, then every difference with its interval, then a verdict.
 
-    Users are compared, never single rows. A sample ratio mismatch (chi-squared test, p < 0.01) stops the verdict.
-    From rows of events, the columns events, sessions, session_length and returned are counted.
+    Users are compared, never single rows. A sample ratio mismatch (chi-squared test, p < 0.01) stops the verdict; so
+    does one within a group of --segments or a day, or arms that differ in --segments, --pre or --balance (p < 0.001
+    after Holm). Other columns of text with few values are checked too and give a warning. From rows of events, the
+    columns events, sessions, session_length and returned are counted.
 
     Examples:
 
@@ -58,6 +72,10 @@ def ab_command(
       trueval ab events.parquet --arm version --user uid --metrics "dwell:median=seconds,returned,session_length"
 
       trueval ab users.csv --arm version --metrics "spent:trimmed=revenue" --pre revenue_before --segments country
+
+      trueval ab users.csv --arm version --metrics "revenue=amount" --balance browser,country --control old
+
+      trueval ab users.csv --arm version --metrics "approval=yes/(yes+no)" --where "country == 'DE' and day >= 3"
 
       trueval ab users.csv --arm version --metrics converted --sequential 20000
     """
@@ -71,8 +89,9 @@ def ab_command(
     with use_threads(threads):
         found = ab_test(
             table, arm=arm, metrics=metrics, user=user, pre=pre, control=control, expected_shares=_shares(shares),
-            segments=segments, time=time, correct=correct, level=level, ignore_mismatch=ignore_mismatch,
-            sequential=False if sequential is None else sequential, min_group=min_group, seed=seed,
+            segments=segments, balance=balance, where=where, time=time, correct=correct,
+            level=level, ignore_mismatch=ignore_mismatch, min_group=min_group, seed=seed,
+            sequential=False if sequential is None else sequential,
         )  # fmt: skip
     _write_page(found, report)
     give(render(found, format, output), output)

@@ -5,14 +5,16 @@ from __future__ import annotations
 from html import escape
 
 from trueval.online.ab.result import AbTest
-from trueval.online.ab.shown import columns_shown, foot, rows
+from trueval.online.ab.shown import columns_shown, control_words, foot, rows
 from trueval.online.ab.words import p_text, percent
 from trueval.report.html import Section, _items, _section
 from trueval.report.html_style import STYLE
 
+_MOST_CHECKS = 30
+
 
 def ab_sections(found: AbTest) -> list[Section]:
-    """The sample ratio, all differences, and one section per column of segments.
+    """The sample ratio, the balance of the arms, all differences, and one section per column of segments.
 
     >>> import polars as pl, trueval as tv
     >>> table = pl.DataFrame({"arm": ["a", "b"] * 200, "bought": [0, 1, 1, 1, 0, 0, 0, 1] * 50})
@@ -29,10 +31,28 @@ def ab_sections(found: AbTest) -> list[Section]:
     check = [[f"{ratio.chi2:.2f}", p_text(ratio.p), f"{ratio.threshold:g}", state]]
     sections = [
         Section("Sample ratio", tiles=tiles, columns=["χ²", "p", "wrong below", "check"], rows=check),
+        *_balance_section(found),
         _table_section("Differences", found, ""),
     ]
     asked = [column for column in found.manifest["segments"] if any(c.segment == column for c in found.segments)]
     return sections + [_table_section(f"By {column}", found, column) for column in asked]
+
+
+def _balance_section(found: AbTest) -> list[Section]:
+    """The checks with the lowest p; those of columns nobody asked about are marked."""
+    checks = sorted(found.balance, key=lambda check: (not check.failed, check.p))
+    rows = [
+        [
+            c.name + (f" {c.group}" if c.group else "") + ("" if c.asked else " (not asked for)"),
+            c.test, c.detail, p_text(c.p_corrected), f"{c.threshold:g}", "wrong" if c.failed else "ok",
+        ]
+        for c in checks[:_MOST_CHECKS]
+    ]  # fmt: skip
+    title = "Balance of the arms"
+    if len(checks) > _MOST_CHECKS:
+        title += f": {_MOST_CHECKS} of {len(checks)} checks, lowest p first"
+    columns = ["column", "test", "largest gap", "p (Holm)", "wrong below", "check"]
+    return [Section(title, columns=columns, rows=rows)] if rows else []
 
 
 def _table_section(title: str, found: AbTest, segment: str) -> Section:
@@ -49,6 +69,7 @@ def ab_page(found: AbTest, *, title: str = "A/B test") -> str:
     body = [
         f'<header><p class="brand">trueval</p><h1>{escape(title)}</h1></header><main>',
         _items("words", found.verdict.split("\n")),
+        f'<p class="hint">{escape(control_words(found))}</p>',
         *(_section(section) for section in ab_sections(found)),
         '<p class="hint">' + "<br>".join(map(escape, foot(found))) + "</p>",
         *(f'<p class="warn">{escape(warning)}</p>' for warning in found.warnings),

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
+import polars as pl
 
 from trueval.arguments import checked
 from trueval.comparison.corrections import check_correction
 from trueval.errors import DataError, DefinitionError
+from trueval.online.ab.balance import BalanceCheck, check_balance, of_counts
 from trueval.online.ab.bootstrap import RESAMPLES
-from trueval.online.ab.comparisons import Compared, compare_arms, settle
-from trueval.online.ab.declared import LINEAR, parse_metrics
-from trueval.online.ab.differences import difference
-from trueval.online.ab.estimates import Rules, Sample, estimate
-from trueval.online.ab.reading import read_ab_table
+from trueval.online.ab.cautions import about_filter, cautions, unasked_warnings, without_spread
+from trueval.online.ab.comparisons import compare_arms, settle
+from trueval.online.ab.declared import parse_metrics
+from trueval.online.ab.estimates import Rules
+from trueval.online.ab.filtering import RowFilter, filter_rows, kept_by_arm
+from trueval.online.ab.reading import find_column, read_ab_table, user_column
 from trueval.online.ab.result import AbTest
 from trueval.online.ab.sample_ratio import check_sample_ratio
 from trueval.online.ab.segments import MIN_GROUP, compare_segments
 from trueval.online.ab.sequential import TUNED_FOR
 from trueval.online.ab.units import Units, make_units
-from trueval.online.ab.words import percent
-
-_FEW_USERS, _FEW_CONVERSIONS = 30, 5
 
 
 @checked
@@ -37,6 +37,8 @@ def ab_test(
     control: str | None = None,
     expected_shares: Mapping[str, float] | None = None,
     segments: str | Sequence[str] | None = None,
+    balance: str | Sequence[str] | None = None,
+    where: str | None = None,
     time: str | None = None,
     correct: str = "holm",
     level: float = 0.95,
@@ -49,12 +51,20 @@ def ab_test(
     """Analyse an A/B test from a table with a row per user, or with rows of events that are added up by user.
 
     The unit is the user: rows of one user are not independent. First the numbers of users are compared with the
-    expected shares; a mismatch (p < 0.01) stops the verdict unless it is ignored explicitly. `metrics` are written
-    `name=column` (0/1: conversion; other numbers: trimmed mean), `name=clicks/impressions` (delta method by user),
-    or with a kind: `:bootstrap` (of a ratio), `:median`, `:quantile(0.9)`, `:trimmed(0.1)`, `:mannwhitney`, `:mean`.
-    From events, the columns events, sessions, session_length and returned are counted by `time`. `pre` names columns
-    known before the test, whose variance is taken out (CUPED). `sequential` gives intervals that hold at every look,
-    tightest at so many users (True: 5,000; fix the number before the test). p is corrected over arms and metrics.
+    expected shares (a mismatch is p < 0.01), then within every group of `segments` and every day of `time`; and the
+    arms must be alike in segments, days, `pre` and the columns of `balance` (p < 0.001 after Holm). A mismatch stops
+    the verdict unless it is ignored explicitly. Other columns of text give a warning only.
+
+    `metrics` are written `name=column` or `name=clicks/impressions` (delta method by user); a side may be a sum:
+    `approval=yes/(yes+no)`. 0/1 is a conversion. Other numbers are compared by the trimmed mean; if half of the users
+    or more have exactly 0, by mean per user, share of payers and mean per payer. A kind decides it: `:per_user`,
+    `:payers`, `:per_payer`, `:trimmed(0.1)`, `:median`, `:quantile(0.9)`, `:mannwhitney`, `:mean`, `:bootstrap` (of a
+    ratio). From events, the columns events, sessions, session_length and returned are counted by `time`.
+
+    `where` keeps the rows for which a condition of SQL holds. Unless `control` is named, it is the arm whose name says
+    so (control, none, baseline, a, …); of three arms or more one has to be. `pre` names columns known before the test,
+    whose variance is taken out (CUPED). `sequential` gives intervals that hold at every look, tightest at so many
+    users (True: 5,000; fix the number before the test). p is corrected over arms and metrics.
 
     >>> import polars as pl
     >>> table = pl.DataFrame({"arm": ["a", "b"] * 200, "bought": [0, 1, 1, 1, 0, 0, 0, 1] * 50})
@@ -62,25 +72,41 @@ def ab_test(
     >>> one = found.comparisons[0]
     >>> round(one.difference, 2), round(one.low, 2), round(one.high, 2), one.verdict
     (0.5, 0.41, 0.58, 'higher')
+
+    Where most users pay nothing, three things are compared:
+
+    >>> table = table.with_columns(amount=pl.Series([0, 0, 0, 0, 0, 0, 20, 30, 0, 0] * 40), day=pl.Series([1, 2] * 200))
+    >>> found = ab_test(table, arm="arm", metrics="revenue=amount", where="day <= 2")
+    >>> [metric.name for metric in found.metrics]
+    ['revenue', 'revenue payers', 'revenue per payer']
     """
     rules = _rules(level, sequential, resamples, seed)
     check_correction(correct)
     declared = None if metrics is None else parse_metrics(metrics)
-    past, groups = _names(pre), _names(segments)
-    frame, where = read_ab_table(table, arm=arm, user=user)
+    past, groups, alike = _names(pre), _names(segments), _names(balance)
+    frame, place = read_ab_table(table, arm=arm, user=user)
+    frame, chosen, more = _filtered(frame, place, where, arm=arm, user=user)
     units = make_units(
-        frame, where, arm=arm, metrics=declared, user=user, pre=past, segments=groups, time=time, control=control
-    )
-    _check_denominators(units, where)
+        frame, place, arm=arm, metrics=declared, user=user, pre=past, segments=groups, balance=alike, time=time,
+        control=control,
+    )  # fmt: skip
+    _check_denominators(units, place)
     ratio = check_sample_ratio(units.users, expected_shares=expected_shares)
-    stopped = ratio.failed and not ignore_mismatch
+    checks = check_balance(units.covariates, units.arm, ratio.expected, more)
+    stopped = (ratio.failed or any(c.failed and c.asked for c in checks)) and not ignore_mismatch
     values, found = compare_arms(units, rules)
     more_values, in_segments, notes = compare_segments(units, rules, min_group=min_group)
+    warnings = [*cautions(units, past), *without_spread(units, found, values), *unasked_warnings(checks)]
+    if chosen is not None:
+        known = {arm, units.user, time, *past, *groups, *alike, *(c.name for c in units.covariates if c.role == "day")}
+        note, said = about_filter(chosen, before=known, compared=units.columns, users=len(units.arm))
+        notes, warnings = [note, *notes], [*said, *warnings]
     manifest = {
-        "table": where, "arm": arm, "user": units.user, "control": units.arms[0], "rows": units.rows,
-        "users": len(units.arm), "metrics": [str(metric) for metric in units.metrics], "pre": past,
-        "segments": groups, "correct": correct, "level": level, "sequential": rules.sequential,
-        "ignore_mismatch": ignore_mismatch, "resamples": resamples, "seed": seed, "data": units.fingerprint(),
+        "table": place, "arm": arm, "user": units.user, "control": units.arms[0], "control_is": units.why_control,
+        "where": where, "rows": units.rows, "users": len(units.arm), "metrics": [str(m) for m in units.metrics],
+        "pre": past, "segments": groups, "balance": alike, "correct": correct, "level": level,
+        "sequential": rules.sequential, "ignore_mismatch": ignore_mismatch, "resamples": resamples, "seed": seed,
+        "data": units.fingerprint(),
     }  # fmt: skip
     return AbTest(
         arms=units.arms,
@@ -90,9 +116,25 @@ def ab_test(
         comparisons=tuple(settle(found, correct=correct, level=level, stopped=stopped)),
         segments=tuple(settle(in_segments, correct=correct, level=level, stopped=stopped)),
         manifest=manifest,
+        balance=checks,
         notes=(*units.notes, *notes),
-        warnings=(*_warnings(units, past), *_without_spread(found)),
+        warnings=tuple(warnings),
     )
+
+
+def _filtered(
+    frame: pl.DataFrame, place: str, where: str | None, *, arm: str, user: str | None
+) -> tuple[pl.DataFrame, RowFilter | None, list[BalanceCheck]]:
+    """The rows asked for, and whether the arms kept the same share of their users."""
+    if where is None:
+        return frame, None, []
+    find_column(frame, arm, role="the arm", where=place)
+    kept, chosen = filter_rows(frame, where, table=place)
+    user = user_column(frame, user, arm=arm, where=place)
+    counts, arms = kept_by_arm(frame, kept, arm=arm, user=user)
+    checks = of_counts("users kept by the filter", "filter", counts.T, ("kept", "dropped"), arms)
+    users = len(frame) if user is None else frame[user].n_unique()
+    return kept, replace(chosen, users=users), checks if len(arms) > 1 else []
 
 
 def _rules(level: float, sequential: bool | int, resamples: int, seed: int) -> Rules:
@@ -118,62 +160,14 @@ def _check_denominators(units: Units, where: str) -> None:
     for metric in units.metrics:
         for place, arm in enumerate(units.arms):
             below = units.sample(metric.name, place).below
+            if metric.kind == "per_payer" and below is not None and below.sum() < 2:
+                raise DataError(
+                    f"{metric.name}: fewer than two users of arm {arm} have a value other than 0",
+                    where=f"{where}, column {metric.column}", found=f"{below.sum():.0f}",
+                    do=f"compare the mean and the share of payers: x:per_user={metric.column},y:payers={metric.column}",
+                )  # fmt: skip
             if below is not None and not below.sum() > 0:
                 raise DataError(
                     f"{metric.name} is undefined in arm {arm}: every denominator is 0",
                     where=f"{where}, column {metric.below}", do="check the column, or leave out the arm",
                 )  # fmt: skip
-
-
-def _warnings(units: Units, past: Sequence[str]) -> list[str]:
-    """What makes numbers less sure than they look."""
-    said = [
-        f"arm {arm} has {n} users: intervals rest on large numbers" for arm, n in units.users.items() if n < _FEW_USERS
-    ]
-    for metric in units.metrics:
-        values = units.samples[metric.name].values
-        if metric.kind == "mean" and not np.isin(values, (0, 1)).all():
-            said.append(_about_mean(metric.name, values))
-        if metric.kind == "conversion":
-            for place, arm in enumerate(units.arms):
-                own = units.sample(metric.name, place).values
-                if (few := int(min(own.sum(), len(own) - own.sum()))) < _FEW_CONVERSIONS:
-                    said.append(f"{metric.name}: {few} users of arm {arm} differ from the others, too few to be sure")
-    if past:
-        unadjusted = [metric.name for metric in units.metrics if metric.kind not in LINEAR]
-        if unadjusted:
-            said.append(f"CUPED adjusts means, shares and ratios; not adjusted: {', '.join(unadjusted)}")
-        said += _unbalanced(units)
-    return said
-
-
-def _without_spread(found: Sequence[Compared]) -> list[str]:
-    names = dict.fromkeys(c.metric for c in found if not c.detectable > 0)
-    return [f"{name}: almost all users have the same value; compare a share, or use :mannwhitney" for name in names]
-
-
-def _about_mean(name: str, values: np.ndarray) -> str:
-    top = np.sort(values)[-max(1, len(values) // 100) :].sum()
-    held = (
-        f", of whom 1 % hold {percent(top / values.sum(), 0)} of the sum"
-        if values.min() >= 0 and values.sum() > 0
-        else ""
-    )
-    return f"{name} is a raw mean over users{held}: a few users can decide it; see :trimmed, :median, :mannwhitney"
-
-
-def _unbalanced(units: Units) -> list[str]:
-    """Arms that differed before the test began were not made by chance."""
-    assert units.past is not None
-    past = parse_metrics("past:mean")[0]
-    said = []
-    for place in range(1, len(units.arms)):
-        for column in units.past.T:
-            pair = Sample(column[units.arm == 0]), Sample(column[units.arm == place])
-            p = difference(past, estimate(past, pair[0]), estimate(past, pair[1]), samples=pair).p
-            if p < 0.001:
-                said.append(
-                    f"arms {units.arms[0]} and {units.arms[place]} already differed before the test (p = {p:.2g}): "
-                    "users were not assigned by chance, or the column is not from before"
-                )
-    return said

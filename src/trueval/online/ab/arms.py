@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
+
 import numpy as np
 import polars as pl
 
@@ -10,19 +13,35 @@ from trueval.errors import DataError, DefinitionError, suggest
 from trueval.online.ab.events import Users, one_per_user
 from trueval.online.ab.reading import bad_rows
 
-_CONTROLS = ("control", "baseline", "a", "0", "false", "off", "old")
+# Names of the arm that gets nothing new, and words that may stand beside them ("Group A", "control_arm").
+CONTROLS = frozenset(
+    (
+        "control", "ctrl", "none", "no", "baseline", "base", "a", "original", "off", "old", "current", "default",
+        "placebo", "false", "0",
+    )
+)  # fmt: skip
+_BESIDE = frozenset(("arm", "group", "variant", "variation", "version"))
 _MOST = 50  # a column with more values than this is something else
 
 
-def make_arms(
-    column: pl.Series, users: Users, *, control: str | None = None, where: str = "table"
-) -> tuple[tuple[str, ...], np.ndarray]:
-    """The names of the arms, the control first, and the arm of every user.
+@dataclass(frozen=True, slots=True)
+class Arms:
+    """The names of the arms, the control first; the arm of every user; why the control is the control."""
 
-    Without a name, the control is the arm called control, baseline, a, 0, false, off or old, else the first by name.
+    names: tuple[str, ...]
+    codes: np.ndarray
+    why: str
 
-    >>> make_arms(pl.Series("arm", ["new", "old", "new", "old"]), Users(np.arange(4), 4))[0]
-    ('old', 'new')
+
+def make_arms(column: pl.Series, users: Users, *, control: str | None = None, where: str = "table") -> Arms:
+    """Who is in which arm, and which arm is the control.
+
+    Unless it is named, the control is the one arm whose name says so (control, none, baseline, a, …). Of two arms
+    whose names do not say it, it is the first by name; of more, it has to be named.
+
+    >>> arms = make_arms(pl.Series("arm", ["new", "old", "new", "old"]), Users(np.arange(4), 4))
+    >>> arms.names, arms.why
+    (('old', 'new'), 'by its name')
     """
     if column.null_count():
         missing = column.is_null().to_numpy()
@@ -42,7 +61,7 @@ def make_arms(
             "the column does not look like arms", where=place, found=f"{len(names):,} different values",
             do="name the column that says which version a user saw",
         )  # fmt: skip
-    first = _control(names, control, place)
+    first, why = _control(names, control, place)
     ordered = (first, *(name for name in names if name != first))
     codes = own.replace_strict(list(ordered), list(range(len(ordered))), return_dtype=pl.Int64).to_numpy()
     counts = np.bincount(codes, minlength=len(ordered))
@@ -52,13 +71,32 @@ def make_arms(
             "an arm has a single user", where=place, found=f"{lone}: 1 user",
             do="wait for more users, or leave out the arm",
         )  # fmt: skip
-    return ordered, codes
+    return Arms(ordered, codes, why)
 
 
-def _control(names: list[str], control: str | None, where: str) -> str:
+def is_control(name: str) -> bool:
+    """Whether a name says that its arm is the control.
+
+    >>> [is_control(name) for name in ("Control", "group A", "A (control)", "none", "no ad", "banner")]
+    [True, True, True, True, False, False]
+    """
+    words = [word for word in re.split(r"[\W_]+", name.lower()) if word and word not in _BESIDE]
+    return bool(words) and all(word in CONTROLS for word in words)
+
+
+def _control(names: list[str], control: str | None, where: str) -> tuple[str, str]:
     if control is not None:
         if str(control) not in names:
             raise DefinitionError(f"there is no arm {control!r}", where=where, found=suggest(str(control), names))
-        return str(control)
-    usual = [name for name in names if name.lower() in _CONTROLS]
-    return usual[0] if len(usual) == 1 else names[0]
+        return str(control), "as named"
+    usual = [name for name in names if is_control(name)]
+    if len(usual) == 1:
+        return usual[0], "by its name"
+    if len(names) == 2:
+        which = "both names could be a control's" if usual else "neither name says which it is"
+        return names[0], f"the first by name, because {which}; choose with control=…, --control …"
+    raise DefinitionError(
+        "which of the arms is the control cannot be told from their names", where=where,
+        found=", ".join(names) + (f" (names of a control: {', '.join(usual)})" if usual else ""),
+        do=f"name it: control=NAME (--control NAME), NAME being one of {', '.join(names)}",
+    )  # fmt: skip

@@ -82,13 +82,15 @@ def compare_arms(
         raw = [estimate(metric, s, rules=rules, stream=name) for s, name in zip(samples, units.arms)]
         final = _adjusted(metric, raw, units, within, rules)
         for arm, e in zip(units.arms, final):
-            values.append(ArmValue(metric.name, arm, e.value, e.low, e.high, e.n, segment, group))
+            # an interval that is a point would say that the value is sure, where nothing is known about how sure it is
+            span = (e.low, e.high) if e.low < e.high else (math.nan, math.nan)
+            values.append(ArmValue(metric.name, arm, e.value, *span, e.n, segment, group))
         for place in range(1, len(units.arms)):
             pair = (samples[0], samples[place])
             d = difference(metric, final[0], final[place], samples=pair, rules=rules, adjusted=final is not raw)
             before = math.hypot(raw[0].error, raw[place].error)
             saved = 1 - (d.error / before) ** 2 if final is not raw and before > 0 else math.nan
-            one = _compared(d, saved, len(pair[0]) + len(pair[1]), rules)
+            one = _compared(d, saved, final[0].n + final[place].n, rules)
             named = replace(one, metric=metric.name, arm=units.arms[place], control=units.arms[0])
             found.append(replace(named, segment=segment, group=group))
     return values, found

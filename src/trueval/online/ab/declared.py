@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from trueval.errors import DefinitionError, suggest
@@ -19,6 +19,9 @@ MEANINGS = {
     "values shown are medians",
     "ratio": "sum over users divided by sum over users",
     "bootstrap": "sum over users divided by sum over users",
+    "per_user": "mean over users, those with 0 included",
+    "payers": "share of users whose value is not 0",
+    "per_payer": "mean over users whose value is not 0; these need not be the same kind of users in all arms",
 }
 METHODS = {
     "conversion": "score test, Newcombe's interval of the difference, Wilson's of the shares",
@@ -29,10 +32,21 @@ METHODS = {
     "mannwhitney": "Mann–Whitney test; interval of Brunner and Munzel",
     "ratio": "delta method by user",
     "bootstrap": "bootstrap over users",
+    "per_user": "Welch's t-test with the degrees of freedom of the payers, log scale for single arms",
+    "payers": "score test, Newcombe's interval of the difference, Wilson's of the shares",
+    "per_payer": "Welch's t-test over payers, log scale for single arms",
 }
 KINDS = tuple(MEANINGS)
 DEFAULTS = {"trimmed": 0.1, "quantile": 0.5}
-LINEAR = ("conversion", "mean", "trimmed", "ratio")  # estimates that are asymptotically a mean over users
+SHARES = ("conversion", "payers")
+LINEAR = (
+    *SHARES,
+    "mean",
+    "trimmed",
+    "ratio",
+    "per_user",
+    "per_payer",
+)  # estimates that are asymptotically a mean over users
 
 _NAME = re.compile(r"[^\s:=,/()]+(?: [^\s:=,/()]+)*")
 _NUMBER = re.compile(r"[0-9.eE+-]+")
@@ -40,7 +54,7 @@ _NUMBER = re.compile(r"[0-9.eE+-]+")
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """A metric: its name, what is computed (empty: decided by the column), and from which columns."""
+    """A metric: its name, what is computed (empty: decided by the values), and from which columns or sums of them."""
 
     name: str
     kind: str
@@ -59,7 +73,7 @@ class Declared:
         meaning = MEANINGS[self.kind].format(scale * (self.parameter or 0))
         source = f"{self.column} / {self.below}" if self.below else self.column
         adjusted = adjusted and self.kind in LINEAR
-        method = METHODS["mean" if adjusted and self.kind == "conversion" else self.kind]
+        method = METHODS["mean" if adjusted and self.kind in SHARES else self.kind]
         method = "standard errors by user" if sequential else method
         method += ", adjusted by CUPED" if adjusted else ""
         return ("" if source == self.name else f"{source}, ") + f"{meaning}; {method}"
@@ -70,6 +84,8 @@ def parse_metrics(metrics: str | Iterable[str] | Mapping[str, str]) -> list[Decl
 
     >>> [str(metric) for metric in parse_metrics("ctr=clicks/impressions, dwell:quantile(0.9)=seconds, bought")]
     ['ctr:ratio=clicks/impressions', 'dwell:quantile(0.9)=seconds', 'bought=bought']
+    >>> str(parse_metrics("approval=yes/(yes+no)")[0])
+    'approval:ratio=yes/(yes+no)'
     """
     if isinstance(metrics, Mapping):
         texts = [f"{name}={column}" for name, column in metrics.items()]
@@ -80,13 +96,18 @@ def parse_metrics(metrics: str | Iterable[str] | Mapping[str, str]) -> list[Decl
     found = [_Reader(text.strip()).read() for text in texts if text.strip()]
     if not found:
         raise DefinitionError("no metric was given", do='for example metrics="ctr=clicks/impressions"')
-    names = [metric.name for metric in found]
+    check_names(found)
+    return found
+
+
+def check_names(metrics: Sequence[Declared]) -> None:
+    """Refuse two metrics of the same name."""
+    names = [metric.name for metric in metrics]
     doubled = next((name for name in names if names.count(name) > 1), None)
     if doubled is not None:
         raise DefinitionError(
             f"two metrics have the name {doubled!r}", where="metrics", do=f"rename one: {doubled}2:median=…"
         )
-    return found
 
 
 class _Reader:
@@ -103,9 +124,9 @@ class _Reader:
             kind, parameter = self._kind()
         column, below = name, ""
         if self._take("="):
-            column = self._match(_NAME, "a column was expected")
+            column = self._side("a column was expected")
             if self._take("/"):
-                below = self._match(_NAME, "a column was expected after /")
+                below = self._side("a column was expected after /")
         if self.at < len(self.text):
             raise self._complaint("this was not expected", do="write name:kind=column or name=column/column")
         if below and kind not in ("", "ratio", "bootstrap"):
@@ -114,6 +135,19 @@ class _Reader:
             do = f"write {name}:{kind}={column}/impressions"
             raise self._complaint(f"{kind} takes two columns, clicks/impressions", do=do, at=kind_at)
         return Declared(name, kind or ("ratio" if below else ""), column, below, parameter)
+
+    def _side(self, complaint: str) -> str:
+        """A column, or a sum of columns that is read when the columns of the table are known."""
+        begin, depth = self.at, 0
+        while self.at < len(self.text) and (depth or self.text[self.at] not in "/=:,)"):
+            depth += (self.text[self.at] == "(") - (self.text[self.at] == ")")
+            self.at += 1
+        if depth:
+            raise self._complaint("a closing bracket was expected")
+        side = self.text[begin : self.at].strip()
+        if not side:
+            raise self._complaint(complaint, do="write name:kind=column or name=column/column", at=begin)
+        return side
 
     def _kind(self) -> tuple[str, float | None]:
         begin = self.at

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trueval.online.ab.bootstrap import percentile_p, percentiles
-from trueval.online.ab.declared import Declared
+from trueval.online.ab.declared import SHARES, Declared
 from trueval.online.ab.estimates import Estimated, Rules, Sample, normal_point, t_point, wilson
 from trueval.online.ab.ranks import placements, rank_sum_p
 from trueval.online.ab.sequential import always_valid_p, always_valid_reach
@@ -47,7 +47,7 @@ def difference(
     (3.0, 0.0286, 1.2)
     """
     found = _tested(metric, control, arm, samples, rules, adjusted)
-    return _bounded(found, len(samples[0]), len(samples[1]), rules.level)
+    return _bounded(found, control.n, arm.n, rules.level)
 
 
 def least_p(control: int, arm: int) -> float:
@@ -66,10 +66,12 @@ def _bounded(found: Difference, control: int, arm: int, level: float) -> Differe
     least = least_p(control, arm)
     if found.p < least:
         found = replace(found, p=least, reason=f"{control} and {arm} users give no p below {least:.2g}")
-    same = found.error == 0 and found.value != 0
+    same = found.error == 0
     if not same and (not found.reason or least < 1 - level or found.low <= 0 <= found.high):
         return found
-    reason = "nothing varies within the arms" if same else found.reason
+    reason = found.reason
+    if same:
+        reason = "nothing varies within the arms" if found.value else "the statistic does not vary with the users"
     nothing = dict.fromkeys(("low", "high", "relative_low", "relative_high"), math.nan)
     return replace(found, reason=reason, **nothing)
 
@@ -87,7 +89,7 @@ def _tested(
         p = _sequential_p(change, error, control.n + arm.n, rules)
     elif control.draws is not None and arm.draws is not None:
         return _of_draws(control, arm, error, rules.level)
-    elif metric.kind == "conversion" and not adjusted:
+    elif metric.kind in SHARES and not adjusted:
         return _of_shares(control, arm, error, rules.level)
     else:
         freedom = _welch(control, arm)

@@ -9,7 +9,7 @@ import numpy as np
 
 from trueval.kernels.seeds import derive
 from trueval.online.ab.bootstrap import RESAMPLES, at_share, percentiles, quantile_draws, ratio_draws
-from trueval.online.ab.declared import Declared
+from trueval.online.ab.declared import SHARES, Declared
 from trueval.online.ab.sequential import always_valid_reach
 
 
@@ -68,20 +68,26 @@ def estimate(metric: Declared, sample: Sample, *, rules: Rules = Rules(), stream
     found = _raw(metric, sample, rules.resamples, seed)
     if rules.sequential:
         # half of the users of a comparison are in one arm
-        reach = always_valid_reach(len(sample), tuned_for=rules.sequential / 2, level=rules.level)
+        reach = always_valid_reach(found.n, tuned_for=rules.sequential / 2, level=rules.level)
         return around(found, reach)
-    if metric.kind == "conversion":
+    if metric.kind in SHARES:
         low, high = wilson(found.value, found.n, rules.level)
         return replace(found, low=low, high=high)
     if found.draws is not None:
         low, high = percentiles(found.draws, rules.level)
         return replace(found, low=low, high=high)
+    if metric.kind in ("per_user", "per_payer"):
+        return around_log(found, sample.values, rules.level)
     return around(found, t_point(found.freedom, rules.level))
 
 
 def _raw(metric: Declared, sample: Sample, resamples: int, seed: int) -> Estimated:
-    if metric.kind == "conversion":
+    if metric.kind in SHARES:
         return conversion(sample.values)
+    if metric.kind == "per_user":
+        return mean_per_user(sample.values)
+    if metric.kind == "per_payer":
+        return mean_per_payer(sample.values)
     if metric.kind == "mean":
         return mean(sample.values)
     if metric.kind == "trimmed":
@@ -106,6 +112,34 @@ def mean(values: np.ndarray) -> Estimated:
     n, middle = len(values), float(values.mean())
     error = float(values.std(ddof=1)) / math.sqrt(n)
     return Estimated(middle, error, n, n - 1, influence=values - middle)
+
+
+def mean_per_user(values: np.ndarray) -> Estimated:
+    """The mean of an amount that is 0 for most users: what varies is known from payers, so they count as freedom.
+
+    With the freedom of all users, intervals of few payers are too narrow: ten payers among a thousand users say as
+    much about the spread as ten users do.
+
+    >>> e = mean_per_user(np.array([0.0] * 95 + [10.0, 20.0, 30.0, 40.0, 50.0]))
+    >>> e.value, e.freedom
+    (1.5, 4)
+    """
+    return replace(mean(values), freedom=max(int((values != 0).sum()) - 1, 1))
+
+
+def mean_per_payer(values: np.ndarray) -> Estimated:
+    """The mean over users whose amount is not 0; the influence of the others is 0.
+
+    >>> e = mean_per_payer(np.array([0.0, 0.0, 1.0, 2.0, 3.0]))
+    >>> e.value, e.n, round(e.error, 4)
+    (2.0, 3, 0.5774)
+    """
+    paid = values != 0
+    found = mean(values[paid])
+    assert found.influence is not None
+    influence = np.zeros(len(values))
+    influence[paid] = found.influence * (len(values) / found.n)
+    return replace(found, influence=influence)
 
 
 def conversion(values: np.ndarray) -> Estimated:
@@ -154,6 +188,25 @@ def quantile(values: np.ndarray, q: float, resamples: int, seed: int) -> Estimat
 def around(found: Estimated, reach: float) -> Estimated:
     """The estimate with an interval of so many standard errors to each side."""
     return replace(found, low=found.value - reach * found.error, high=found.value + reach * found.error)
+
+
+def around_log(found: Estimated, values: np.ndarray, level: float) -> Estimated:
+    """The estimate of a positive, skewed amount with an interval that is symmetric for its logarithm.
+
+    Amounts of payers are skewed: an interval to equal sides misses the truth above far too often. Where there are
+    negative amounts, the sides are equal; where fewer than two users paid, there is no interval.
+
+    >>> e = around_log(mean_per_user(np.array([0.0] * 95 + [10.0, 20, 30, 40, 50])), np.array([1.0, 1.0]), 0.95)
+    >>> round(e.low, 2), round(e.value, 2), round(e.high, 2)
+    (0.39, 1.5, 5.79)
+    """
+    if int((values != 0).sum()) < 2:
+        return found
+    reach = t_point(found.freedom, level)
+    if values.min() < 0 or found.value <= 0:
+        return around(found, reach)
+    factor = math.exp(min(reach * found.error / found.value, 500.0))
+    return replace(found, low=found.value / factor, high=found.value * factor)
 
 
 def wilson(share: float, n: int, level: float) -> tuple[float, float]:

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from trueval.data.records import without_nan
+from trueval.online.ab.balance import BalanceCheck
 from trueval.online.ab.comparisons import ArmValue, Compared
 from trueval.online.ab.declared import Declared
 from trueval.online.ab.sample_ratio import SampleRatio
@@ -28,13 +29,19 @@ class AbTest:
     comparisons: tuple[Compared, ...]
     segments: tuple[Compared, ...]
     manifest: dict[str, Any]
+    balance: tuple[BalanceCheck, ...] = ()
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
     @property
     def stopped(self) -> bool:
-        """Whether a sample ratio mismatch leaves the test without a verdict."""
-        return self.sample_ratio.failed and not self.manifest["ignore_mismatch"]
+        """Whether arms that chance hardly makes leave the test without a verdict."""
+        return (self.sample_ratio.failed or bool(self.imbalances)) and not self.manifest["ignore_mismatch"]
+
+    @property
+    def imbalances(self) -> list[BalanceCheck]:
+        """Failed checks of what is known to be from before the test."""
+        return [check for check in self.balance if check.failed and check.asked]
 
     @property
     def verdict(self) -> str:
@@ -70,6 +77,7 @@ class AbTest:
             "arms": arms,
             "control": self.arms[0],
             "sample_ratio": ratio.record(),
+            "balance": [check.record() for check in self.balance],
             "comparisons": [c.record() for c in self.comparisons],
             "segments": [c.record() for c in self.segments],
             "verdict": self.verdict,

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 import polars as pl
 
 from trueval.data.columns import looks_like
-from trueval.errors import DataError
-from trueval.online.ab.declared import DEFAULTS, Declared
+from trueval.errors import DataError, DefinitionError
+from trueval.online.ab.amounts import Measured, as_sample, measure_amount
+from trueval.online.ab.declared import Declared
 from trueval.online.ab.estimates import Sample
 from trueval.online.ab.events import DERIVED, Users, Visits, derived, ever, in_time, seconds_of, summed
 from trueval.online.ab.reading import bad_rows, find_column, numbers
+from trueval.online.ab.sums import is_bracketed, read_sum
 
 _CLICKS = re.compile(r"(^|_)clicks?(ed)?(_|$)|^ctr$", re.IGNORECASE)
 
@@ -28,12 +30,21 @@ class Events:
     users: Users
     user: str | None
     time: str | None
+    empty: dict[str, int] = field(default_factory=dict)  # rows without a value, by column
 
     def values(self, name: str, role: str) -> np.ndarray:
-        """A column as numbers, row by row."""
+        """A column as numbers, row by row. An event without an amount adds nothing to the sum of its user."""
         ids = None if self.user is None else self.frame[self.user]
         column = find_column(self.frame, name, role=role, where=self.where)
+        if self.users.repeated and 0 < (gaps := column.null_count()) < len(column):
+            self.empty[name] = gaps
+            column = column.fill_null("0" if column.dtype == pl.String else 0)
         return numbers(column, where=self.where, user=ids)
+
+    @property
+    def names(self) -> list[str]:
+        """Columns of the table, and those that can be counted from it."""
+        return list(dict.fromkeys([*self.frame.columns, *DERIVED]))
 
     def known(self, name: str) -> bool:
         """Whether the table itself has a column."""
@@ -83,47 +94,92 @@ def usual_metrics(frame: pl.DataFrame, taken: set[str | None], where: str) -> li
     return found
 
 
-def make_sample(table: Events, metric: Declared) -> tuple[Declared, Sample]:
-    """A metric's values by user, and the metric with its kind decided."""
+def make_samples(table: Events, metric: Declared) -> tuple[list[Measured], str]:
+    """A metric's values by user with its kind decided, and why where that was decided by the values.
+
+    An amount that is 0 for most users becomes three metrics.
+    """
     if metric.below:
-        above, below = (_per_user_sum(table, name, metric.name) for name in (metric.column, metric.below))
+        _check_brackets(metric, table)
+        above, below = (_per_user_sum(table, side, metric.name) for side in (metric.column, metric.below))
         _check_ratio(table, metric, above, below)
-        return metric, Sample(above, below)
-    if not table.known(metric.column) and metric.column in DERIVED:
-        values, per_user = table.counted(metric.column, metric.name), True
-    else:
-        values, per_user = table.values(metric.column, metric.name), False
+        return [(metric, Sample(above, below))], ""
+    values, per_user = _measured(table, metric.column, metric.name)
     binary = bool(((values == 0) | (values == 1)).all())
-    if not metric.kind:
-        kind = "conversion" if binary else "trimmed"
-        metric = replace(metric, kind=kind, parameter=DEFAULTS.get(kind))
+    if not metric.kind and binary:
+        metric = replace(metric, kind="conversion")
     if metric.kind == "conversion" and not binary:
-        column = find_column(table.frame, metric.column, role=metric.name, where=table.where)
         raise bad_rows(
-            column, ~np.isin(values, (0, 1)), f"{metric.name}: a conversion is 0 or 1", where=table.where,
-            do=f"write whether it happened, or compare how much: {metric.name}:trimmed={metric.column}",
+            pl.Series(metric.column, values), ~np.isin(values, (0, 1)), f"{metric.name}: a conversion is 0 or 1",
+            where=table.where, do=f"write whether it happened, or compare how much: {metric.name}={metric.column}",
         )  # fmt: skip
     if not per_user:
         values = (ever if metric.kind == "conversion" else summed)(values, table.users)
+    if not metric.kind:
+        _check_varies(table, metric, values)
+        return measure_amount(metric, values)
+    sample = as_sample(metric, values)
+    _check_varies(table, metric, values if metric.kind == "per_payer" else sample.values)
+    return [(metric, sample)], ""
+
+
+def columns_of(table: Events, metric: Declared) -> list[str]:
+    """The columns that a metric is made of, those counted from events included."""
+    sides = filter(None, (metric.column, metric.below))
+    return [name for side in sides for _, name in read_sum(side, table.names)]
+
+
+def _measured(table: Events, side: str, role: str) -> tuple[np.ndarray, bool]:
+    """A column or a sum of columns, row by row; by user if a part of it is counted from events."""
+    terms = read_sum(side, table.names)
+    per_user = any(not table.known(name) and name in DERIVED for _, name in terms)
+    total: np.ndarray | float = 0.0
+    for sign, name in terms:
+        if not per_user:
+            part = table.values(name, role)
+        elif table.known(name):
+            part = summed(table.values(name, role), table.users)
+        else:
+            part = table.counted(name, role)
+        total = total + sign * part
+    return np.asarray(total, np.float64), per_user
+
+
+def _per_user_sum(table: Events, side: str, role: str) -> np.ndarray:
+    values, per_user = _measured(table, side, role)
+    return values if per_user else summed(values, table.users)
+
+
+def _check_brackets(metric: Declared, table: Events) -> None:
+    """`yes+no/all` would be read as yes + no/all by most people."""
+    for side in (metric.column, metric.below):
+        if len(read_sum(side, table.names)) > 1 and not is_bracketed(side):
+            raise DefinitionError(
+                f"{metric.name}: a sum in a ratio needs brackets", where=f"{metric.column}/{metric.below}",
+                found=side, do=f"write ({side})",
+            )  # fmt: skip
+
+
+def _check_varies(table: Events, metric: Declared, values: np.ndarray) -> None:
     if values.min() == values.max():
         raise _constant(table, metric, values)
-    return metric, Sample(values)
-
-
-def _per_user_sum(table: Events, name: str, role: str) -> np.ndarray:
-    if not table.known(name) and name in DERIVED:
-        return table.counted(name, role)
-    return summed(table.values(name, role), table.users)
 
 
 def _check_ratio(table: Events, metric: Declared, above: np.ndarray, below: np.ndarray) -> None:
     clicks = bool(_CLICKS.search(metric.column) or _CLICKS.search(metric.name))
-    for name, must in ((metric.below, True), (metric.column, clicks)):
-        if must and table.known(name) and ((values := table.values(name, metric.name)) < 0).any():
+    for side, must in ((metric.below, True), (metric.column, clicks)):
+        values, per_user = _measured(table, side, metric.name)
+        if must and not per_user and (values < 0).any():
+            column = table.frame[side] if table.known(side) else pl.Series(side, values)
             raise bad_rows(
-                table.frame[name], values < 0, f"{metric.name}: {name} must not be negative", where=table.where,
+                column, values < 0, f"{metric.name}: {side} must not be negative", where=table.where,
                 do="correct these rows",
             )  # fmt: skip
+    if (below < 0).any():
+        raise DataError(
+            f"{metric.name}: {metric.below} must not be negative", where=table.where,
+            found=f"{int((below < 0).sum()):,} users below 0", do="check the columns, and what is subtracted",
+        )  # fmt: skip
     if not below.sum() > 0:
         raise DataError(
             f"{metric.name} is undefined: every denominator is 0", where=f"{table.where}, column {metric.below}",

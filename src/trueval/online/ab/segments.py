@@ -28,8 +28,8 @@ def compare_segments(
                 noun = "user" if fewest == 1 else "users"
                 notes.append(f"{column} {group} is left out: {fewest} {noun} in one arm, {min_group} are needed")
                 continue
-            constant = [m.name for m in units.metrics if _constant(units, m.name, within)]
-            notes += [f"{column} {group}: {name} is the same for every user" for name in constant]
+            constant = [m.name for m in units.metrics if _constant(units, m.name, m.kind, within)]
+            notes += [f"{column} {group}: {name} is the same for every user, or undefined" for name in constant]
             more, compared = compare_arms(
                 _without(units, constant), rules, within=within, segment=column, group=str(group)
             )
@@ -38,13 +38,14 @@ def compare_segments(
     return values, found, notes
 
 
-def _constant(units: Units, metric: str, within: np.ndarray) -> bool:
+def _constant(units: Units, metric: str, kind: str, within: np.ndarray) -> bool:
     sample = units.samples[metric]
     values = sample.values[within]
     if sample.below is None:
         return bool(values.min() == values.max())
     below = sample.below[within]
-    empty = any(sample.below[units.chosen(arm, within)].sum() <= 0 for arm in range(len(units.arms)))
+    least = 2 if kind == "per_payer" else 1e-300
+    empty = any(sample.below[units.chosen(arm, within)].sum() < least for arm in range(len(units.arms)))
     return empty or bool((values * below.sum() == below * values.sum()).all())
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from trueval.comparison.corrections import NAMES
 from trueval.online.ab.comparisons import ArmValue, Compared
-from trueval.online.ab.words import digits_for, p_text, percent, ratio_words
+from trueval.online.ab.words import balance_words, digits_for, p_text, percent, ratio_words
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -25,8 +25,9 @@ _SIGNS = {"higher": "▲ higher", "lower": "▼ lower"}
 def as_text(found: AbTest, *, width: int = WIDTH) -> str:
     """The check of the sample ratio, the values, the verdict in words, and what the numbers rest on."""
     users = sum(found.sample_ratio.users.values())
-    head = f"A/B test of {users:,} users, {len(found.arms)} arms, control {found.arms[0]}"
-    parts = [head, _wrapped("sample ratio: " + ratio_words(found.sample_ratio), width), ""]
+    head = f"A/B test of {users:,} users, {len(found.arms)} arms, {control_words(found)}"
+    parts = [_wrapped(head, width), _wrapped("sample ratio: " + ratio_words(found.sample_ratio), width)]
+    parts += [*(_wrapped(line, width) for line in balance_words(found)), ""]
     parts.append(_fitting(found, "", width))
     parts += ["", *(_wrapped(line, width) for line in found.verdict.split("\n")), ""]
     for segment in found.manifest["segments"]:
@@ -35,6 +36,11 @@ def as_text(found: AbTest, *, width: int = WIDTH) -> str:
     parts += [_wrapped(line, width) for line in foot(found)]
     parts += [_wrapped(f"! {warning}", width) for warning in found.warnings]
     return "\n".join(parts) + "\n"
+
+
+def control_words(found: AbTest) -> str:
+    """Which arm is the control, and why."""
+    return f"control {found.arms[0]} ({found.manifest['control_is']})"
 
 
 def foot(found: AbTest) -> list[str]:
@@ -166,18 +172,24 @@ def _flat(found: AbTest) -> Iterator[tuple[list[str], list[list[str]]]]:
 
 def as_markdown(found: AbTest) -> str:
     """Tables with the sample ratio above and the verdict below."""
-    lines = [f"Sample ratio: {ratio_words(found.sample_ratio)}", ""]
+    lines = ["C" + control_words(found)[1:], ""]
+    lines += [f"Sample ratio: {ratio_words(found.sample_ratio)}", ""]
+    lines += [f"{line.strip()}  " for line in balance_words(found)] + ([""] if found.balance else [])
     for names, body in _flat(found):
         lines += ["| " + " | ".join(names) + " |", "|" + "---|" * len(names)]
         lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in body]
         lines.append("")
-    return "\n".join([*lines, *(f"{line}  " for line in found.verdict.split("\n"))]).rstrip() + "\n"
+    lines += [f"{line}  " for line in found.verdict.split("\n")]
+    lines += ["", *(f"- {note}" for note in found.notes), *(f"- **Warning:** {warning}" for warning in found.warnings)]
+    return "\n".join(lines).rstrip() + "\n"
 
 
 def as_latex(found: AbTest) -> str:
     """Booktabs tables, the sample ratio and the verdict as comments."""
-    lines = [f"% sample ratio: {ratio_words(found.sample_ratio)}"]
-    lines += [f"% {line}" for line in found.verdict.split("\n")]
+    lines = [f"% {control_words(found)}", f"% sample ratio: {ratio_words(found.sample_ratio)}"]
+    lines += [f"% {line.strip()}" for line in balance_words(found)]
+    lines += [f"% {line}" for line in (*found.verdict.split("\n"), *found.notes)]
+    lines += [f"% warning: {warning}" for warning in found.warnings]
     for names, body in _flat(found):
         words = ("metric", "group", "arm", "verdict")
         lines += [r"\begin{tabular}{" + "".join("l" if name in words else "r" for name in names) + "}", r"\toprule"]

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 
 from trueval.data.ids import Ids, as_text, plain
-from trueval.errors import DataError
-from trueval.online.ab.arms import make_arms
-from trueval.online.ab.declared import Declared
+from trueval.errors import DataError, DefinitionError
+from trueval.online.ab.amounts import Measured
+from trueval.online.ab.arms import Arms, make_arms
+from trueval.online.ab.covariates import (
+    Covariate,
+    days,
+    grouped,
+    named_covariate,
+    past_covariates,
+    unasked_covariates,
+)
+from trueval.online.ab.declared import Declared, check_names
 from trueval.online.ab.estimates import Sample
 from trueval.online.ab.events import DERIVED, Users, one_per_user
 from trueval.online.ab.reading import bad_rows, find_column, numbers, user_column
-from trueval.online.ab.samples import Events, make_sample, usual_metrics
+from trueval.online.ab.samples import Events, columns_of, make_samples, usual_metrics
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +41,9 @@ class Units:
     user: str | None
     rows: int
     notes: tuple[str, ...] = ()
+    covariates: tuple[Covariate, ...] = ()
+    why_control: str = ""
+    columns: tuple[str, ...] = ()  # that metrics are made of
 
     def sample(self, metric: str, arm: int, within: np.ndarray | None = None) -> Sample:
         """One arm's users, perhaps of one segment."""
@@ -66,6 +78,7 @@ def make_units(
     user: str | None = None,
     pre: Sequence[str] = (),
     segments: Sequence[str] = (),
+    balance: Sequence[str] = (),
     time: str | None = None,
     control: str | None = None,
 ) -> Units:
@@ -80,20 +93,68 @@ def make_units(
     find_column(frame, arm, role="the arm", where=where)
     user = user_column(frame, user, arm=arm, where=where)
     table = Events(frame, where, _users(frame, user, where), user, time)
-    arms, codes = make_arms(frame[arm], table.users, control=control, where=where)
+    arms = make_arms(frame[arm], table.users, control=control, where=where)
     for name in (*segments, *pre):
         find_column(frame, name, role="segments" if name in segments else "the past", where=where)
     if metrics is None:
-        metrics = usual_metrics(frame, {arm, user, time, *pre, *segments}, where)
-    built = [make_sample(table, metric) for metric in metrics]
-    samples = {metric.name: sample for metric, sample in built}
-    past, said = _past(table, pre)
-    notes = (*_notes(frame, table, [metric for metric, _ in built]), *said)
+        metrics = usual_metrics(frame, {arm, user, time, *pre, *segments, *balance}, where)
+    built, why = _measured(table, metrics, arms)
+    past, known, said = _past(table, pre)
+    columns = tuple(dict.fromkeys(name for metric, _ in built for name in columns_of(table, metric)))
+    _check_roles(columns, {"pre": pre, "segments": segments, "balance": balance}, where)
+    used = {arm, user, table.time_column, *pre, *columns}
+    groups = {name: _segment(table, name) for name in segments}
+    covariates, more = _covariates(table, groups, past_covariates(known, past), balance, used)
+    notes = (*_notes(frame, table, [metric for metric, _ in built]), *why, *said, *more)
     units = Units(
-        arms, codes, tuple(metric for metric, _ in built), samples, past,
-        {name: _segment(table, name) for name in segments}, user, len(frame), notes,
+        arms.names, arms.codes, tuple(metric for metric, _ in built), {metric.name: sample for metric, sample in built},
+        past, groups, user, len(frame), notes, covariates, arms.why, columns,
     )  # fmt: skip
     return units if user is not None else _in_order(units)
+
+
+def _check_roles(columns: Sequence[str], named: Mapping[str, Sequence[str]], where: str) -> None:
+    """What is compared may differ between the arms, so it cannot be something from before the test as well."""
+    for role, names in named.items():
+        both = [name for name in names if name in columns]
+        if both:
+            raise DefinitionError(
+                f"{both[0]} is compared between the arms and cannot be known before the test as well",
+                where=f"{where}, {role}", found=", ".join(both),
+                do=f"leave it out of {role}, or out of the metrics",
+            )  # fmt: skip
+
+
+def _measured(table: Events, metrics: Sequence[Declared], arms: Arms) -> tuple[list[Measured], list[str]]:
+    """All metrics with their values, and why a statistic was chosen."""
+    built: list[Measured] = []
+    why = []
+    for metric in metrics:
+        some, reason = make_samples(table, metric)
+        why += [reason] if reason else []
+        for one, sample in some:
+            if not metric.kind and one.kind == "per_payer" and np.bincount(arms.codes, sample.below).min() < 2:
+                why.append(f"{one.name} is left out: an arm has fewer than two payers")
+            else:
+                built.append((one, sample))
+    check_names([metric for metric, _ in built])
+    return built, why
+
+
+def _covariates(
+    table: Events, groups: Mapping[str, np.ndarray], past: Sequence[Covariate], balance: Sequence[str],
+    used: set[str | None],
+) -> tuple[tuple[Covariate, ...], list[str]]:  # fmt: skip
+    """What the arms should have alike: segments, days, the past, what was named, and columns nobody asked about."""
+    found = [grouped(name, "segment", words) for name, words in groups.items()]
+    day, note = days(table)
+    found += [] if day is None or day.name in groups else [day]
+    found += past
+    for name in balance:
+        if name not in groups:
+            found += named_covariate(table, name)
+    found += unasked_covariates(table, {*used, *groups, *balance})
+    return tuple(found), [note] if note else []
 
 
 def _users(frame: pl.DataFrame, user: str | None, where: str) -> Users:
@@ -107,9 +168,9 @@ def _users(frame: pl.DataFrame, user: str | None, where: str) -> Users:
     return Users(ids.codes(plain(column, where=where)).astype(np.int64), len(ids), ids.values)
 
 
-def _past(table: Events, pre: Sequence[str]) -> tuple[np.ndarray | None, list[str]]:
-    """What was known before; users without it get the mean, and a mark of their own that is adjusted for too."""
-    columns, said = [], []
+def _past(table: Events, pre: Sequence[str]) -> tuple[np.ndarray | None, list[str], list[str]]:
+    """What was known before, with names; users without it get the mean, and a mark of their own, adjusted for too."""
+    columns, names, said = [], [], []
     for name in pre:
         do = "give one value from before the test per user"
         what = "what was known before must be the same in all rows of a user"
@@ -124,10 +185,12 @@ def _past(table: Events, pre: Sequence[str]) -> tuple[np.ndarray | None, list[st
         values = np.full(len(own), known.mean())
         values[~missing] = known
         columns.append(values)
+        names.append(name)
         if missing.any():
             columns.append(missing.astype(np.float64))
+            names.append(f"{name} missing")
             said.append(f"{int(missing.sum()):,} users have no {name}: they count as average, and as users without it")
-    return (np.stack(columns, axis=1) if columns else None), said
+    return (np.stack(columns, axis=1) if columns else None), names, said
 
 
 def _segment(table: Events, name: str) -> np.ndarray:
@@ -144,7 +207,11 @@ def _notes(frame: pl.DataFrame, table: Events, metrics: Sequence[Declared]) -> t
     if not table.users.repeated:
         return ()
     said = [f"{len(frame):,} rows became {table.users.n:,} users: rows of a user are added up, a conversion is any"]
-    counted = {c for m in metrics for c in (m.column, m.below) if c in DERIVED and not table.known(c)}
+    said += [
+        f"{name} is empty in {gaps:,} of {len(frame):,} rows: such a row adds nothing to the sum of its user"
+        for name, gaps in table.empty.items()
+    ]
+    counted = {c for m in metrics for c in columns_of(table, m) if c in DERIVED and not table.known(c)}
     return (*said, *(f"{name} = {DERIVED[name]}" for name in sorted(counted)))
 
 
@@ -152,10 +219,11 @@ def _in_order(units: Units) -> Units:
     """Users without ids in an order that depends on what they are, not on where they stood."""
     keys = [array for s in units.samples.values() for array in (s.values, s.below) if array is not None]
     keys += [] if units.past is None else list(units.past.T)
-    order = np.lexsort([*units.segments.values(), *keys, units.arm])
+    order = np.lexsort([*(c.values for c in units.covariates), *units.segments.values(), *keys, units.arm])
     samples = {
         name: Sample(s.values[order], None if s.below is None else s.below[order]) for name, s in units.samples.items()
     }
     segments = {name: values[order] for name, values in units.segments.items()}
     past = None if units.past is None else units.past[order]
-    return replace(units, arm=units.arm[order], samples=samples, past=past, segments=segments)
+    covariates = tuple(one.taken(order) for one in units.covariates)
+    return replace(units, arm=units.arm[order], samples=samples, past=past, segments=segments, covariates=covariates)

@@ -10,6 +10,7 @@ from trueval.online.ab.comparisons import Compared
 from trueval.online.ab.sample_ratio import SampleRatio
 
 if TYPE_CHECKING:
+    from trueval.online.ab.balance import BalanceCheck
     from trueval.online.ab.result import AbTest
 
 
@@ -62,19 +63,76 @@ def ratio_words(ratio: SampleRatio) -> str:
     return f"{' · '.join(parts)}; χ² = {ratio.chi2:.2f}, {p_phrase(ratio.p)}, {state}"
 
 
+def balance_words(found: AbTest) -> list[str]:
+    """What was checked beyond the sample ratio, and every check that failed."""
+    asked = [check for check in found.balance if check.asked]
+    return [*(_asked_words(asked, found) if asked else []), *_unasked_words(found)]
+
+
+def _unasked_words(found: AbTest) -> list[str]:
+    checks = [check for check in found.balance if not check.asked]
+    if not checks:
+        return []
+    names = list(dict.fromkeys(check.name for check in checks))
+    failed = list(dict.fromkeys(check.name for check in checks if check.failed))
+    state = f"MISMATCH in {', '.join(failed)}, see below" if failed else f"none below {checks[0].threshold:g}"
+    return [f"also checked, though not named as known before the test: {', '.join(names)}: {state}"]
+
+
+def _asked_words(asked: list[BalanceCheck], found: AbTest) -> list[str]:
+    within = dict.fromkeys(check.name for check in asked if check.test == "sample ratio")
+    over = dict.fromkeys(check.name for check in asked if check.test != "sample ratio")
+    parts = [f"sample ratio within {', '.join(within)}"] if within else []
+    parts += [f"{', '.join(over)} over the arms"] if over else []
+    n = f"{len(asked)} check{'s' if len(asked) != 1 else ''}"
+    begin = f"balance: {n} ({'; '.join(parts)}), corrected by Holm: "
+    if not found.imbalances:
+        lowest = min(check.p_corrected for check in asked)
+        return [f"{begin}none below {asked[0].threshold:g} (lowest {p_phrase(lowest)})"]
+    return [f"{begin}MISMATCH, {len(found.imbalances)} below {asked[0].threshold:g}", *map(check_words, _worst(found))]
+
+
+def _worst(found: AbTest, most: int = 5) -> list[BalanceCheck]:
+    return sorted(found.imbalances, key=lambda check: check.p)[:most]
+
+
+def check_words(check: BalanceCheck) -> str:
+    """One failed check in words."""
+    p = p_phrase(check.p_corrected) if check.p_corrected >= 1e-4 else f"p = {check.p_corrected:.0e}"
+    if check.test == "sample ratio":
+        return f"  {check.name} {check.group}: {check.detail}; {p}"
+    name = "χ²" if check.test == "chi-squared" else "Kruskal–Wallis"
+    return f"  {check.name} over the arms: {check.detail}; {name} = {check.statistic:.1f}, {p}"
+
+
 def verdict(found: AbTest) -> str:
     """The result in words: a mismatch first, then a sentence for each comparison."""
     if found.stopped:
         return (
-            f"no verdict: sample ratio mismatch ({p_phrase(found.sample_ratio.p)}, below "
-            f"{found.sample_ratio.threshold:g}). Chance alone hardly gives such numbers of users, so who was counted "
-            "may depend on the arm and every difference may come from that. Find the cause first; to read the "
-            "differences all the same, ignore the mismatch explicitly (ignore_mismatch=True, --ignore-mismatch)."
+            f"no verdict: {_mismatch(found)}. Chance alone hardly gives such arms, so who was counted may depend on "
+            "the arm and every difference may come from that. Find the cause first; to read the differences all the "
+            "same, ignore the mismatch explicitly (ignore_mismatch=True, --ignore-mismatch)."
         )
     begin = ""
-    if found.sample_ratio.failed:
-        begin = f"A sample ratio mismatch ({p_phrase(found.sample_ratio.p)}) was ignored on request.\n"
+    if found.sample_ratio.failed or found.imbalances:
+        begin = f"A {_mismatch(found)} was ignored on request.\n"
+    doubtful = [check for check in found.balance if check.failed and not check.asked]
+    if doubtful:
+        names = " and ".join(dict.fromkeys(check.name for check in doubtful))
+        begin += f"Caution: the arms differ in {names}; if that was known before the test, do not trust what follows.\n"
     return begin + "\n".join(sentence(c, found) for c in found.comparisons)
+
+
+def _mismatch(found: AbTest) -> str:
+    """Which checks failed."""
+    ratio = found.sample_ratio
+    parts = [f"sample ratio mismatch ({p_phrase(ratio.p)}, below {ratio.threshold:g})"] if ratio.failed else []
+    if found.imbalances:
+        names = ", ".join(dict.fromkeys(check.name for check in _worst(found, len(found.balance))))
+        worst = _worst(found)[0]
+        p = f"{p_phrase(worst.p_corrected)} after Holm, below {worst.threshold:g}"
+        parts.append(f"mismatch of the arms in {names} ({p})")
+    return " and ".join(parts)
 
 
 def sentence(c: Compared, found: AbTest) -> str:
