@@ -11,7 +11,7 @@ import numpy as np
 from trueval.data.interactions import Interactions
 from trueval.errors import DataError, DefinitionError
 from trueval.splits.chance import Coded, place_within
-from trueval.splits.options import check_choice, check_ratio, exact
+from trueval.splits.options import check_choice, check_ratio, exact, rounded_down
 from trueval.splits.parts import TEST, TRAIN, Parts, assemble
 
 
@@ -28,7 +28,9 @@ def uniform_test(
 
     ζ = max {k : (1-eps)·|R(i_k)|·k / |R| >= ratio} over items by popularity, η = (1-eps)·|R(i_ζ)|.
     round="floor" keeps the promise that a share `eps` of each item's ratings stays in train; "nearest" rounds
-    as the publication did. With a threshold only ratings of that value or more are counted and drawn.
+    as the publication did. Either way η is whole, so that the share that is tested, how["reached"], may fall short of
+    `ratio` by less than one rating per candidate item. With a threshold only ratings of that value or more are counted
+    and drawn.
     An eps of 1/n does not allow n disjoint folds: repeat the split with other seeds instead.
 
     Bellogín, Castells, Cantador: Statistical biases in information retrieval metrics for recommender systems,
@@ -81,15 +83,9 @@ def candidate_items(popularity: np.ndarray, ratio: float, eps: float, *, log: st
             "no set of items can have that many test ratings each",
             where=f"split uniform_test of {log}",
             found=f"ratio = {ratio}, eps = {eps}; the largest possible ratio is {float(largest):.6g}",
-            do=f"use ratio={_down(largest)} or less, or a smaller eps",
+            do=f"use ratio={rounded_down(largest)} or less, or a smaller eps",
         )
     return int(fits[-1]) + 1, int(popularity[fits[-1]])
-
-
-def _down(share: Fraction) -> str:
-    """A share in four decimals that is not above it (more decimals for tiny ones)."""
-    digits = next(digits for digits in range(4, 40) if share * 10**digits >= 1)
-    return f"{floor(share * 10**digits) / 10**digits:.{digits}f}".rstrip("0")
 
 
 def _whole(number: Fraction, round: str) -> int:
