@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from trueval import evaluate
 from trueval.data.interactions import Interactions
 from trueval.errors import DataError, DefinitionError
-from trueval.splits import split
+from trueval.splits import leakage, split
 from trueval.splits.temporal import moment
 
 
@@ -129,6 +129,10 @@ def test_users_lost_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
     )
     assert "2 of 3 later rows were dropped from validation: user unseen in train 2; 2 of 3 users" in told
     assert "2 dropped: user first seen in validation (2 users)" in str(parts)
+    audit = leakage(parts)
+    assert audit["new_users"].meaning == "users of test without train rows (3 more were dropped)"
+    assert audit["new_users_validation"].meaning == "users of validation without train rows (2 more were dropped)"
+    assert audit["new_items"].meaning == "items of test without train rows"
     assert len(split(log, "temporal", at=9, validation=0.2, unseen="keep").test) == 5
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _AT = "temporal, rolling: number or ISO date (perhaps with an offset) of the cut."
 _HOW = "holdout, kfold, leave_one_out, temporal, user_temporal, rolling, uniform_test or unbiased."
 _MAR = "unbiased: ratings of items chosen at random; not needed where DATA holds them (Coat, CM100k, Yahoo! R3)."
-_UNSEEN = "temporal, rolling: drop or keep users and items without history."
+_UNSEEN = "temporal, rolling: drop or keep test and validation rows of users and items without train rows."
 _VALIDATION = "Share of the log for validation (leave_one_out: interactions)."
 
 

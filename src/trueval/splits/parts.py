@@ -104,20 +104,24 @@ class Parts:
             after = sum(own.values()) + (0 if part is None else len(part))
             if sum(own.values()) > _NOTICEABLE * after:
                 why = ", ".join(f"{reason.removeprefix('validation: ')} {rows:,}" for reason, rows in own.items())
+                lost, stay = self._users_lost(name), 0 if part is None else part.n_users
                 told.append(
                     f"{sum(own.values()):,} of {after:,} later rows were dropped from {name}: {why}; "
-                    f'{self._left_out(name)} (unseen="keep" keeps them)'
+                    f'{lost:,} of {lost + stay:,} users have no row left in it (unseen="keep" keeps them)'
                 )
         return told
 
-    def _left_out(self, name: str) -> str:
-        """How many users a part would have had rows of, and has none."""
+    def unseen_dropped(self, name: str, role: str) -> int:
+        """How many users (or items) a split by time dropped from a part because train does not have them."""
+        reasons = [reason for reason in COLD.get(name, ()) if role in reason.split()]
+        return 0 if self.dropped is None else self.dropped.filter(pl.col("reason").is_in(reasons))[role].n_unique()
+
+    def _users_lost(self, name: str) -> int:
+        """Users with no row left in a part, because a split by time dropped all that they had there."""
         assert self.dropped is not None
         part = getattr(self, name)
-        dropped = self.dropped.filter(pl.col("reason").is_in(COLD[name]))["user"].unique()
-        users = pl.Series([], dtype=dropped.dtype) if part is None else part.frame["user"].unique()
-        lost = int((~dropped.is_in(users.implode())).sum())
-        return f"{lost:,} of {len(users) + lost:,} users have no row left in it"
+        users = self.dropped.filter(pl.col("reason").is_in(COLD[name]))["user"].unique()
+        return len(users) if part is None else int((~users.is_in(part.frame["user"].unique().implode())).sum())
 
     def _reasons(self) -> dict[str, int]:
         if self.dropped is None:
