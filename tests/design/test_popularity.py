@@ -12,13 +12,16 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
 import trueval as tv
+from trueval.cli.app import make_app
 from trueval.data.interactions import Interactions
 from trueval.design.design import Design
 from trueval.design.head import count_ratings, find_head
 from trueval.design.task import make_tasks
 from trueval.errors import DefinitionError
+from trueval.experiments.experiment import read_experiment
 from trueval.metrics.inputs import Positives
 from trueval.propensity.propensity import Propensity
 from trueval.splits import Parts, load_parts, save_parts
@@ -176,3 +179,26 @@ def test_the_count_travels_with_the_log(tmp_path):
             tv.read(log, count=wrong)
     with pytest.raises(DefinitionError, match="users or rows"):
         Interactions.of(log.frame, count="user")
+
+
+def test_commands_and_experiment_files_take_the_count(tmp_path):
+    parts = with_repeats(once())
+    log = tmp_path / "plays.csv"
+    parts.train.frame.write_csv(log)
+    runner, app = CliRunner(), make_app()
+    told = [runner.invoke(app, ["data", "info", str(log), "--count", count]).stdout for count in ("users", "rows")]
+    assert "of the users per item" in told[0]
+    assert "of the rows per item" in told[1]
+    made = ["split", str(log), "--how", "holdout", "--count", "rows", "-o", str(tmp_path / "parts"), "--quiet"]
+    assert runner.invoke(app, made).exit_code == 0
+    assert load_parts(tmp_path / "parts").train.count == "rows"
+    wrong = runner.invoke(app, ["data", "info", str(log), "--count", "plays"])
+    assert isinstance(wrong.exception, DefinitionError)
+
+    def written(count):
+        chosen = {"data": {"path": str(log), "count": count}, "systems": {"popularity": {}}}
+        return {**chosen, "evaluation": {"metrics": ["ndcg@10"]}}
+
+    assert read_experiment(written("rows")).source.read_log().count == "rows"
+    with pytest.raises(DefinitionError, match="users or rows"):
+        read_experiment(written("plays"))

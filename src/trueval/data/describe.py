@@ -187,8 +187,8 @@ def described_lines(described: dict[str, Any]) -> list[tuple[str, str]]:
 def _duplicate_words(d: dict[str, Any]) -> str:
     if not d["duplicates"]:
         return "none"
-    words = f"{d['duplicates']:,} rows repeat a user-item pair: {d['repeated_pairs']:,} pairs have several rows, "
-    return f"{words}{d['repeated_rows']:,} in all; {learned(d['values'] is not None)}"
+    words = f"{d['duplicates']:,} rows repeat a user-item pair; pairs with several rows: {d['repeated_pairs']:,}, "
+    return f"{words}{d['repeated_rows']:,} rows in all; {learned(d['values'] is not None)}"
 
 
 def _counted_words(d: dict[str, Any]) -> str:

@@ -91,5 +91,6 @@ def repeats_told(pairs: int, rows: int, *, count: str, learned: str = "") -> lis
         "users": 'users, each once per item (count="rows" counts rows)',
         "rows": 'rows (count="users" counts each user once per item)',
     }[count]
-    several = f"{pairs:,} train pairs of user and item have several rows, {rows:,} in all"
+    own = "pair of user and item has" if pairs == 1 else "pairs of user and item have"
+    several = f"{pairs:,} train {own} several rows, {rows:,} in all"
     return ["; ".join([several, *[learned] * bool(learned), f"popularity counts {counted}"])]
