@@ -43,7 +43,8 @@ def test_info_in_words(log: Path) -> None:
     assert result.exit_code == 0
     lines = [line.split(maxsplit=1) for line in result.stdout.splitlines()]
     assert ["rows", "3"] in lines
-    assert ["duplicates", "1 rows repeat a user-item pair"] in lines
+    words = "1 rows repeat a user-item pair; pairs with several rows: 1, 2 rows in all; systems learn each pair once"
+    assert ["duplicates", f"{words}, with the mean of its values"] in lines
     assert "2001-01-01 00:00:00 to 2001-01-02 00:00:00" in result.stdout
     assert "\x1b" not in result.stdout
 

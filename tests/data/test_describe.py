@@ -21,10 +21,10 @@ from trueval.data.read import read
 EVENTS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 7), st.integers(1, 5)), min_size=1, max_size=40)
 
 
-@given(EVENTS)
-def test_against_naive_counts(events: list[tuple[int, int, int]]) -> None:
+@given(EVENTS, st.sampled_from(["users", "rows"]))
+def test_against_naive_counts(events: list[tuple[int, int, int]], count: str) -> None:
     frame = pl.DataFrame(events, schema=["user", "item", "value"], orient="row")
-    numbers = describe(Interactions.of(frame))
+    numbers = describe(Interactions.of(frame, count=count))
     users, items = Counter(u for u, _, _ in events), Counter(i for _, i, _ in events)
     pairs = {(u, i) for u, i, _ in events}
     assert (numbers["rows"], numbers["users"], numbers["items"]) == (len(events), len(users), len(items))
@@ -34,7 +34,11 @@ def test_against_naive_counts(events: list[tuple[int, int, int]]) -> None:
     assert numbers["per_item"]["max"] == max(items.values())
     assert numbers["per_user"]["median"] == np.median(list(users.values()))
     head = -(-len(items) // 10)
-    assert numbers["top_10_percent_share"] == sum(sorted(items.values())[-head:]) / len(events)
+    popularity = items if count == "rows" else Counter(i for _, i in pairs)
+    assert numbers["top_10_percent_share"] == sum(sorted(popularity.values())[-head:]) / sum(popularity.values())
+    assert numbers["item_gini"] == gini(np.array(sorted(popularity.values())))
+    several = [rows for rows in Counter((u, i) for u, i, _ in events).values() if rows > 1]
+    assert (numbers["repeated_pairs"], numbers["repeated_rows"]) == (len(several), sum(several))
     histogram = {bar["low"]: bar["rows"] for bar in numbers["values"]["histogram"]}
     assert histogram == Counter(float(v) for _, _, v in events)
     json.dumps(numbers)

@@ -22,7 +22,7 @@ def test_given_tables_come_back_whole():
     assert parts.test.frame.equals(TEST)
     assert len(parts.validation) == 1
     assert parts.report()["rows"] == 7
-    assert leakage(parts)["held_overlap"].count == 1
+    assert leakage(parts)["overlap_validation_test"].count == 1
 
 
 def test_given_tables_must_speak_of_the_same_ids():

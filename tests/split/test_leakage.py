@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import product
 
 import numpy as np
 import polars as pl
@@ -23,27 +24,42 @@ def random_log(size: int, seed: int, *, name: str = "log") -> Interactions:
 LOGS = st.builds(random_log, st.integers(1, 30), st.integers(0, 10**6))
 
 
-@given(train=LOGS, test=LOGS, held=st.none() | LOGS)
-def test_counts_against_loops(train, test, held):
-    found = leakage(Parts(train, test, held, how={"how": "given"}))
-    a, b = train.frame.rows(), test.frame.rows()
-    h = [] if held is None else held.frame.rows()
-    expected = {
-        "overlap": sum(any(x[:2] == y[:2] for x in a) for y in b),
-        "own_future": sum(any(y[0] == x[0] for y in b) and x[3] > min(y[3] for y in b if y[0] == x[0]) for x in a),
-        "global_future": sum(x[3] > min(y[3] for y in b) for x in a),
-        "early_items": sum(any(x[1] == y[1] for x in a) and y[3] < min(x[3] for x in a if x[1] == y[1]) for y in b),
-        "duplicates": sum(count - 1 for count in Counter([*a, *b, *h]).values()),
-        "new_users": len({y[0] for y in b} - {x[0] for x in a}),
-        "new_items": len({y[1] for y in b} - {x[1] for x in a}),
+def looped(first: list[tuple], then: list[tuple]) -> dict[str, tuple[int, int]]:
+    """Counts, and of how many, by loops over all rows of the part learned from and of the part it is used on."""
+    own = [x for x in first if any(y[0] == x[0] for y in then) and x[3] > min(y[3] for y in then if y[0] == x[0])]
+    early = [y for y in then if any(x[1] == y[1] for x in first) and y[3] < min(x[3] for x in first if x[1] == y[1])]
+    return {
+        "overlap": (sum(any(x[:2] == y[:2] for x in first) for y in then), len(then)),
+        "own_future": (len(own), len(first)),
+        "global_future": (sum(x[3] > min(y[3] for y in then) for x in first), len(first)),
+        "early_items": (len(early), len(then)),
     }
-    if held is not None:
-        expected["held_overlap"] = sum(any(x[:2] == y[:2] for x in h) for y in b)
-    assert {check.name: check.count for check in found.checks} == expected
-    totals = {"own_future": len(a), "global_future": len(a), "duplicates": len(a) + len(b) + len(h)}
-    totals |= {"new_users": len({y[0] for y in b}), "new_items": len({y[1] for y in b})}
+
+
+@given(train=LOGS, test=LOGS, held=st.none() | LOGS, observed=st.none() | LOGS)
+def test_counts_against_loops(train, test, held, observed):
+    found = leakage(Parts(train, test, held, observed, how={"how": "given"}))
+    logs = {"train": train, "validation": held, "test": test, "observed": observed}
+    rows = {name: log.frame.rows() for name, log in logs.items() if log is not None}
+    expected = {}
+    for first, then in product(("train", "validation"), ("validation", "test", "observed")):
+        if first != then and first in rows and then in rows:
+            suffix = "" if (first, then) == ("train", "test") else f"_{first}_{then}"
+            expected |= {name + suffix: told for name, told in looped(rows[first], rows[then]).items()}
+    for name in rows:
+        for place, role in enumerate(("users", "items")):
+            ids = {row[place] for row in rows[name]}
+            new = len(ids - {row[place] for row in rows["train"]})
+            expected |= (
+                {f"new_{role}" + ("" if name == "test" else f"_{name}"): (new, len(ids))} if name != "train" else {}
+            )
+    split_rows = [row for name in rows if name != "observed" for row in rows[name]]
+    expected["duplicates"] = (sum(count - 1 for count in Counter(split_rows).values()), len(split_rows))
+    repeated = sum(count - 1 for own in rows.values() for count in Counter(row[:2] for row in set(own)).values())
+    expected["repeats"] = (repeated, sum(map(len, rows.values())))
+    assert {check.name: (check.count, check.total) for check in found.checks} == expected
     for check in found.checks:
-        assert check.share == check.count / totals.get(check.name, len(b))
+        assert check.share == check.count / check.total
         assert len(check.examples) <= 5
         assert (check.verdict == "ok") == (check.count == 0) == (len(check.examples) == 0)
     verdicts = {check.verdict for check in found.checks}

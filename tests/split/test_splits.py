@@ -127,7 +127,7 @@ def test_how_tells_everything(how, options):
     [
         ("holdout", {"ratio": 0.3}),
         ("holdout", {"ratio": 0.3, "by": "user"}),
-        ("temporal", {"ratio": 0.3}),
+        ("temporal", {"ratio": 0.3, "unseen": "keep"}),
         ("user_temporal", {"ratio": 0.3}),
     ],
 )

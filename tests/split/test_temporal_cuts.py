@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime
+from fractions import Fraction
+from math import ceil
 
 import numpy as np
 import polars as pl
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 from trueval import evaluate
 from trueval.data.interactions import Interactions
 from trueval.errors import DataError, DefinitionError
-from trueval.splits import split
+from trueval.splits import leakage, split
 from trueval.splits.temporal import moment
 
 
@@ -26,6 +28,9 @@ def random_log(size: int, times: int, seed: int) -> Interactions:
 LOGS = st.builds(random_log, st.integers(20, 80), st.integers(5, 60), st.integers(0, 10**6))
 
 
+NEW = "unseen before the cut"
+
+
 def pairs(frame: pl.DataFrame | None) -> list[tuple[int, ...]]:
     return [] if frame is None else sorted(row[:3] for row in frame.rows())
 
@@ -33,7 +38,7 @@ def pairs(frame: pl.DataFrame | None) -> list[tuple[int, ...]]:
 @given(log=LOGS, ratio=st.sampled_from([0.1, 0.25, 0.4]))
 def test_cut_is_strict_and_as_late_as_the_share_allows(log, ratio):
     times = log.frame["time"].to_numpy()
-    wanted = max(1, int(ratio * len(log) + 0.5))
+    wanted = ceil(Fraction(str(ratio)) * len(log))
     late_enough = [int(t) for t in np.unique(times) if (times >= t).sum() >= wanted]
     assume(late_enough[-1] > times.min())
     parts = split(log, "temporal", ratio=ratio, unseen="keep")
@@ -73,10 +78,62 @@ def test_validation_lies_between_train_and_test():
     assert train.max() < held.min()
     assert held.max() < test.min()
     assert 40 <= len(held) < 50
-    strict = split(log, "temporal", ratio=0.2, validation=0.7)
-    reasons = strict.report()["reasons"]
-    assert set(strict.validation.frame["user"]) <= set(strict.train.frame["user"])
-    assert any(reason.startswith("validation: ") for reason in reasons)
+
+
+@given(log=LOGS, ratio=st.sampled_from([0.2, 0.3]), validation=st.sampled_from([0.2, 0.5, 0.65]))
+def test_seen_is_what_is_in_train(log, ratio, validation):
+    """Nobody is tested or validated whom a system fitted on train never saw, and every drop has the true reason."""
+    try:
+        kept = split(log, "temporal", ratio=ratio, validation=validation, unseen="keep")
+        parts = split(log, "temporal", ratio=ratio, validation=validation)
+    except DataError:
+        assume(False)
+    assert pairs(parts.train.frame) == pairs(kept.train.frame)
+    users, items = set(kept.train.frame["user"]), set(kept.train.frame["item"])
+    held_users, held_items = set(kept.validation.frame["user"]), set(kept.validation.frame["item"])
+    expected = []
+    for part, own in (("validation", kept.validation), ("test", kept.test)):
+        stay = [row[:3] for row in own.frame.rows() if row[0] in users and row[1] in items]
+        assert pairs(getattr(parts, part).frame) == sorted(stay)
+        for user, item, time in own.frame.rows():
+            if user in users and item in items:
+                continue
+            role, held = ("item", item in held_items) if user in users else ("user", user in held_users)
+            if part == "validation":
+                expected.append((user, item, time, f"validation: {role} unseen in train"))
+            else:
+                expected.append((user, item, time, f"{role} {'first seen in validation' if held else NEW}"))
+    assert sorted([] if parts.dropped is None else parts.dropped.rows()) == sorted(expected)
+    assert parts.report()["unseen_rows"] == 0
+    assert parts.rows == len(log)
+
+
+def test_splitting_again_without_validation_tests_those_first_seen_in_it():
+    log = random_log(200, 100, 1)
+    held, whole = split(log, "temporal", ratio=0.2, validation=0.7), split(log, "temporal", ratio=0.2)
+    assert held.how["cut"] == whole.how["cut"]
+    first_seen = [row[:3] for row in held.dropped.rows() if row[3].endswith("first seen in validation")]
+    assert first_seen
+    assert pairs(whole.test.frame) == sorted([*pairs(held.test.frame), *first_seen])
+
+
+def test_users_lost_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    """Train knows user 1; users 2 and 3 first come in validation, user 4 in test."""
+    rows = [(1, 1, t) for t in range(6)] + [(2, 1, 6), (3, 1, 7), (1, 1, 8), (2, 1, 9), (3, 1, 10), (4, 1, 11)]
+    log = Interactions.of(pl.DataFrame([*rows, (1, 1, 12), (1, 1, 13)], schema=["user", "item", "time"], orient="row"))
+    parts = split(log, "temporal", at=9, validation=0.2)
+    told = capsys.readouterr().err
+    assert (
+        "3 of 5 later rows were dropped from test: user unseen before the cut 1, user first seen in validation 2; "
+        "3 of 4 users have no row left in it" in told
+    )
+    assert "2 of 3 later rows were dropped from validation: user unseen in train 2; 2 of 3 users" in told
+    assert "2 dropped: user first seen in validation (2 users)" in str(parts)
+    audit = leakage(parts)
+    assert audit["new_users"].meaning == "users of test without train rows (3 more were dropped)"
+    assert audit["new_users_validation"].meaning == "users of validation without train rows (2 more were dropped)"
+    assert audit["new_items"].meaning == "items of test without train rows"
+    assert len(split(log, "temporal", at=9, validation=0.2, unseen="keep").test) == 5
 
 
 @given(log=LOGS, windows=st.integers(2, 4))
@@ -162,6 +219,10 @@ def test_impossible_cuts_say_what_is_possible():
         split(log, "rolling", windows=3, ratio=0.3)
     with pytest.raises(DataError, match="no row for train"):
         split(log, "temporal", ratio=0.3, validation=0.2)
+    late = log.keep(pl.concat([log.frame.with_columns(time=1)] * 2_000 + [log.frame[:1].with_columns(time=2)]))
+    with pytest.raises(DataError, match=r"at most 0\.00004"):  # 1 of 20,001
+        split(late, "temporal", ratio=0.5)
+    assert len(split(late, "temporal", ratio=0.00004).test) == 1
     same = log.keep(log.frame.with_columns(time=pl.lit(1, pl.Int64)))
     with pytest.raises(DataError, match="holdout"):
         split(same, "temporal")

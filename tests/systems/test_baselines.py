@@ -68,7 +68,27 @@ def test_random_scores_are_uniform_and_independent():
 # ---- popularity and average ----------------------------------------------------------------------------------
 
 
-def test_popularity_counts_train_rows():
+def test_popularity_counts_users_or_rows():
+    """bob has item 20 ten times, with values 1 to 10, whose mean is 5.5."""
+    plays = [("bob", 20, float(value)) for value in range(1, 11)]
+    frame = pl.DataFrame(LOG + plays, schema=["user", "item", "value"], orient="row")
+    users, items = Ids(pl.Series(USERS)), Ids(pl.Series(ITEMS))
+    log = ByUser.code(frame, users, items).distinct()
+    by_users, by_rows = (TrainSet(users, items, log, count=count) for count in ("users", "rows"))
+
+    def scores(train, **parameters):
+        return Popularity(**parameters).fit(train).score(np.array([0])).tolist()[0]
+
+    assert scores(by_users) == scores(by_rows, count="users") == by_users.popularity.tolist() == [3, 2, 1, 0]
+    assert scores(by_rows) == scores(by_users, count="rows") == by_rows.popularity.tolist() == [3, 11, 1, 0]
+    assert scores(by_users, threshold=3.5) == [2, 1, 0, 0]
+    assert scores(by_users, threshold=3.5, count="rows") == [2, 10, 0, 0]
+    assert make_system("popularity[count=rows]").fit(by_users).score(np.array([0])).tolist() == [[3, 11, 1, 0]]
+    with pytest.raises(DefinitionError, match="count"):
+        make_system("popularity[count=plays]")
+
+
+def test_popularity_counts_train_users():
     train = train_set()
     assert train.popularity.tolist() == [3, 1, 1, 0]
     scores = Popularity().fit(train).score(np.array([2, 0]))

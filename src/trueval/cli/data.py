@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from trueval.cli.options import Count
 from trueval.progress import set_quiet
 
 app = typer.Typer(help="List known data sets, fetch one, describe a file.", no_args_is_help=True)
@@ -84,6 +85,7 @@ def get_(
 def info(
     path: Annotated[str, typer.Argument(help="A file, a folder, or the name of a fetched data set.")],
     columns: Annotated[str, typer.Option(help="Roles of columns, e.g. user=uid,item=sku or user=0,item=1.")] = "",
+    count: Count = None,
     format_: Annotated[Format, typer.Option("--format", help="How to print.")] = Format.table,
     quiet: Quiet = False,
     seed: Seed = 0,
@@ -94,7 +96,7 @@ def info(
     from trueval.data.read import read
 
     set_quiet(quiet)
-    described = describe(read(path, columns=columns or None))
+    described = describe(read(path, columns=columns or None, count=count))
     if format_ is Format.json:
         print(json.dumps(described, indent=2, ensure_ascii=False))
         return

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from trueval.cli.options import Format, Quiet, Seed, Threads, check_format, check_places, give
+from trueval.cli.options import Count, Format, Quiet, Seed, Threads, check_format, check_places, give
+from trueval.errors import DefinitionError
 
 if TYPE_CHECKING:
     from trueval.api import Result
@@ -50,6 +51,7 @@ def evaluate_command(
     min_group: Annotated[int, Option(help="Smaller groups (users) are left out of gaps.")] = 30,
     baseline: Annotated[str | None, Option(help="Compare every other run with this one.")] = None,
     columns: Annotated[str | None, Option(help="Roles of columns: user=uid,item=sku,score=pred.")] = None,
+    count: Count = None,
     format: Format = "table",
     output: Annotated[str | None, Option("--output", "-o", help=_OUTPUT)] = None,
     per_user: Annotated[Path | None, Option(help="Write every user's values here (.parquet, .csv).")] = None,
@@ -82,7 +84,8 @@ def evaluate_command(
     asked = supported(METRICS.split(","), compat) if metrics == METRICS else metrics
     _check_output(output, per_user, report)
     result = evaluate_run(
-        recs[0] if len(recs) == 1 else recs, _only(test, users, columns), train=train, items=items, metrics=asked,
+        recs[0] if len(recs) == 1 else recs, _only(test, users, columns), train=_counted(train, columns, count),
+        items=items, metrics=asked,
         threshold=threshold, population=population, missing=missing, ties=ties, condensed=condensed,
         without_head=without_head, seen=seen, interval=interval, resamples=resamples, level=level, columns=columns,
         sorted_by_user=sorted_by_user, compat=compat, seed=seed, threads=threads, by=by, users=users,
@@ -149,6 +152,21 @@ def _write_side_files(result: Result, baseline: str | None, per_user: Path | Non
             sections=group_sections(result.evaluation),
         )  # fmt: skip
         write_whole(report, page)
+
+
+def _counted(train: str | None, columns: str | None, count: str | None) -> object:
+    """The train set, read with what popularity counts where that is said."""
+    if count is None:
+        return train
+    from trueval.data.columns import parse_columns
+    from trueval.data.read import read
+    from trueval.evaluation.truth import read_log
+
+    if train is None:
+        raise DefinitionError(
+            "popularity is counted in the train set", where="--count", found="no train", do="pass --train FILE"
+        )
+    return read(read_log(train, parse_columns(columns) if columns else None, name="train"), count=count)
 
 
 def _only(test: str, users: str | None, columns: str | None) -> object:

@@ -17,6 +17,7 @@ FORMATS = ("table", "json", "csv", "md", "latex")
 Format = Annotated[str, Option(help="table, json, csv, md or latex.")]
 Output = Annotated[Path | None, Option("--output", "-o", help="Write the result here instead.")]
 Level = Annotated[float, Option(help="Level of the intervals.")]
+Count = Annotated[str | None, Option(help="What popularity counts: users (each once per item; the default) or rows.")]
 Seed = Annotated[int, Option(help="Seed of all that is random.")]
 Threads = Annotated[int | None, Option(help="Threads to use; the result is the same.")]
 Quiet = Annotated[bool, Option("--quiet", help="Print nothing but the result and errors.")]

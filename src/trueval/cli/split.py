@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, Option
 
-from trueval.cli.options import Seed, Threads
+from trueval.cli.options import Count, Seed, Threads
 
 if TYPE_CHECKING:
     from trueval.data.interactions import Interactions
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _AT = "temporal, rolling: number or ISO date (perhaps with an offset) of the cut."
 _HOW = "holdout, kfold, leave_one_out, temporal, user_temporal, rolling, uniform_test or unbiased."
 _MAR = "unbiased: ratings of items chosen at random; not needed where DATA holds them (Coat, CM100k, Yahoo! R3)."
-_UNSEEN = "temporal, rolling: drop or keep users and items without history."
+_UNSEEN = "temporal, rolling: drop or keep test and validation rows of users and items without train rows."
 _VALIDATION = "Share of the log for validation (leave_one_out: interactions)."
 
 
@@ -44,6 +44,7 @@ def split_command(
     min_user: Annotated[int, Option(help="Leave out users with fewer rows.")] = 0,
     min_item: Annotated[int, Option(help="Leave out items with fewer rows.")] = 0,
     columns: Annotated[str | None, Option(help="Roles of columns: user=uid,item=sku,time=ts.")] = None,
+    count: Count = None,
     seed: Seed = 0,
     force: Annotated[bool, Option("--force", help="Replace a split made earlier.")] = False,
     quiet: Annotated[bool, Option("--quiet", help="Print nothing but errors.")] = False,
@@ -84,6 +85,7 @@ def split_command(
             log, options["mar"] = read_pair(data, mar, columns=columns)
         else:
             log = read(data, columns=columns)
+        log = read(log, count=count)
         made = split(log, how, seed=seed, min_user=min_user, min_item=min_item, **options)
         save_parts(made, output, log=log, force=force)
         if not quiet:

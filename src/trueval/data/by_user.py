@@ -23,6 +23,7 @@ class ByUser:
     start: np.ndarray
     item: np.ndarray
     value: np.ndarray | None = None
+    times: np.ndarray | None = None  # how many rows each row stands for; None where it is one
 
     @staticmethod
     def of(
@@ -77,12 +78,13 @@ class ByUser:
     def pick(self, users: np.ndarray) -> ByUser:
         """The rows of some users, in their order, grouped by place."""
         start, rows = self.rows_of(users)
-        return ByUser(start, self.item[rows], None if self.value is None else self.value[rows])
+        return ByUser(start, self.item[rows], *(None if own is None else own[rows] for own in (self.value, self.times)))
 
     def where(self, keep: np.ndarray) -> ByUser:
         """The rows for which `keep` holds."""
         total = np.concatenate([[0], np.cumsum(keep)])
-        return ByUser(total[self.start], self.item[keep], None if self.value is None else self.value[keep])
+        further = (None if own is None else own[keep] for own in (self.value, self.times))
+        return ByUser(total[self.start], self.item[keep], *further)
 
     @property
     def repeated(self) -> np.ndarray:
@@ -93,20 +95,21 @@ class ByUser:
         return same
 
     def distinct(self) -> ByUser:
-        """Each pair once, with the mean of its values.
+        """Each pair once, with the mean of its values and the number of its rows.
 
         >>> rows = ByUser.of(np.array([0, 0]), np.array([4, 4]), np.array([1.0, 2.0]), n_users=1).distinct()
-        >>> rows.item.tolist(), rows.value.tolist()
-        ([4], [1.5])
+        >>> rows.item.tolist(), rows.value.tolist(), rows.times.tolist()
+        ([4], [1.5], [2])
         """
         again = self.repeated
         if not again.any():
             return self
         kept = self.where(~again)
-        if self.value is None:
-            return kept
         pair = np.cumsum(~again) - 1
-        return ByUser(kept.start, kept.item, np.bincount(pair, self.value) / np.bincount(pair))
+        times = np.bincount(pair)
+        return ByUser(
+            kept.start, kept.item, None if self.value is None else np.bincount(pair, self.value) / times, times
+        )
 
     def contains(self, user: np.ndarray, item: np.ndarray) -> np.ndarray:
         """Whether each pair is among the rows.

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from trueval.data.interactions import Interactions
+from trueval.data.popularity import chosen, learned, repeated_pairs
 
 _MOST_DISTINCT, _BINS = 12, 10
 # Times are numbers; which unit since 1970 they count is read off their size.
@@ -32,6 +33,8 @@ def describe(log: Interactions) -> dict[str, Any]:
     frame = log.frame
     pairs = frame.select("user", "item").n_unique()
     per_user, per_item = (_counts(frame, role) for role in ("user", "item"))
+    popularity = _counts(chosen(frame, log.count), "item")
+    several, among = repeated_pairs(frame)
     return {
         "name": log.name,
         "rows": len(frame),
@@ -41,10 +44,13 @@ def describe(log: Interactions) -> dict[str, Any]:
         "values": _values(frame["value"]) if log.has("value") else None,
         "time": _span(frame["time"]) if log.has("time") else None,
         "duplicates": len(frame) - pairs,
+        "repeated_pairs": several,
+        "repeated_rows": among,
+        "count": log.count,
         "per_user": _spread(per_user),
         "per_item": _spread(per_item),
-        "item_gini": gini(per_item),
-        "top_10_percent_share": _head_share(per_item),
+        "item_gini": gini(popularity),
+        "top_10_percent_share": _head_share(popularity),
         "other_columns": [name for name in frame.columns if name not in ("user", "item", "value", "time")],
         "user_table": _side(log.users, frame, "user"),
         "item_table": _side(log.items, frame, "item"),
@@ -163,11 +169,11 @@ def described_lines(described: dict[str, Any]) -> list[tuple[str, str]]:
         ("users", f"{d['users']:,}"),
         ("items", f"{d['items']:,}"),
         ("density", f"{100 * d['density']:.3g} %"),
-        ("duplicates", f"{d['duplicates']:,} rows repeat a user-item pair" if d["duplicates"] else "none"),
+        ("duplicates", _duplicate_words(d)),
         ("rows per user", _spread_words(d["per_user"])),
         ("rows per item", _spread_words(d["per_item"])),
-        ("Gini of items", f"{d['item_gini']:.3f}"),
-        ("top 10 % of items", f"{100 * d['top_10_percent_share']:.1f} % of rows"),
+        ("Gini of items", f"{d['item_gini']:.3f}{_counted_words(d)}"),
+        ("top 10 % of items", f"{100 * d['top_10_percent_share']:.1f} % of {_shared_words(d)}"),
     ]
     lines += [*_value_lines(d["values"], d["rows"]), ("time", _time_words(d["time"]))]
     if d["other_columns"]:
@@ -176,6 +182,22 @@ def described_lines(described: dict[str, Any]) -> list[tuple[str, str]]:
     if d["missing"]:
         lines.append(("missing", _missing_words(d["missing"])))
     return lines
+
+
+def _duplicate_words(d: dict[str, Any]) -> str:
+    if not d["duplicates"]:
+        return "none"
+    words = f"{d['duplicates']:,} rows repeat a user-item pair; pairs with several rows: {d['repeated_pairs']:,}, "
+    return f"{words}{d['repeated_rows']:,} rows in all; {learned(d['values'] is not None)}"
+
+
+def _counted_words(d: dict[str, Any]) -> str:
+    """What popularity counts, where that makes a difference."""
+    return f" of the {d['count']} per item" if d["duplicates"] else ""
+
+
+def _shared_words(d: dict[str, Any]) -> str:
+    return "user-item pairs" if d["duplicates"] and d["count"] == "users" else "rows"
 
 
 def _spread_words(spread: dict[str, float]) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from trueval.data.ids import as_text, plain
+from trueval.data.popularity import check_count_of
 from trueval.data.times import read_times
 from trueval.errors import DataError, rows_found
 
@@ -20,7 +21,8 @@ class Interactions:
     """A log with the columns `user`, `item` and, where known, `value` and `time`.
 
     `users` and `items` are optional side tables keyed by `user` and `item` (demographics, genres).
-    Further columns of the log travel along untouched.
+    Further columns of the log travel along untouched. `count` is what popularity counts in it, users or rows (see
+    `trueval.data.popularity`).
 
     >>> log = Interactions.of(pl.DataFrame({"user": [1, 1], "item": ["a", "b"], "value": [5, 3]}))
     >>> len(log), log.has("time")
@@ -31,6 +33,7 @@ class Interactions:
     name: str = "log"
     users: pl.DataFrame | None = field(default=None, repr=False)
     items: pl.DataFrame | None = field(default=None, repr=False)
+    count: str = "users"
 
     @staticmethod
     def of(
@@ -39,11 +42,13 @@ class Interactions:
         name: str = "log",
         users: pl.DataFrame | None = None,
         items: pl.DataFrame | None = None,
+        count: str = "users",
     ) -> Interactions:
         """Check a table whose columns already carry the role names, and bring ids and values to one type.
 
         Duplicate rows are kept: the split and the evaluation decide what they mean.
         """
+        check_count_of(count, where=name)
         for role in ("user", "item"):
             if role not in frame.columns:
                 raise DataError(
@@ -71,7 +76,8 @@ class Interactions:
             as_text(frame["time"].head(1), what="times", where=f"{name}, column time")
             frame = frame.with_columns(read_times(frame["time"], where=f"{name}, column time"))
         order = [role for role in ROLES if role in frame.columns]
-        return Interactions(frame.select(*order, pl.exclude(order)), name, _side(users, "user"), _side(items, "item"))
+        rows = frame.select(*order, pl.exclude(order))
+        return Interactions(rows, name, _side(users, "user"), _side(items, "item"), count)
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -95,12 +101,13 @@ class Interactions:
         return self.frame["item"].n_unique()
 
     def fingerprint(self) -> str:
-        """A short digest of the set of rows, whatever their order."""
+        """A short digest of the set of rows, whatever their order, and of what popularity counts in them."""
         columns = [role for role in ROLES if self.has(role)]
         rows = self.frame.select(columns).hash_rows(seed=0)
         hashes = rows.to_numpy()
         mixed = (int(hashes.sum(dtype=np.uint64)), int(np.bitwise_xor.reduce(hashes)))
-        digest = hashlib.sha256(f"{columns}{len(rows)}{mixed}".encode())
+        counted = "" if self.count == "users" else self.count
+        digest = hashlib.sha256(f"{columns}{len(rows)}{mixed}{counted}".encode())
         return digest.hexdigest()[:16]
 
 

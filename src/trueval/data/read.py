@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from trueval.data.frames import as_polars, is_table
 from trueval.data.id_text import settled
 from trueval.data.interactions import Interactions
 from trueval.data.layouts import LAYOUTS, layout_of, log_layout
+from trueval.data.popularity import check_count_of
 from trueval.data.tables import ids_are_text, parquet_parts, scan_parts, scan_table, stem
 from trueval.errors import DataError, DefinitionError, suggest
 
@@ -26,12 +28,18 @@ _WITH_BOTH = tuple(layout.name for layout in LAYOUTS if layout.unbiased)
 
 
 @checked
-def read(source: Any, *, columns: ColumnMap | str | None = None, name: str | None = None) -> Interactions:
+def read(
+    source: Any, *, columns: ColumnMap | str | None = None, name: str | None = None, count: str | None = None
+) -> Interactions:
     """Read a log.
 
     `source` is a table (polars, pandas, Arrow), a file, a folder of a known data set or of parquet parts,
     the name of a data set that `trueval data get` has fetched, or a log already. `columns` maps roles (user,
     item, value, time) to names or positions where common names do not tell; None says that there is none.
+
+    All rows are kept, also those of one user and item. Popularity, wherever systems, designs and metrics count it, is
+    the number of users who have an item; with `count="rows"` a user who has it ten times counts ten. Systems learn
+    each pair once, with the mean of its values, and evaluations say how many pairs have several rows.
 
     >>> log = read(pl.DataFrame({"uid": ["a", "b"], "movieId": [1, 2], "rating": [5, 3]}))
     >>> log.frame.columns
@@ -39,6 +47,8 @@ def read(source: Any, *, columns: ColumnMap | str | None = None, name: str | Non
     """
     if isinstance(columns, str):
         columns = parse_columns(columns)
+    if count is not None:
+        return replace(read(source, columns=columns, name=name), count=check_count_of(count, where="read"))
     if isinstance(source, Interactions):
         return _again(source, columns, name)
     if is_table(source):
@@ -152,7 +162,7 @@ def _again(log: Interactions, columns: ColumnMap | None, name: str | None) -> In
     if columns is None and name in (None, log.name):
         return log
     frame = _renamed(log.frame, columns, log.name) if columns else log.frame
-    return Interactions.of(frame, name=name or log.name, users=log.users, items=log.items)
+    return Interactions.of(frame, name=name or log.name, users=log.users, items=log.items, count=log.count)
 
 
 def _renamed(frame: pl.DataFrame, columns: ColumnMap | None, where: str) -> pl.DataFrame:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 
 from trueval.data.ids import Ids
 from trueval.data.interactions import Interactions
 from trueval.data.judged import Judged
+from trueval.data.popularity import item_counts
 from trueval.errors import DataError, DefinitionError
 
 
@@ -38,9 +37,9 @@ def head_word(share: float) -> str:
     return f"head{100 * share:.12g}"
 
 
-def count_ratings(logs: Iterable[Interactions], items: Ids) -> np.ndarray:
-    """Number of ratings of each item in some logs together."""
-    return np.bincount(np.concatenate([items.codes(log.frame["item"]) for log in logs]), minlength=len(items))
+def count_ratings(train: Interactions, test: Interactions, items: Ids) -> np.ndarray:
+    """Number of ratings of each item in train and test together: its users or, where the log counts them, its rows."""
+    return item_counts((train.frame, test.frame), items, train.count)
 
 
 def find_head(ratings: np.ndarray, share: float, *, where: str) -> np.ndarray:

@@ -57,7 +57,8 @@ def make_tasks(
     users, items = _vocabularies(parts, listed)
     own = _own_lists(design, catalogue, users, items)
     judged = judge(parts.test, users, items, threshold=threshold)
-    popularity = count_ratings((parts.train, parts.test), items)
+    by_popularity = design.head or design.percentiles or design.weights == "popularity"
+    popularity = count_ratings(parts.train, parts.test, items) if by_popularity else np.empty(0, np.int64)
     if design.uniform and parts.how.get("how") != "uniform_test":
         raise DefinitionError(
             f"the design {design} needs a uniform_test split",

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from trueval.data.items import read_items
+from trueval.data.popularity import learned, repeats_told
 from trueval.data.run_tables import read_run
 from trueval.data.users import read_users
 from trueval.design.design import Design
@@ -66,7 +67,7 @@ def set_stage(parts: Parts, rules: Rules, *, design: str | Design = "AR-TI-AN", 
     table = None if items is None else read_items(items)
     everyone = rules.averaged_over == "all"
     tasks = make_tasks(parts, design, threshold=rules.threshold, everyone=everyone, catalogue=table, seed=rules.seed)
-    train = TrainSet(tasks[0].users, tasks[0].items, tasks[0].train, rules.seed, rules.threshold)
+    train = TrainSet(tasks[0].users, tasks[0].items, tasks[0].train, rules.seed, rules.threshold, parts.train.count)
     inputs = _inputs(parts, train, tasks[0], table, rules)
     groups = _groups(rules, parts, tasks, inputs, items=table)
     return Stage(parts, design, rules, specs, tasks, train, inputs, groups)
@@ -127,7 +128,7 @@ def conclude(
         stage.specs,
         users=dict.fromkeys(measured, stage.train.users),
         inputs=stage.inputs,
-        notes=[*parts.cautions, *_all_relevant(stage), *notes, *[note] * bool(short)],
+        notes=[*parts.cautions, *_repeats(stage.train), *_all_relevant(stage), *notes, *[note] * bool(short)],
         systems=dict(systems),
         condensed=design.condensed,
         design=str(design),
@@ -135,6 +136,13 @@ def conclude(
         data={"train": parts.train.fingerprint(), "test": parts.test.fingerprint()},
         catalogue=catalogue,
     )
+
+
+def _repeats(train: TrainSet) -> list[str]:
+    """What becomes of train pairs with several rows, where there are any."""
+    times = train.log.times
+    again = np.empty(0, np.int64) if times is None else times[times > 1]
+    return repeats_told(len(again), int(again.sum()), count=train.count, learned=learned(train.log.value is not None))
 
 
 def _all_relevant(stage: Stage) -> list[str]:
@@ -150,7 +158,8 @@ def _all_relevant(stage: Stage) -> list[str]:
 
 def _inputs(parts: Parts, train: TrainSet, task: Task, table: pl.DataFrame | None, rules: Rules) -> Inputs:
     """What metrics may need besides the facts."""
-    popularity = Popularity.of(train.log, len(train.items))
+    users = int(np.count_nonzero(train.log.counts))
+    popularity = Popularity(train.item_counts(), users, owners=train.item_counts(count="users"))
     chance, share = None, None
     if rules.propensity is not None:
         chance = Propensity.read(rules.propensity, train=parts.train, test=parts.test)

@@ -52,7 +52,7 @@ def evaluate_runs(
     found: dict[str, MeasuredRun] = {}
     for name, source in runs.items():
         found[name] = work.measure_run(source, name, held, how, first=not found)
-    notes = [note for run in found.values() for note in run.notes]
+    notes = [*held.notes(), *(note for run in found.values() for note in run.notes)]
     if items is None and any(spec.metric.system for spec in specs.values()):
         notes.append("no catalogue was given: items are those of the runs, the test and the train set (--items)")
     if held.left_out is not None:

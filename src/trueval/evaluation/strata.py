@@ -45,7 +45,7 @@ def equal_groups(amount: np.ndarray, codes: np.ndarray, *, number: int = _FIFTHS
 
 
 def _ranges(amount: np.ndarray, group: np.ndarray, what: str) -> str:
-    """What each group reaches over, e.g. "20 to 41, 41 to 76 train rows"."""
+    """What each group reaches over, e.g. "20 to 41, 41 to 76 train items"."""
     parts = [amount[group == g] for g in range(int(group.max(initial=-1)) + 1)]
     return ", ".join(f"{part.min():g} to {part.max():g}" for part in parts if len(part)) + f" {what}"
 
@@ -54,7 +54,7 @@ def _activity(inputs: Inputs, users: np.ndarray, seed: int) -> tuple[np.ndarray,
     assert inputs.train is not None
     rows = inputs.train.counts[users].astype(np.float64)
     group = equal_groups(rows, users, seed=seed)
-    return group, _ranges(rows, group, "train rows")
+    return group, _ranges(rows, group, "train items")
 
 
 def _taste(inputs: Inputs, users: np.ndarray, seed: int) -> tuple[np.ndarray, str]:
@@ -69,7 +69,7 @@ def _taste(inputs: Inputs, users: np.ndarray, seed: int) -> tuple[np.ndarray, st
     low, high = (begin + (length - 1) // 2)[some], (begin + length // 2)[some]
     median[some] = (counts[low] + counts[high]) / 2
     group = equal_groups(median, users, seed=seed)
-    return group, _ranges(median, group, "train rows of the median item of the profile")
+    return group, _ranges(median, group, "is the popularity of the median item of the profile")
 
 
 def _popularity(inputs: Inputs, items: np.ndarray, seed: int) -> tuple[np.ndarray, str]:
@@ -83,7 +83,7 @@ def _popularity(inputs: Inputs, items: np.ndarray, seed: int) -> tuple[np.ndarra
 STRATA: dict[str, Stratum] = {
     "activity": Stratum(
         "user", ("1 least active", "2", "3", "4", "5 most active"), ("train",),
-        "five equal groups by number of train rows", _activity,
+        "five equal groups by number of train items", _activity,
     ),
     "taste": Stratum(
         "user", ("1 least popular", "2", "3", "4", "5 most popular"), ("train", "popularity"),

@@ -15,6 +15,7 @@ from trueval.data.ids import Ids, check_same_kind
 from trueval.data.interactions import Interactions
 from trueval.data.items import read_items
 from trueval.data.judged import Judged, judge
+from trueval.data.popularity import item_counts, repeated_pairs, repeats_told
 from trueval.data.read import read
 from trueval.data.users import read_users
 from trueval.design.head import drop_head
@@ -45,8 +46,8 @@ class TruthSource:
         self.checked = False  # whether all judged pairs are targets: the same whatever the run
         self.threshold, self.seed = rules.threshold, rules.seed
         self.everyone = rules.averaged_over == "all"
-        self.test = _read_log(test, columns, name="test")
-        self.train = None if train is None else _read_log(train, columns, name="train")
+        self.test = read_log(test, columns, name="test")
+        self.train = None if train is None else read_log(train, columns, name="train")
         if self.train is not None:
             for role in ("user", "item"):
                 where = (self.train.name, self.test.name)
@@ -108,12 +109,19 @@ class TruthSource:
             check_unseen(train, judged, users, items, where=f"{self.train.name} and {self.test.name}")
         self.checked = True
 
+    def notes(self) -> list[str]:
+        """What a reader should know of the train log: pairs with several rows."""
+        if self.train is None or self.pairs is None or len(self.pairs) == len(self.train):
+            return []
+        return repeats_told(*repeated_pairs(self.train.frame), count=self.train.count)
+
     def inputs(self, truth: Truth) -> Inputs:
         """What metrics may need besides the facts; popularity counts all train users, judged or not."""
         popularity = None
-        if self.pairs is not None:
-            counts = np.bincount(truth.items.codes(self.pairs["item"]), minlength=len(truth.items))
-            popularity = Popularity(counts, self.pairs["user"].n_unique())
+        if self.train is not None and self.pairs is not None:
+            owners = item_counts([self.pairs], truth.items, "rows")  # each pair is there once
+            counts = owners if self.train.count == "users" else item_counts([self.train.frame], truth.items, "rows")
+            popularity = Popularity(counts, self.pairs["user"].n_unique(), owners)
         aspects = item_aspects(self.item_table, truth.items)
         return Inputs(
             train=truth.train,
@@ -159,7 +167,7 @@ class TruthSource:
         return find_groups(self.rules.by, known)
 
 
-def _read_log(source: Any, columns: Columns, *, name: str) -> Interactions:
+def read_log(source: Any, columns: Columns, *, name: str) -> Interactions:
     """A log whose columns may be named like the run's, or by common names."""
     label = Path(source).name if isinstance(source, (str, Path)) else name
     own = {role: column for role, column in (columns or {}).items() if role in ("user", "item", "value", "time")}

@@ -47,7 +47,7 @@ class Head:
                 do="pass train=… (--train FILE)",
             )
         items = Ids.of(train.frame["item"], test.frame["item"])
-        head = find_head(count_ratings((train, test), items), share, where=NAME)
+        head = find_head(count_ratings(train, test, items), share, where=NAME)
         return Head(share, len(items), items.decode(head))
 
 

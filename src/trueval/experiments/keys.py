@@ -50,7 +50,7 @@ _COLUMNS: Kind = (_is_columns, "a table from roles to names or positions", '{ us
 _ANY: Kind = (lambda value: True, "", "")
 
 KINDS: dict[str, dict[str, Kind]] = {
-    "data": {"path": _ANY, "threshold": _NUMBER, "columns": _COLUMNS, "items": _ANY, "users": _ANY},
+    "data": {"path": _ANY, "threshold": _NUMBER, "columns": _COLUMNS, "items": _ANY, "users": _ANY, "count": _TEXT},
     "split": {"how": _TEXT, "seed": _SEED, "seeds": _SEEDS, "min_user": _WHOLE, "min_item": _WHOLE},
     "evaluation": {
         "designs": _TEXTS, "metrics": _TEXTS, "baseline": _TEXT, "population": _TEXT, "ties": _TEXT,

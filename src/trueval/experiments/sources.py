@@ -12,6 +12,7 @@ from trueval.data.columns import LOG_ROLES, check_role
 from trueval.data.datasets import CATALOGUE, data_home
 from trueval.data.interactions import Interactions
 from trueval.data.items import read_items
+from trueval.data.popularity import check_count_of
 from trueval.data.read import locate, read
 from trueval.data.users import read_users
 from trueval.errors import DefinitionError, TruevalError
@@ -26,10 +27,11 @@ class Source:
     columns: dict[str, Any] | None = None
     items: Any = None
     users: Any = None
+    count: str | None = None
 
     def read_log(self) -> Interactions:
         """The log."""
-        return read(self.log, columns=self.columns)
+        return read(self.log, columns=self.columns, count=self.count)
 
     def read_items(self) -> pl.DataFrame | None:
         """The catalogue, where one was named."""
@@ -50,7 +52,13 @@ def read_source(written: Written) -> Source:
         except TruevalError as problem:
             raise written.refused(problem, "data", "columns") from None
     found = {name: find_path(written, "data", name) for name in ("path", "items", "users") if name in chosen}
-    return Source(found["path"], columns, found.get("items"), found.get("users"))
+    count = chosen.get("count")
+    if count is not None:
+        try:
+            check_count_of(count, where="data")
+        except TruevalError as problem:
+            raise written.refused(problem, "data", "count") from None
+    return Source(found["path"], columns, found.get("items"), found.get("users"), count)
 
 
 def find_path(written: Written, section: str, key: str) -> Any:

@@ -75,7 +75,7 @@ class Splitting:
         if self.how != "unbiased":
             return source.read_log(), self
         log, mar = read_pair(source.log, self.options.get("mar"), columns=source.columns)
-        return log, replace(self, options={**self.options, "mar": mar})
+        return read(log, count=source.count), replace(self, options={**self.options, "mar": mar})
 
     def _is_table(self, option: str) -> bool:
         return option in _TABLES and self.how in ("given", "unbiased")

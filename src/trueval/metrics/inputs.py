@@ -14,6 +14,7 @@ from trueval.data.by_user import ByUser
 from trueval.data.ids import Ids
 from trueval.data.interactions import Interactions
 from trueval.data.once import Once
+from trueval.data.popularity import item_counts
 from trueval.errors import DefinitionError
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.metrics.interest import Interest, Targets
@@ -21,7 +22,7 @@ from trueval.propensity.propensity import Diagnostics, Propensity
 
 HOW = {
     "train": ("the train log", "pass train=… (--train FILE)"),
-    "popularity": ("item counts of the train log", "pass train=… (--train FILE)"),
+    "popularity": ("the popularity of items in the train log", "pass train=… (--train FILE)"),
     "propensity": ("the chance that each relevant item was observed", "pass propensity=… (--propensity)"),
     "positives": ("relevant ratings of each item in train and test", "pass train=… (--train FILE)"),
     "aspects": (
@@ -36,15 +37,18 @@ HOW = {
 
 @dataclass(frozen=True, slots=True)
 class Popularity:
-    """Train counts of each item and the number of train users."""
+    """Popularity of each item in train, the users who have it, and the number of train users.
+
+    `counts` is what the log counts, users or rows; `owners` are users, as they are where nothing else is given.
+    """
 
     counts: np.ndarray
     users: int
+    owners: np.ndarray = None  # type: ignore[assignment]
 
-    @staticmethod
-    def of(train: ByUser, n_items: int) -> Popularity:
-        """Counts of a train log."""
-        return Popularity(np.bincount(train.item, minlength=n_items), int(np.count_nonzero(train.counts)))
+    def __post_init__(self) -> None:
+        if self.owners is None:
+            object.__setattr__(self, "owners", self.counts)
 
 
 @dataclass(frozen=True)
@@ -56,10 +60,14 @@ class Positives:
 
     @staticmethod
     def of(train: Interactions | None, test: Interactions, items: Ids, threshold: float | None) -> Positives:
-        """Counts of two logs; relevant are values from the threshold on, without one those above 0."""
+        """Counts of two logs; relevant are values from the threshold on, without one those above 0.
+
+        What is counted, users or rows, is what the train log counts.
+        """
+        count = (test if train is None else train).count
 
         def counted(log: Interactions) -> Once[np.ndarray]:
-            return Once(lambda: np.bincount(items.codes(_relevant(log, threshold)["item"]), minlength=len(items)))
+            return Once(lambda: item_counts([_relevant_rows(log, threshold)], items, count))
 
         return Positives(None if train is None else counted(train), counted(test))
 
@@ -91,10 +99,6 @@ def _relevant_rows(log: Interactions, threshold: float | None) -> pl.DataFrame:
     if not log.has("value"):
         return log.frame
     return log.frame.filter(pl.col("value") >= threshold if threshold is not None else pl.col("value") > 0)
-
-
-def _relevant(log: Interactions, threshold: float | None) -> pl.DataFrame:
-    return _relevant_rows(log, threshold).select("user", "item").unique()
 
 
 # The share of a log that was held out by chance: one for all, or a table of user and share.

@@ -11,10 +11,11 @@ import polars as pl
 from trueval.data.frames import as_polars, is_table
 from trueval.data.ids import plain
 from trueval.data.interactions import Interactions
+from trueval.data.popularity import check_count_of, chosen
 from trueval.errors import DataError, DefinitionError, rows_found
 from trueval.propensity.clicks import checked_counts, click_rates
 
-_UNSEEN = 0.5  # train rows that an item without any counts as, as in novelty
+_UNSEEN = 0.5  # users or rows that an item without any counts as, as in novelty
 _UNSURE = 0.2  # a standard error above this share of the propensity is said
 
 
@@ -54,21 +55,26 @@ class Propensity:
         return _checked(frame.select("user", "item", p=pl.col(name).cast(pl.Float64)), f"column {name}")
 
     @staticmethod
-    def popularity(train: Any, *, gamma: float) -> Propensity:
-        """Popularity power law: p ∝ n^((gamma+1)/2), n the item's train rows, 1 for the most popular item.
+    def popularity(train: Any, *, gamma: float, count: str | None = None) -> Propensity:
+        """Popularity power law: p ∝ n^((gamma+1)/2), n the item's popularity, 1 for the most popular item.
 
-        Items unseen in train count as half a row. There is no neutral gamma, so there is no default: -1 weights
-        nothing, 1 weights by 1/n.
+        Popularity is the number of train users of the item or, with count="rows", of its rows; without `count`, what
+        the log counts. Items unseen in train count as half of one. There is no neutral gamma, so there is no default:
+        -1 weights nothing, 1 weights by 1/n.
 
         >>> p = Propensity.popularity(pl.DataFrame({"user": [1, 2, 3, 1], "item": ["a", "a", "a", "b"]}), gamma=1)
         >>> p.of(pl.DataFrame({"item": ["a", "b", "new"]})).round(3).to_list()
         [1.0, 0.333, 0.167]
         """
-        counts = _frame(train).group_by("item").agg(p=pl.len().cast(pl.Float64))
+        counted = train.count if count is None and isinstance(train, Interactions) else count or "users"
+        frame = _frame(train)
+        if check_count_of(counted, where="popularity") == "users":
+            frame = _once(frame)
+        counts = frame.group_by("item").agg(p=pl.len().cast(pl.Float64))
         power = (gamma + 1) / 2
         most = float(counts["p"].max() or 0.0)  # type: ignore[arg-type]
         found = _checked(counts.with_columns(p=(pl.col("p") / most) ** power), f"popularity, gamma={gamma:g}")
-        source = f"{found.source} (items unseen in train count as {_UNSEEN:g} rows)"
+        source = f"{found.source} (items unseen in train count as {_UNSEEN:g} {counted})"
         return replace(found, source=source, unseen=(_UNSEEN / most) ** power)
 
     @staticmethod
@@ -185,6 +191,18 @@ def _with_errors(table: pl.DataFrame, source: str, notes: list[str]) -> Propensi
         more = ", …" if len(unsure) > 5 else ""
         notes = [*notes, f"{source}: too few clicks for some propensities (standard errors): {', '.join(told)}{more}"]
     return replace(_checked(table.drop("error"), source), errors=table.drop("p"), notes=tuple(notes))
+
+
+def _once(frame: pl.DataFrame) -> pl.DataFrame:
+    """Each user and item once."""
+    if "user" not in frame.columns:
+        raise DataError(
+            "popularity by users needs a user column",
+            where="train",
+            found="columns " + ", ".join(frame.columns),
+            do='add it, or use count="rows"',
+        )
+    return chosen(frame, "users")
 
 
 def _frame(source: Any) -> pl.DataFrame:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from trueval.data.popularity import COUNTS
 from trueval.kernels.plain import item_key, user_key
 from trueval.kernels.seeds import derive
 from trueval.recommenders.protocol import TrainSet
@@ -45,24 +46,28 @@ class Random:
 
 @system(
     "popularity",
-    objective="score_i = number of train rows of item i",
+    objective="score_i = number of train users of item i; with count=rows, of its train rows",
     reference="the usual non-personalised baseline",
     personalised=False,
 )
 @dataclass(slots=True)
 class Popularity:
-    """Number of train rows of an item; `threshold` counts only values that reach it."""
+    """Number of train users of an item; `threshold` counts only pairs whose value, the mean of their rows, reaches it.
+
+    `count="rows"` counts all rows of these pairs, so that ten plays by one user count ten.
+    """
 
     threshold: float | None = parameter(None, "count only values that reach it")
+    count: str | None = parameter(None, "users or rows; without it, what the log counts", choices=(None, *COUNTS))
     _scores: np.ndarray = field(default_factory=lambda: np.empty(0, np.float32), repr=False)
     _users: int = field(default=0, repr=False)
 
     def fit(self, train: TrainSet) -> Popularity:
-        item = train.log.item
+        keep = None
         if self.threshold is not None:
             value = values_of(train, system="popularity by relevant ratings", do="leave the threshold out")
-            item = item[value >= self.threshold]
-        self._scores = np.bincount(item, minlength=len(train.items)).astype(np.float32)
+            keep = value >= self.threshold
+        self._scores = train.item_counts(keep, count=self.count).astype(np.float32)
         self._users = len(train.users)
         return self
 

@@ -126,7 +126,7 @@ def _relevant(train: TrainSet, threshold: float | None, *, system: str) -> np.nd
 def _open_to(train: TrainSet) -> np.ndarray:
     """Number of train users that each item can still be recommended to."""
     users = np.count_nonzero(train.log.counts)
-    return np.maximum(users - train.popularity, _NOBODY)
+    return np.maximum(users - train.item_counts(count="users"), _NOBODY)
 
 
 def _as_log(test: Any) -> Interactions:

@@ -18,14 +18,24 @@ class TrainSet:
 
     users: Ids
     items: Ids
-    log: ByUser  # one row per train pair; `value` where the log has values
+    log: ByUser  # one row per train pair, with how many `times` it was there; `value`, their mean, where there are any
     seed: int = 0
     threshold: float | None = None  # value from which the evaluation calls an item relevant; None: any positive one
 
+    count: str = "users"  # what popularity counts: users who have an item, or their rows
+
     @property
     def popularity(self) -> np.ndarray:
-        """Number of train rows of each item."""
-        return np.bincount(self.log.item, minlength=len(self.items))
+        """Popularity of each item: its train users or, where the log counts those, its train rows."""
+        return self.item_counts()
+
+    def item_counts(self, keep: np.ndarray | None = None, *, count: str | None = None) -> np.ndarray:
+        """Popularity of each item, over all train pairs or those to `keep`; `count` in place of what the log counts."""
+        item, times = self.log.item, self.log.times
+        if keep is not None:
+            item, times = item[keep], None if times is None else times[keep]
+        every = times if (count or self.count) == "rows" else None
+        return np.bincount(item, every, minlength=len(self.items)).astype(np.int64, copy=False)
 
 
 @runtime_checkable

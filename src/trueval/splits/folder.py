@@ -70,7 +70,8 @@ def _save_one(parts: Parts, place: Path, source: dict[str, Any]) -> None:
         if table is not None:
             table.write_parquet(place / f"{name}.parquet")
     own = {name: getattr(parts, name).fingerprint() for name in ("train", "test")}
-    told = {"how": dict(parts.how), "counts": parts.report(), "leakage": leakage(parts).as_dict()}
+    told = {"how": dict(parts.how), "count": parts.train.count, "counts": parts.report()}
+    told["leakage"] = leakage(parts).as_dict()
     _write_json(place, {**source, **told, "fingerprints": own})
 
 
@@ -114,7 +115,8 @@ def load_parts(folder: str | Path) -> Parts:
                 found=f"{found:,} rows instead of {rows:,}",
                 do="make the split again",
             )
-    side = {name: tables.get(name) for name in ("users", "items")}
+    side: dict[str, Any] = {name: tables.get(name) for name in ("users", "items")}
+    side["count"] = told.get("count", "users")
     parts = {
         name: _as_written(Interactions.of(tables[name], name=f"{folder.name}, {name}", **side), tables[name])
         for name in ("train", "validation", "test", "observed")

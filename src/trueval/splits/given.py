@@ -104,15 +104,25 @@ def _check_filled(parts: Parts) -> None:
             )
 
 
-def _comparable(*logs: Interactions) -> list[Interactions]:
-    """The same logs with ids of one type, or an error that says why they cannot be compared."""
+def of_one_type(*logs: Interactions) -> list[Interactions]:
+    """The same logs with ids of one type, or an error that says why there is none.
+
+    >>> one, other = (Interactions.of(pl.DataFrame({"user": [1], "item": [item]})) for item in (1, 2**63))
+    >>> of_one_type(one, other)[0].frame.schema["item"]
+    UInt64
+    """
     first, *others = logs
     for other in others:
         for role in ("user", "item"):
             check_same_kind(first.frame[role], other.frame[role], role=role, where=(first.name, other.name))
     # Integer ids differ in type only where some lie beyond the signed range.
     wide = [role for role in ("user", "item") if any(log.frame.schema[role] == pl.UInt64 for log in logs)]
-    logs = tuple(log.keep(_widen(log, wide)) for log in logs) if wide else logs
+    return [log.keep(_widen(log, wide)) for log in logs] if wide else list(logs)
+
+
+def _comparable(*logs: Interactions) -> list[Interactions]:
+    """The same logs with ids of one type and items in common, or an error that says why they cannot be compared."""
+    logs = tuple(of_one_type(*logs))
     for other in logs[1:]:
         if not other.frame["item"].is_in(logs[0].frame["item"].unique().implode()).any():
             found = (f"{log.name}: item {log.frame['item'][0]!r}, …" for log in (logs[0], other))

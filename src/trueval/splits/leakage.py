@@ -1,46 +1,20 @@
-"""What the train part knows that it should not: one table, one verdict, rows to look at."""
+"""What parts know that they should not: one table, one verdict, rows to look at."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import polars as pl
 
-from trueval.data.interactions import ROLES
-from trueval.data.times import ticks_per_second
 from trueval.errors import DefinitionError
-from trueval.splits.parts import Parts
+from trueval.splits.given import of_one_type
+from trueval.splits.leaks import Check, find_cold, find_duplicates, find_futures, find_overlap, find_repeats
+from trueval.splits.parts import OBSERVED, Parts
 
 _SEVERITY = ("ok", "unknown", "caution", "wrong")
-# Splits that promise no future leak, and which of the checks they promise.
-_PROMISED = {
-    "temporal": ("own_future", "global_future", "early_items"),
-    "rolling": ("own_future", "global_future", "early_items"),
-    "user_temporal": ("own_future",),
-}
-_NO_TIME = "unknown: no time column"
-_TWO_CLOCKS = "unknown: train and test count time in different units"
-
-
-@dataclass(frozen=True)
-class Check:
-    """One thing looked for: how often it was found among how many, and what that means."""
-
-    name: str
-    count: int | None
-    total: int
-    verdict: str
-    meaning: str
-    do: str = ""
-    examples: pl.DataFrame = field(default_factory=pl.DataFrame, repr=False)
-
-    @property
-    def share(self) -> float | None:
-        """Share of the rows (or users, or items) that were looked at."""
-        return None if self.count is None else self.count / self.total if self.total else 0.0
+# What is learned from first, what it is used on then: no row of the second may be given away by the first.
+_LATER = {"validation": ("train",), "test": ("train", "validation"), OBSERVED: ("train", "validation")}
 
 
 @dataclass(frozen=True)
@@ -72,20 +46,32 @@ class Leakage:
 
     def __str__(self) -> str:
         lines = [f"leakage: {self.verdict}"]
+        width = max(len(check.name) for check in self.checks)
         for check in self.checks:
             count = "-" if check.count is None else f"{check.count:,}"
             share = "-" if check.share is None else f"{check.share:.2%}"
-            lines.append(f"  {check.verdict:<8} {check.name:<13} {count:>10} {share:>8}  {check.meaning}")
+            lines.append(f"  {check.verdict:<8} {check.name:<{width}} {count:>10} {share:>8}  {check.meaning}")
             if check.do:
-                lines.append(f"{'':<45}-> {check.do}")
+                lines.append(f"{'':<{width + 32}}-> {check.do}")
         return "\n".join(lines)
 
 
 def leakage(parts: Parts) -> Leakage:
     """Look for what should not be there: shared pairs, the future, duplicates, ids without history.
 
-    Under a split that promises to respect time (`temporal`, `rolling`, and `user_temporal` for each user's
-    own history) a train event from the future is wrong; under any other it is a reason for caution.
+    Every two parts are compared, train with validation and both with test (and with `observed`). A check of train and
+    test has a plain name (`overlap`), one of other parts is named after them (`overlap_train_validation`); ids without
+    train rows are counted in test (`new_users`) and in the other parts (`new_users_validation`).
+
+    - overlap: the same user and item in both parts, whatever the value and time.
+    - own_future, global_future: rows of the earlier part from after the user's first, or anybody's first, row in the
+      later one; early_items: rows of the later part from before the item was in the earlier one.
+    - duplicates: rows that repeat another one, in one part or in two; repeats: rows with the user and item of another
+      one of the same part, but another value or time.
+
+    Under a split that promises to respect time (`temporal` and `rolling`; `user_temporal` and `leave_one_out` of the
+    last rows for each user's own history) a row from the future is wrong; under any other it is a reason for caution.
+    At the same moment is in time, but not after the cut of a `temporal` or `rolling` split.
 
     >>> from trueval.data.interactions import Interactions
     >>> log = pl.DataFrame({"user": [1, 1, 2], "item": [1, 2, 1], "time": [1, 2, 3]})
@@ -98,97 +84,18 @@ def leakage(parts: Parts) -> Leakage:
         raise DefinitionError(
             "leakage looks at the parts of a split", found=type(parts).__name__, do="tv.split(log, …)"
         )
-    return Leakage((*_overlaps(parts), *_futures(parts), _duplicates(parts), *_only_in_test(parts)))
-
-
-def _overlaps(parts: Parts) -> Iterator[Check]:
-    others = {"overlap": ("train", parts.train), "held_overlap": ("validation", parts.validation)}
-    for name, (role, other) in others.items():
-        if other is None:
-            continue
-        test = parts.test.frame
-        found = test.join(other.frame.select("user", "item").unique(), on=["user", "item"], how="semi")
-        yield _check(
-            name,
-            found,
-            len(test),
-            "wrong",
-            f"test rows whose user and item are also in {role}",
-            "keep one row per user and item, or judge with seen items allowed",
-        )
-
-
-def _futures(parts: Parts) -> Iterator[Check]:
-    train, test = parts.train.frame, parts.test.frame
-    meanings = {
-        "own_future": "train rows later than their user's first test row",
-        "global_future": "train rows later than the first test row of all",
-        "early_items": "test rows older than the item's first row in train",
+    named = {
+        name: log for name in ("train", "validation", "test", OBSERVED) if (log := getattr(parts, name)) is not None
     }
-    if "time" not in train.columns or "time" not in test.columns:
-        for name, meaning in meanings.items():
-            yield Check(name, None, 0, "unknown", f"{_NO_TIME} ({meaning})", "add times to see")
-        return
-    if _other_clocks(train["time"], test["time"]):
-        for name, meaning in meanings.items():
-            yield Check(name, None, 0, "unknown", f"{_TWO_CLOCKS} ({meaning})", "write times in one unit to see")
-        return
-    first = test.group_by("user").agg(pl.col("time").min().alias("first_test"))
-    born = train.group_by("item").agg(pl.col("time").min().alias("first_in_train"))
-    cut = test["time"].min()
-    found = {
-        "own_future": train.join(first, on="user").filter(pl.col("time") > pl.col("first_test")),
-        "global_future": train.filter(pl.col("time") > cut).with_columns(first_test=pl.lit(cut, test.schema["time"])),
-        "early_items": test.join(born, on="item").filter(pl.col("time") < pl.col("first_in_train")),
-    }
-    promised = _PROMISED.get(str(parts.how.get("how")), ())
-    for name, rows in found.items():
-        among = len(test) if name == "early_items" else len(train)
-        verdict = "wrong" if name in promised else "caution"
-        yield _check(name, rows, among, verdict, meanings[name], "systems learn from the future: split by time")
-
-
-def _other_clocks(*times: pl.Series) -> bool:
-    """Whether tables from different places count seconds here and, say, microseconds there."""
-    sizes = [float(np.abs(column.to_numpy()).max()) for column in times]
-    known = [size for size in sizes if size > 10**8]  # smaller numbers need not count from 1970
-    return len(known) == len(sizes) and len({ticks_per_second(size) for size in known}) > 1
-
-
-def _duplicates(parts: Parts) -> Check:
-    frames = [part.frame for part in (parts.train, parts.validation, parts.test) if part is not None]
-    columns = [role for role in ROLES if all(role in frame.columns for frame in frames)]
-    rows = pl.concat(
-        [frame.select(columns) for frame in frames], how="vertical_relaxed"
-    )  # 1 and 1.5 are times of two types
-    alike = rows.filter(rows.is_duplicated()).group_by(columns).len("times")
-    repeats = int(alike["times"].sum()) - len(alike)
-    meaning = f"rows that repeat another one ({', '.join(columns)})"
-    return _check("duplicates", alike, len(rows), "caution", meaning, "drop repeated rows", count=repeats)
-
-
-def _only_in_test(parts: Parts) -> Iterator[Check]:
-    train, test = parts.train.frame, parts.test.frame
-    remedies = {
-        "user": "nothing can be personal for them: report them apart, or drop them",
-        "item": "systems without item features cannot rank them: report them apart, or drop them",
-    }
-    for role, do in remedies.items():
-        found = test.join(train.select(role).unique(), on=role, how="anti").group_by(role).len("test_rows")
-        yield _check(f"new_{role}s", found, test[role].n_unique(), "caution", f"{role}s of test without train rows", do)
-
-
-def _check(
-    name: str,
-    found: pl.DataFrame,
-    total: int,
-    verdict: str,
-    meaning: str,
-    do: str,
-    *,
-    count: int | None = None,
-) -> Check:
-    number = len(found) if count is None else count
-    order = [column for column in found.columns if column in ROLES]
-    examples = found.bottom_k(5, by=order).sort(order)
-    return Check(name, number, total, verdict if number else "ok", meaning, do if number else "", examples)
+    frames = {name: log.frame for name, log in zip(named, of_one_type(*named.values()))}
+    pairs = [(first, then) for then in frames for first in _LATER.get(then, ()) if first in frames]
+    pairs.sort(key=lambda pair: pair != ("train", "test"))
+    checks: list[Check] = []
+    checks += [find_overlap(frames, pair) for pair in pairs]
+    checks += [check for pair in pairs for check in find_futures(frames, pair, parts.how)]
+    checks += [find_duplicates({name: frame for name, frame in frames.items() if name != OBSERVED})]
+    checks += [find_repeats(frames)]
+    checks += [
+        check for name in ("test", "validation", OBSERVED) if name in frames for check in find_cold(parts, frames, name)
+    ]
+    return Leakage(tuple(checks))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from math import ceil, floor
 from numbers import Integral, Real
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from trueval.errors import DataError, DefinitionError, suggest
 
 
-def exact(number: float) -> Fraction:
+def exact(number: float | Fraction) -> Fraction:
     """The decimal number that was written, not its binary neighbour.
 
     >>> exact(0.2) * 5 == 1
@@ -32,11 +33,32 @@ def share_of(counts: np.ndarray, ratio: float) -> np.ndarray:
     return np.array(shares, np.int64)[inverse]
 
 
+def at_least(count: int, ratio: float | Fraction) -> int:
+    """The smallest whole number that is at least a share of a count.
+
+    >>> at_least(10, 0.2), at_least(11, 0.2)
+    (2, 3)
+    """
+    return ceil(exact(ratio) * count)
+
+
+def rounded_down(share: Fraction) -> str:
+    """A share in four decimals that is not above it (more decimals for tiny ones).
+
+    >>> rounded_down(Fraction(2, 3)), rounded_down(Fraction(1, 30_000))
+    ('0.6666', '0.00003')
+    """
+    digits = next(digits for digits in range(4, 40) if share * 10**digits >= 1)
+    return f"{floor(share * 10**digits) / 10**digits:.{digits}f}".rstrip("0")
+
+
 def check_ratio(name: str, value: object, *, split: str, whole: bool = False) -> float:
     """A share strictly between 0 and 1 (or exactly 1, where the whole may be taken)."""
     number = isinstance(value, Real) and not isinstance(value, bool)
-    if number and (0 < float(value) < 1 or (whole and float(value) == 1)):  # type: ignore[arg-type]
-        return float(value)  # type: ignore[arg-type]
+    # A short float is the decimal number that it prints as: 0.2, not the 0.20000000298 that it becomes when widened.
+    share = float(str(value)) if isinstance(value, np.floating) else float(value) if number else 0.0  # type: ignore[arg-type]
+    if 0 < share < 1 or (whole and share == 1):
+        return share
     raise DefinitionError(
         f"{name} must be a share between 0 and 1",
         where=f"split {split}",

@@ -15,7 +15,12 @@ from trueval.errors import DataError
 # Where a row goes; DROPPED + j is dropped for reason j.
 TRAIN, VALIDATION, TEST, DROPPED = 0, 1, 2, 3
 OBSERVED = "observed"
-UNSEEN = "unseen before the cut"
+# Why a split by time drops rows of a part: users and items that systems, which learn from train alone, never saw.
+_BOTH = ("user", "item")
+COLD = {
+    "test": (*(f"{one} unseen before the cut" for one in _BOTH), *(f"{one} first seen in validation" for one in _BOTH)),
+    "validation": tuple(f"validation: {one} unseen in train" for one in _BOTH),
+}
 # A smaller share of lost rows is not worth a warning.
 _NOTICEABLE = 0.01
 
@@ -80,7 +85,9 @@ class Parts:
             if rows:
                 share = f"{rows / report['rows']:.1%}"
                 lines.append(f"  {name:<11}{rows:>13,} rows {share:>7}")
-        lines += [f"    {rows:>13,} dropped: {reason}" for reason, rows in report["reasons"].items()]
+        for reason, rows in report["reasons"].items():
+            users = self.dropped.filter(reason=reason)["user"].n_unique() if self.dropped is not None else 0
+            lines.append(f"    {rows:>13,} dropped: {reason} ({users:,} user{'s' * (users != 1)})")
         unseen = f"{report['unseen_users']:,} users and {report['unseen_items']:,} items"
         tested = f"{report['test_users']:,} users, {report['test_items']:,} items"
         lines.append(f"  tested: {tested}; {unseen} unseen in train")
@@ -91,22 +98,30 @@ class Parts:
     @property
     def cautions(self) -> list[str]:
         """What a reader should know of rows that a split by time could not test."""
-        lost = {reason: rows for reason, rows in self._reasons().items() if reason.endswith(UNSEEN)}
-        told = []
+        reasons, told = self._reasons(), []
         for name, part in (("test", self.test), ("validation", self.validation)):
-            own = {
-                reason: rows
-                for reason, rows in lost.items()
-                if reason.startswith("validation") == (part is not self.test)
-            }
+            own = {reason: reasons[reason] for reason in COLD[name] if reason in reasons}
             after = sum(own.values()) + (0 if part is None else len(part))
             if sum(own.values()) > _NOTICEABLE * after:
                 why = ", ".join(f"{reason.removeprefix('validation: ')} {rows:,}" for reason, rows in own.items())
+                lost, stay = self._users_lost(name), 0 if part is None else part.n_users
                 told.append(
-                    f"{sum(own.values()):,} of {after:,} later rows were dropped from {name}: {why} "
-                    '(unseen="keep" keeps them)'
+                    f"{sum(own.values()):,} of {after:,} later rows were dropped from {name}: {why}; "
+                    f'{lost:,} of {lost + stay:,} users have no row left in it (unseen="keep" keeps them)'
                 )
         return told
+
+    def unseen_dropped(self, name: str, role: str) -> int:
+        """How many users (or items) a split by time dropped from a part because train does not have them."""
+        reasons = [reason for reason in COLD.get(name, ()) if role in reason.split()]
+        return 0 if self.dropped is None else self.dropped.filter(pl.col("reason").is_in(reasons))[role].n_unique()
+
+    def _users_lost(self, name: str) -> int:
+        """Users with no row left in a part, because a split by time dropped all that they had there."""
+        assert self.dropped is not None
+        part = getattr(self, name)
+        users = self.dropped.filter(pl.col("reason").is_in(COLD[name]))["user"].unique()
+        return len(users) if part is None else int((~users.is_in(part.frame["user"].unique().implode())).sum())
 
     def _reasons(self) -> dict[str, int]:
         if self.dropped is None:
@@ -176,11 +191,12 @@ def assemble(
 def empty_part(log: Interactions, name: str, how: Mapping[str, Any]) -> DataError:
     """What to say when a split leaves a part without rows."""
     told = ", ".join(f"{key}={value}" for key, value in how.items() if key != "how")
+    keep = 'unseen="keep", ' if how.get("unseen") == "drop" and name != "train" else ""
     return DataError(
         f"the split leaves no row for {name}",
         where=f"split {how.get('how')} of {log.name}",
         found=f"{len(log):,} rows; {told}",
-        do="use another ratio, another split, or more data",
+        do=f"use another ratio, {keep}another split, or more data",
     )
 
 

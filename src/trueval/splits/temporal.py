@@ -14,15 +14,24 @@ from trueval.data.interactions import Interactions
 from trueval.data.times import nanoseconds, ticks_per_second
 from trueval.errors import DataError, DefinitionError
 from trueval.splits.chance import Coded
-from trueval.splits.options import check_choice, check_count, check_ratio, check_together, need_time, share_of
-from trueval.splits.parts import DROPPED, TEST, TRAIN, UNSEEN, VALIDATION, Parts, assemble
+from trueval.splits.options import (
+    at_least,
+    check_choice,
+    check_count,
+    check_ratio,
+    check_together,
+    exact,
+    need_time,
+    rounded_down,
+)
+from trueval.splits.parts import COLD, DROPPED, TEST, TRAIN, VALIDATION, Parts, assemble
 
 Number = int | float
 Moment = int | float | str | date | datetime | np.datetime64
 
-_COLD = (f"user {UNSEEN}", f"item {UNSEEN}")
-_REASONS = (*_COLD, *(f"validation: {reason}" for reason in _COLD), "after the window")
-_AFTER = DROPPED + 4
+_REASONS = (*COLD["test"], *COLD["validation"], "after the window")
+# Codes of the reasons, each for the user and, one further, for the item.
+_NEW, _FIRST_HELD, _HELD_NEW, _AFTER = DROPPED, DROPPED + 2, DROPPED + 4, DROPPED + 6
 
 
 def temporal(
@@ -36,8 +45,13 @@ def temporal(
     """Cut the log at a moment (`at`), or where a share of it (`ratio`, 0.2 if neither is given) lies behind.
 
     With a ratio the cut is the latest moment from which at least that share of rows follows: rows of one
-    moment stay together. Test rows of users or items never seen before the cut are dropped, with a reason;
-    unseen="keep" keeps them. `validation` is the share of the log just before the cut; test does not change.
+    moment stay together. `validation` is the share of the log, again at least, just before the cut, which stays
+    where it is.
+
+    Seen is what is in train, the only part that systems learn from: test and validation rows of users or items
+    without train rows are dropped, with a reason, and unseen="keep" keeps them. So with a validation part some users
+    are not tested who would be without it, those first seen in validation. To train on its rows once parameters are
+    chosen, split again without validation: the cut is the same, and these users are tested.
 
     >>> import polars as pl
     >>> rows = pl.DataFrame({"user": [1, 1, 1, 2], "item": [1, 2, 1, 1], "time": [10, 20, 30, 40]})
@@ -82,8 +96,10 @@ def rolling(
 ) -> list[Parts]:
     """Several temporal cuts: each window is tested once, with everything before it as train.
 
-    The last `ratio` (0.5) of the log is cut into `windows` (5) of about equal numbers of rows; or `at` gives
-    the beginning of each window. Rows after a window are dropped from its parts, with a reason.
+    The last `ratio` (0.5) of the log, at least, is cut into `windows` (5) whose numbers of rows differ by one at most
+    where all times differ, since rows of one moment stay together; or `at` gives the beginning of each window. Rows
+    after a window are dropped from its parts, with a reason, and so are test rows of users or items without train
+    rows, unless unseen="keep".
 
     >>> import polars as pl
     >>> log = Interactions.of(pl.DataFrame({"user": [1] * 8, "item": [1] * 8, "time": list(range(8))}))
@@ -121,32 +137,30 @@ def rolling(
     return parts
 
 
-def _cut_of_share(ordered: np.ndarray, ratio: float, *, split: str, log: str) -> Number:
+def _cut_of_share(ordered: np.ndarray, ratio: float | Fraction, *, split: str, log: str) -> Number:
     """The latest time from which at least a share of the (ordered) times follows."""
-    behind = max(1, int(share_of(np.array([len(ordered)]), ratio)[0]))
+    behind = at_least(len(ordered), ratio)
     cut = ordered[len(ordered) - behind] if behind < len(ordered) else ordered[0]
     if cut == ordered[0]:
         first = int(np.searchsorted(ordered, ordered[0], side="right"))
-        largest = (len(ordered) - first) / len(ordered)
+        largest = Fraction(len(ordered) - first, len(ordered))
         raise DataError(
             "nothing happened before the cut",
             where=f"split {split} of {log}",
             found=f"{first:,} of {len(ordered):,} rows have the first time, {ordered[0]}",
-            do=f"use a ratio of at most {np.floor(largest * 1e4) / 1e4:g}"
-            if largest
-            else "split it by chance: holdout",
+            do=f"use a ratio of at most {rounded_down(largest)}" if largest else "split it by chance: holdout",
         )
     return cut.item()
 
 
 def _hold_before(place: np.ndarray, times: np.ndarray, validation: float, *, log: str) -> None:
-    """Give the last rows before the cut, a share of the whole log, to validation."""
+    """Give the last rows before the cut, at least a share of the whole log, to validation."""
     before = np.sort(times[place == TRAIN])
-    wanted = int(share_of(np.array([len(times)]), validation)[0])
-    cut = before[len(before) - wanted] if 0 < wanted < len(before) else None
+    wanted = at_least(len(times), validation)
+    cut = before[len(before) - wanted] if wanted < len(before) else None
     if cut is None or cut == before[0]:
         raise DataError(
-            "validation leaves no row for train" if wanted else "the split leaves no row for validation",
+            "validation leaves no row for train",
             where=f"split temporal of {log}",
             found=f"{len(before):,} rows before the cut, {wanted:,} of them wanted for validation",
             do="use another validation share",
@@ -155,17 +169,26 @@ def _hold_before(place: np.ndarray, times: np.ndarray, validation: float, *, log
 
 
 def _drop_unseen(place: np.ndarray, coded: Coded) -> None:
-    """Drop test rows of users or items unseen before the test, and validation rows unseen in train."""
-    for code, before, reason in ((TEST, place < TEST, DROPPED), (VALIDATION, place == TRAIN, DROPPED + 2)):
-        rows = place == code
-        for offset, (codes, number) in enumerate(((coded.users, coded.n_users), (coded.items, coded.n_items))):
-            seen = np.bincount(codes[before], minlength=number) > 0
-            place[rows & (place == code) & ~seen[codes]] = reason + offset
+    """Drop test and validation rows of users or items without train rows.
+
+    Once is enough: train itself never changes, so nothing that is dropped was the history of anything that stays.
+    """
+    train, held, test = (place == code for code in (TRAIN, VALIDATION, TEST))
+    # users last: where both are unseen, the reason is the user
+    for offset, codes, number in ((1, coded.items, coded.n_items), (0, coded.users, coded.n_users)):
+        known = np.zeros(number, bool)
+        known[codes[train]] = True
+        later = np.zeros(number, bool)
+        later[codes[held]] = True
+        unseen = ~known[codes]
+        place[test & unseen] = _NEW + offset
+        place[test & unseen & later[codes]] = _FIRST_HELD + offset
+        place[held & unseen] = _HELD_NEW + offset
 
 
 def _edges(times: np.ndarray, windows: int, ratio: float, *, log: str) -> list[Number]:
     ordered = np.sort(times)
-    shares = (ratio * (windows - window) / windows for window in range(windows))
+    shares = (exact(ratio) * (windows - window) / windows for window in range(windows))
     edges = [_cut_of_share(ordered, share, split="rolling", log=log) for share in shares]
     if len(set(edges)) < windows:
         raise DataError(

@@ -11,7 +11,7 @@ import numpy as np
 from trueval.data.interactions import Interactions
 from trueval.errors import DataError, DefinitionError
 from trueval.splits.chance import Coded, place_within
-from trueval.splits.options import check_choice, check_ratio, exact
+from trueval.splits.options import check_choice, check_ratio, exact, rounded_down
 from trueval.splits.parts import TEST, TRAIN, Parts, assemble
 
 
@@ -28,7 +28,10 @@ def uniform_test(
 
     ζ = max {k : (1-eps)·|R(i_k)|·k / |R| >= ratio} over items by popularity, η = (1-eps)·|R(i_ζ)|.
     round="floor" keeps the promise that a share `eps` of each item's ratings stays in train; "nearest" rounds
-    as the publication did. With a threshold only ratings of that value or more are counted and drawn.
+    as the publication did. Either way η is whole, so that the share that is tested, how["reached"], may fall short of
+    `ratio` by less than one rating per candidate item. With a threshold only ratings of that value or more are counted
+    and drawn.
+    Ratings are pairs of user and item, all of whose rows go to one part; they are rows where the log counts those.
     An eps of 1/n does not allow n disjoint folds: repeat the split with other seeds instead.
 
     Bellogín, Castells, Cantador: Statistical biases in information retrieval metrics for recommender systems,
@@ -44,7 +47,7 @@ def uniform_test(
     check_choice("round", round, ("floor", "nearest"), split="uniform_test")
     eps = 0.0 if eps == 0 else check_ratio("eps", eps, split="uniform_test")
     coded = Coded.of(log)
-    counted = _counted(log, threshold)
+    counted, rating = _ratings(coded, _counted(log, threshold), coded.words(seed, "uniform_test"))
     counts = np.bincount(coded.items[counted], minlength=coded.n_items)
     zeta, least = candidate_items(np.sort(counts)[::-1], ratio, eps, log=log.name)
     eta = _whole((1 - exact(eps)) * least, round)
@@ -57,12 +60,31 @@ def uniform_test(
         )
     chosen = counted[counts[coded.items[counted]] >= least]
     nth, _ = place_within(coded.items[chosen], coded.words(seed, "uniform_test")[chosen])
-    place = np.full(len(log), TRAIN, np.int8)
-    place[chosen[nth < eta]] = TEST
+    drawn = np.zeros(len(log), bool)
+    drawn[chosen[nth < eta]] = True
+    place = np.where(drawn[rating], TEST, TRAIN).astype(np.int8)
     how: dict[str, Any] = {"how": "uniform_test", "ratio": ratio, "eps": eps, "round": round, "seed": seed}
     how |= {"threshold": threshold, "items": zeta, "eta": eta, "reached": zeta * eta / len(counted)}
     candidates = coded.item_ids.decode(np.flatnonzero(counts >= least)).alias("item")
     return assemble(log, place, how=how, candidates=candidates)
+
+
+def _ratings(coded: Coded, counted: np.ndarray, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """One row for each rating that counts, and for every row of the log the row that stands for its rating.
+
+    Where users count, all rows of a user and item are one rating, drawn by the smallest of their words, and go to one
+    part; where rows count, each is its own.
+    """
+    own = np.arange(len(words))
+    if coded.log.count == "rows":
+        return counted, own
+    pair = coded.users.astype(np.int64) * coded.n_items + coded.items
+    order = np.lexsort((words, ~np.isin(own, counted), pair))  # what counts first, then by chance
+    first = np.ones(len(order), bool)
+    first[1:] = pair[order[1:]] != pair[order[:-1]]
+    rating = np.empty(len(order), np.int64)
+    rating[order] = order[first][np.cumsum(first) - 1]
+    return counted[rating[counted] == counted], rating
 
 
 def candidate_items(popularity: np.ndarray, ratio: float, eps: float, *, log: str = "log") -> tuple[int, int]:
@@ -81,15 +103,9 @@ def candidate_items(popularity: np.ndarray, ratio: float, eps: float, *, log: st
             "no set of items can have that many test ratings each",
             where=f"split uniform_test of {log}",
             found=f"ratio = {ratio}, eps = {eps}; the largest possible ratio is {float(largest):.6g}",
-            do=f"use ratio={_down(largest)} or less, or a smaller eps",
+            do=f"use ratio={rounded_down(largest)} or less, or a smaller eps",
         )
     return int(fits[-1]) + 1, int(popularity[fits[-1]])
-
-
-def _down(share: Fraction) -> str:
-    """A share in four decimals that is not above it (more decimals for tiny ones)."""
-    digits = next(digits for digits in range(4, 40) if share * 10**digits >= 1)
-    return f"{floor(share * 10**digits) / 10**digits:.{digits}f}".rstrip("0")
 
 
 def _whole(number: Fraction, round: str) -> int:

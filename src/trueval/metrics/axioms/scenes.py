@@ -122,8 +122,9 @@ def _together(trials: Sequence[Trial]) -> tuple[RankingFacts, Inputs]:
     codes, aspect = (list(column) for column in zip(*rows))
     aspects = Aspects.of(np.array(codes), pl.Series(aspect, dtype=pl.String), n_items=first)
     train = ByUser(start["seen"], seen, np.array(columns["stars"], np.float64))
+    popularity = Popularity(np.bincount(seen, minlength=first), int(np.count_nonzero(train.counts)))
     return facts, Inputs(
-        train=train, popularity=Popularity.of(train, first), aspects=aspects, features=aspects.matrix(),
+        train=train, popularity=popularity, aspects=aspects, features=aspects.matrix(),
         interest=Interest(lambda: train, lambda: (LOWEST, HIGHEST)),
         targets=Targets(lambda: np.zeros(first, bool), None, ByUser(start["targets"], targets)),
     )  # fmt: skip

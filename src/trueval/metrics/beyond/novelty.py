@@ -29,7 +29,7 @@ def novelty(facts: RankingFacts, k: int, *, popularity: Popularity) -> np.ndarra
     >>> round(measure("novelty@1", ["a", "b"], {"a"}, popularity={"a": 1, "b": 50}, users=100), 6)
     6.643856
     """
-    share = np.where(popularity.counts > 0, popularity.counts, 0.5) / popularity.users
+    share = np.where(popularity.owners > 0, popularity.owners, 0.5) / popularity.users
     return list_mean(facts, k, -np.log2(share))
 
 
@@ -50,13 +50,13 @@ def epc(facts: RankingFacts, k: int, *, relevance: bool, popularity: Popularity)
     >>> round(measure("epc@3", ["A", "B", "C"], {"B", "C"}, popularity=known, users=10), 6)
     0.359216
     """
-    complement = 1 - popularity.counts / popularity.users
+    complement = 1 - popularity.owners / popularity.users
     return discounted_mean(facts, k, complement[facts.list_item], relevance=relevance)
 
 
 @metric(
     family="beyond",
-    formula="Σ disc·rel·(-log2(item's share of all train rows)) / Σ disc, disc = 1/log2(rank+1)",
+    formula="Σ disc·rel·(-log2(item's popularity / that of all items)) / Σ disc, disc = 1/log2(rank+1)",
     range=(0, np.inf),
     parameters={"relevance": _RELEVANCE},
     needs=("popularity",),
@@ -65,6 +65,8 @@ def epc(facts: RankingFacts, k: int, *, relevance: bool, popularity: Popularity)
 )
 def efd(facts: RankingFacts, k: int, *, relevance: bool, popularity: Popularity) -> np.ndarray:
     """Expected free discovery: self-information of what is shown, in bits.
+
+    Popularity is the number of train users of the item, or of its train rows where the log counts those.
 
     >>> from trueval.metrics.measure import measure
     >>> known = {"A": 9, "B": 5, "C": 1}

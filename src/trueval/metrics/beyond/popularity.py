@@ -65,7 +65,7 @@ def popularity_rank(facts: RankingFacts, k: int, *, average: str, positives: Pos
 
 @metric(
     family="beyond",
-    formula="mean over top(k) of the item's number of train rows",
+    formula="mean over top(k) of the item's popularity in train",
     range=(0, np.inf),
     better="neither",
     needs=("popularity",),
@@ -75,9 +75,9 @@ def popularity_rank(facts: RankingFacts, k: int, *, average: str, positives: Pos
     aliases=("arp",),
 )
 def average_popularity(facts: RankingFacts, k: int, *, popularity: Popularity) -> np.ndarray:
-    """Mean number of train rows of the recommended items.
+    """Mean popularity of the recommended items: their train users or, where the log counts those, their train rows.
 
-    Like novelty, it asks how well known items are, so every row counts, relevant or not.
+    Like novelty, it asks how well known items are, so all users of an item count, whether they liked it or not.
 
     >>> from trueval.metrics.measure import measure
     >>> measure("average_popularity@2", ["a", "b"], {"a"}, popularity={"a": 9, "b": 5})

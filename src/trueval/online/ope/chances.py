@@ -95,8 +95,9 @@ def _shares(log: pl.DataFrame) -> Chances:
 
 
 def _popularity(log: pl.DataFrame, gamma: str) -> Chances:
-    """The popularity power law, scaled so that the chances of all items add up to 1."""
-    found = Propensity.popularity(log, gamma=read_gamma(gamma, where=f"popularity:{gamma}"))
+    """The popularity power law, scaled so that the chances of all items add up to 1; a log of what was shown has a row
+    for each time, and all of them count."""
+    found = Propensity.popularity(log, gamma=read_gamma(gamma, where=f"popularity:{gamma}"), count="rows")
     table = found.table.with_columns(p=pl.col("p") / pl.col("p").sum())
     source = f"popularity, gamma={float(gamma):g}"  # every item of the log is seen in it
     return Chances(source, True, Propensity(table, source).of(log).to_numpy())

@@ -45,9 +45,9 @@ def item_weights(
 
 
 def relevant_counts(train: TrainSet, threshold: float | None) -> np.ndarray:
-    """N+_i, the number of relevant train ratings of each item."""
+    """N+_i, the number of relevant train ratings of each item: users or, where the log counts them, rows."""
     value = train.log.value
     assert value is not None
     least = train.threshold if threshold is None else threshold
     relevant = value > 0 if least is None else value >= least
-    return np.bincount(train.log.item[relevant], minlength=len(train.items)).astype(np.float64)
+    return train.item_counts(relevant).astype(np.float64)
