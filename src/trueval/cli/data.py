@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from trueval.progress import set_quiet
+from trueval.report.output_formats import check_format
 
 app = typer.Typer(help="List known data sets, fetch one, describe a file.", no_args_is_help=True)
 
@@ -22,13 +22,6 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no n
 # Every command takes these two, so that scripts can pass them blindly.
 Seed = Annotated[int, typer.Option(help="Nothing here is random: changes nothing.")]
 Threads = Annotated[int | None, typer.Option(help="Nothing here is heavy: changes nothing.")]
-
-
-class Format(StrEnum):
-    """How `info` prints."""
-
-    table = "table"
-    json = "json"
 
 
 def _on_terminal() -> bool:
@@ -84,7 +77,7 @@ def get_(
 def info(
     path: Annotated[str, typer.Argument(help="A file, a folder, or the name of a fetched data set.")],
     columns: Annotated[str, typer.Option(help="Roles of columns, e.g. user=uid,item=sku or user=0,item=1.")] = "",
-    format_: Annotated[Format, typer.Option("--format", help="How to print.")] = Format.table,
+    format: Annotated[str, typer.Option(help="table or json.")] = "table",
     quiet: Quiet = False,
     seed: Seed = 0,
     threads: Threads = None,
@@ -94,8 +87,9 @@ def info(
     from trueval.data.read import read
 
     set_quiet(quiet)
+    check_format(format, ("table", "json"))
     described = describe(read(path, columns=columns or None))
-    if format_ is Format.json:
+    if format == "json":
         print(json.dumps(described, indent=2, ensure_ascii=False))
         return
     lines = described_lines(described)
