@@ -52,6 +52,7 @@ def run_command(
     The folder gets results.parquet, summary.json, manifest.json, report.html and the facts behind them, so that
     nothing is fitted again when a metric is added later (--resume). A system of a module is fitted again when that
     module or one that it loads changes; installed libraries count by version, files that code reads do not count.
+    Facts that a finished experiment no longer refers to are removed.
 
     Examples:
 

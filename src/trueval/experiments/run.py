@@ -20,6 +20,7 @@ from trueval.experiments.imported import importable
 from trueval.experiments.result import ExperimentResult
 from trueval.experiments.work import Found, do_experiment
 from trueval.kernels import use_threads
+from trueval.progress import note
 
 
 @checked
@@ -38,7 +39,9 @@ def run(
     `designs` what `compare` reads. With `resume` an experiment that is there is gone on with: what is finished stays,
     and what has changed or is damaged is made anew. Changed are data, runs, parameters, and the code of a class: its
     module and all modules that this one loads, other than installed libraries, which count by their version. Files that
-    the code itself reads do not count. A `seed` takes the place of the seeds that are written.
+    the code itself reads do not count. When an experiment has finished, facts that it does not refer to are removed:
+    those of systems, parameters, designs and data of earlier times. A `seed` takes the place of the seeds that are
+    written.
 
     Paths are relative to the file. `[systems]` has an entry for each system: parameters of a system by its name
     (`plsa = { factors = 50 }`, `wide = { system = "plsa", factors = 200 }`), a run (`{ run = "recs.parquet" }`, where
@@ -61,10 +64,14 @@ def run(
         chosen = replace(chosen, splitting=splitting)
         if folder is not None:
             open_folder(folder, chosen.record)
-        found = do_experiment(chosen, log, Cache(None if folder is None else folder / FACTS))
+        cache = Cache(None if folder is None else folder / FACTS)
+        found = do_experiment(chosen, log, cache)
         result = replace(assemble(chosen, log, found), folder=folder)
         if folder is not None:
             write_results(result, folder)
+            removed = cache.prune(found.used)  # only now: before the end, an interrupted run could still need them
+            if removed.number:
+                note(str(removed))
     return result
 
 
