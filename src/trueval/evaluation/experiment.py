@@ -126,6 +126,7 @@ def conclude(
         measured,
         stage.specs,
         users=dict.fromkeys(measured, stage.train.users),
+        items=stage.train.items,
         inputs=stage.inputs,
         notes=[*parts.cautions, *_all_relevant(stage), *notes, *[note] * bool(short)],
         systems=dict(systems),

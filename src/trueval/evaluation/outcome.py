@@ -32,6 +32,8 @@ class SystemValues:
     stratum: np.ndarray | None = None
     groups: dict[str, GroupValues] = field(default_factory=dict, repr=False)  # by column
     left_out: dict[str, LeftOut] = field(default_factory=dict, repr=False)  # of system metrics
+    unit_item: np.ndarray | None = None  # in 1R: the relevant item that a unit is about
+    items: Ids | None = field(default=None, repr=False)
 
     def by(self, column: str) -> GroupValues:
         """The values by one of the columns that the evaluation was grouped by."""
@@ -62,10 +64,15 @@ class Evaluation:
         return self.systems[name]
 
     def per_user(self) -> pl.DataFrame:
-        """One row per system and unit: system, user, and a column per metric (null where undefined)."""
+        """One row per system and unit: system, user, and a column per metric (null where undefined).
+
+        In 1R designs a unit is one relevant item of a user, named by the column `item`.
+        """
         frames = []
         for name, system in self.systems.items():
             columns: dict[str, Any] = {"user": system.users.decode(system.unit_user)}
+            if system.unit_item is not None and system.items is not None:
+                columns["item"] = system.items.decode(system.unit_item)
             if system.stratum is not None:
                 columns["percentile"] = system.stratum + 1
             columns |= {label: pl.Series(values).fill_nan(None) for label, values in system.values.items()}
@@ -75,7 +82,7 @@ class Evaluation:
 
 def summarise(
     measured: Measurements, *, users: Ids, interval: str, seed: int, resamples: int, level: float = 0.95,
-    min_group: int = MIN_GROUP,
+    min_group: int = MIN_GROUP, items: Ids | None = None,
 ) -> SystemValues:  # fmt: skip
     """Estimates of one system."""
     drawing = Drawing(interval, seed, resamples, level)
@@ -91,7 +98,10 @@ def summarise(
     values = {label: m.per_unit for label, m in measured.values.items() if m.per_unit is not None}
     ordered = {label: estimates[label] for label in measured.values}
     groups = summarise_groups(measured, drawing, min_group=min_group)
-    return SystemValues(ordered, values, by_label, measured.unit_user, users, measured.stratum, groups, left_out)
+    return SystemValues(
+        ordered, values, by_label, measured.unit_user, users, measured.stratum, groups, left_out, measured.unit_item,
+        None if measured.unit_item is None else items,
+    )  # fmt: skip
 
 
 def random_values(measured: Measurements) -> dict[str, float]:
