@@ -328,3 +328,24 @@ def test_a_validation_part_that_came_along_must_be_uniform_for_a_uniform_design(
     other = tv.split(make_log(), "holdout", validation=0.2)
     with pytest.raises(DefinitionError, match=r"not uniform[^$]*ratings of an item[^$]*leave the validation part out"):
         tune("itemknn", {"k": [2]}, data=other, design="U1R", metric="rr")
+
+
+def test_trials_of_other_versions_are_removed_after_a_search(tmp_path, monkeypatch, capsys):
+    parts = tv.split(make_log(), "holdout")
+    with monkeypatch.context() as patched:
+        patched.setattr(tv, "__version__", "0.0.1")
+        tune(Shift, {"by": [0.0, 1.0]}, data=parts, folder=tmp_path)
+    (tmp_path / "trial-notes.json").write_text("mine")
+    old = set(tmp_path.iterdir())
+    plain = Shift.fit
+    monkeypatch.setattr(Shift, "fit", lambda self, train: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        tune(Shift, {"by": [0.0]}, data=parts, folder=tmp_path)
+    assert set(tmp_path.iterdir()) == old
+    monkeypatch.setattr(Shift, "fit", plain)
+    tune(Shift, {"by": [0.0]}, data=parts, folder=tmp_path, metric="ndcg@5")
+    tune(Shift, {"by": [0.0]}, data=parts, folder=tmp_path)
+    assert "removed trials of other versions of trueval: 2" in capsys.readouterr().err
+    left = {path.name for path in tmp_path.iterdir()}
+    assert len(left) == 3  # one by each metric, and what is not ours
+    assert "trial-notes.json" in left

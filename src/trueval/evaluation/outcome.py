@@ -16,6 +16,7 @@ from trueval.evaluation.drawing import Drawing
 from trueval.evaluation.estimate import Estimate, Sums, estimate_all, sums
 from trueval.evaluation.group_values import MIN_GROUP, GroupValues, summarise_groups
 from trueval.evaluation.jackknife import LeftOut, estimate_tallies, leave_out
+from trueval.evaluation.kept_facts import NOT_KEPT, KeptFacts
 from trueval.evaluation.measurements import Measurements
 from trueval.metrics.grammar import Spec
 
@@ -56,6 +57,7 @@ class Evaluation:
     manifest: dict[str, Any]
     warnings: list[str] = field(default_factory=list)
     unlisted: list[str] = field(default_factory=list)  # those of the warnings that tell of users without a list
+    facts: KeptFacts = field(default_factory=lambda: KeptFacts(otherwise=NOT_KEPT), repr=False)  # by system
 
     def system(self, name: str) -> SystemValues:
         """One system by name."""

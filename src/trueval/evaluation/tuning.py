@@ -77,7 +77,8 @@ def tune(
     drawn. A validation part that came along must be uniform itself.
 
     With a `folder`, finished trials are kept there, by parameters, data, rules and code: an interrupted search goes on
-    where it was, a larger grid costs only what is new, and what a class with other code found is not used.
+    where it was, a larger grid costs only what is new, and what a class with other code found is not used. Trials of
+    other versions of trueval are removed when a search has finished.
 
     >>> import trueval as tv
     >>> pairs = [(u, (u * j) % 7) for u in range(1, 30) for j in range(1, 5)]
@@ -199,6 +200,9 @@ def _run(
             results[key] = {"value": value, "seconds": time.perf_counter() - begun}
             kept.write(key, {"system": name, "parameters": trials[place], **results[key]})
             step()
+    removed = kept.prune()  # only after the search: one that stopped goes on with what is there
+    if removed:
+        note(f"removed trials of other versions of trueval: {removed:,}")
     return [results[key] for key in keys]
 
 

@@ -10,9 +10,10 @@ import hashlib
 import json
 import re
 import shutil
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,6 +23,7 @@ import polars as pl
 from trueval import __version__
 from trueval.errors import DataError
 from trueval.evaluation.experiment import Stage
+from trueval.evaluation.kept_facts import Missing
 from trueval.facts.files import load_facts, save_facts
 from trueval.facts.ranking_facts import RankingFacts
 
@@ -53,6 +55,12 @@ class Cache:
         """Keep facts, written whole or not at all."""
         if self.folder is not None:
             save_facts(facts, self.folder / key)
+
+    def reader(self, key: str) -> Callable[[], RankingFacts] | Missing:
+        """What reads facts when they are asked for; without a folder, why there are none."""
+        if self.folder is None:
+            return Missing("the experiment has no folder", "give it one: tv.run(…, out=folder)")
+        return partial(load_facts, self.folder / key)
 
     def prune(self, used: Collection[str]) -> Pruned:
         """Remove facts other than those in use; for after an experiment has finished, when nothing can need them.

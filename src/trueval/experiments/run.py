@@ -11,6 +11,7 @@ from trueval.api import Result
 from trueval.arguments import checked
 from trueval.data.interactions import Interactions
 from trueval.errors import DefinitionError
+from trueval.evaluation.kept_facts import KeptFacts
 from trueval.evaluation.manifest import make_manifest
 from trueval.evaluation.repeats import combine
 from trueval.experiments.cache import Cache
@@ -18,7 +19,7 @@ from trueval.experiments.experiment import Experiment, read_experiment
 from trueval.experiments.folder import FACTS, check_folder, open_folder, write_results
 from trueval.experiments.imported import importable
 from trueval.experiments.result import ExperimentResult
-from trueval.experiments.work import Found, do_experiment
+from trueval.experiments.work import Evaluations, Found, do_experiment
 from trueval.kernels import use_threads
 from trueval.progress import note
 
@@ -66,13 +67,23 @@ def run(
             open_folder(folder, chosen.record)
         cache = Cache(None if folder is None else folder / FACTS)
         found = do_experiment(chosen, log, cache)
-        result = replace(assemble(chosen, log, found), folder=folder)
+        result = replace(assemble(chosen, log, with_facts(found, cache)), folder=folder)
         if folder is not None:
             write_results(result, folder)
             removed = cache.prune(found.used)  # only now: before the end, an interrupted run could still need them
             if removed.number:
                 note(str(removed))
     return result
+
+
+def with_facts(found: Found, cache: Cache) -> Found:
+    """What was found, with facts that are read from the cache when somebody asks for them."""
+    evaluations: Evaluations = {}
+    for design, repeats in found.evaluations.items():
+        for name, evaluation in repeats.items():
+            kept = KeptFacts({system: cache.reader(key) for system, key in found.keys[design][name].items()})
+            evaluations.setdefault(design, {})[name] = replace(evaluation, facts=kept)
+    return replace(found, evaluations=evaluations)
 
 
 def assemble(experiment: Experiment, log: Interactions, found: Found) -> ExperimentResult:

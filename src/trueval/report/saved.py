@@ -21,6 +21,7 @@ from trueval.errors import DataError, OutputError, TruevalError
 from trueval.evaluation.compat import find_preset
 from trueval.evaluation.estimate import Estimate, Sums, sums
 from trueval.evaluation.jackknife import LeftOut
+from trueval.evaluation.kept_facts import FROM_FILES, KeptFacts
 from trueval.evaluation.outcome import Evaluation, SystemValues
 from trueval.metrics.compute import Measured
 from trueval.metrics.grammar import Spec, parse
@@ -203,7 +204,10 @@ def _evaluation(frame: pl.DataFrame, told: dict[str, Any], *, where: str) -> Eva
         for (name,), own in frame.group_by("system", maintain_order=True)
     }
     kept = {label: spec for label, spec in specs.items() if all(label in s.estimates for s in systems.values())}
-    return Evaluation(systems, kept, told.get("random", {}), manifest, told.get("warnings", []))
+    return Evaluation(
+        systems, kept, told.get("random", {}), manifest, told.get("warnings", []),
+        facts=KeptFacts(otherwise=FROM_FILES),
+    )  # fmt: skip
 
 
 def _spec(label: str, manifest: dict[str, Any], where: str) -> Spec:
