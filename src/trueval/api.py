@@ -13,6 +13,7 @@ from trueval.evaluation.defaults import METRICS, default_metrics
 from trueval.evaluation.experiment import evaluate_sides
 from trueval.evaluation.group_values import MIN_GROUP
 from trueval.evaluation.groups import By
+from trueval.evaluation.kept_facts import Keeper
 from trueval.evaluation.repeated import each_interval, evaluate_repeats
 from trueval.evaluation.repeats import combine
 from trueval.evaluation.rules import Rules
@@ -49,6 +50,7 @@ def evaluate(
     min_group: int = MIN_GROUP,
     propensity: Any = None,
     level: float = 0.95,
+    keep_facts: bool | None = None,
 ) -> Result:
     """Fit systems on the train part of a split, rank under a design, and measure.
 
@@ -71,6 +73,9 @@ def evaluate(
     "popularity:GAMMA", a table of item (or user, position) and p, or a `Propensity`. Where the split drew the test
     part by chance, it is multiplied by the share that was held out.
 
+    `result.facts["name"]` are the facts of a system (see `Result.facts`). They are kept while all of them together take
+    no more than 512 MB; with `keep_facts` all are, or (False) none.
+
     >>> import polars as pl, trueval as tv
     >>> pairs = [(u, (u + j * j) % 11) for u in range(8) for j in range(4)]
     >>> log = pl.DataFrame(pairs, schema=["user", "item"], orient="row")
@@ -87,12 +92,15 @@ def evaluate(
         asked, threshold, population, ties, each_interval(method) if repeated else method, resamples, compat,
         seeds[0] if seeds else 0, by, users, min_group, propensity, level, missing,
     )  # fmt: skip
+    keeper = Keeper(keep_facts)
     with use_threads(threads):
         if isinstance(parts, Parts) and not repeated:
-            sides = evaluate_sides(parts, systems, rules, design=design, items=items, notes=left_out)
+            sides = evaluate_sides(parts, systems, rules, design=design, items=items, notes=left_out, keeper=keeper)
             return _of_sides({side: Result(found) for side, found in sides.items()})
         several = [parts] if isinstance(parts, Parts) else list(parts)
-        repeats = evaluate_repeats(several, systems, rules, seeds=seeds, design=design, items=items, notes=left_out)
+        repeats = evaluate_repeats(
+            several, systems, rules, seeds=seeds, design=design, items=items, notes=left_out, keeper=keeper
+        )
     whole = {side: Result(combine(own, interval=method, level=level), own) for side, own in repeats.items()}
     return _of_sides(whole)
 

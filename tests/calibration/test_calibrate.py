@@ -214,7 +214,7 @@ def test_command_reads_roles_and_a_saved_calibrator(trueval, two_files):
         (["--columns", "score=ctr"], "did you mean prediction"),
         (["--columns", "label=sku"], "labels must be 0 or 1"),
         (["-o", "{}/no/out.csv"], "cannot be written"),
-        (["-o", "{}/out.xml"], "unknown format of a table"),
+        (["-o", "{}/out.xml"], "there is no output format"),
         (["--validation", "{}/test.csv"], "share rows"),
         (["--validation", "{}/nothing.csv"], "no such file"),
     ],

@@ -427,9 +427,15 @@ def test_formats(done: Path, trueval: Callable) -> None:
     rows = pl.read_csv(csv.out.encode())
     assert rows.columns[:3] == ["design", "system", "metric"]
     assert len(rows) == 3 * 3 + 3 * 2
+    told = {(row["design"], row["system"], row["metric"]): row for row in rows.to_dicts()}
+    for design, record in json.loads(ran.out)["designs"].items():
+        assert record["comparisons"]
+        for c in record["comparisons"]:
+            row = told[design, c["system"], c["metric"]]
+            assert (row["difference"], row["p"], row["verdict"]) == (c["difference"], c["p"], c["verdict"])
     found = tv.run(done / "experiment.toml")
-    assert found.to_markdown().count("|---|") == 3  # two designs, and how far they agree
-    assert found.to_latex().count(r"\toprule") == 3
+    assert found.to_markdown().count("|---|") == 5  # two designs, each with its comparisons, and how far they agree
+    assert found.to_latex().count(r"\toprule") == 5
     assert trueval("run", done / "experiment.toml", "--format", "xml").code == 2
 
 

@@ -14,6 +14,7 @@ from trueval.data.interactions import Interactions
 from trueval.errors import DefinitionError, OutputError
 from trueval.evaluation import tuning
 from trueval.evaluation.tuning import carve, tune
+from trueval.splits.uniform import largest_ratio
 
 
 def make_log(seed: int = 0, users: int = 60, items: int = 30) -> Interactions:
@@ -100,6 +101,7 @@ def test_lower_is_better_where_it_is():
         ("temporal", {"ratio": 0.2}),
         ("user_temporal", {}),
         ("leave_one_out", {"which": "last"}),
+        ("uniform_test", {"ratio": 0.1}),
     ],
 )
 def test_the_validation_part_is_carved_like_the_test_part(how, options):
@@ -246,3 +248,104 @@ def test_lists_of_trials_and_functions():
     assert found.make().feedback == "explicit"
     made = tune(lambda depth: tv.make_system("plsa", factors=depth, iterations=3), {"depth": [1, 4]}, data=log)
     assert made.make().n_factors == made.best["depth"]
+
+
+def ratings_of_items(log: Interactions) -> set[int]:
+    """How often the items of a log were rated."""
+    return set(log.frame["item"].value_counts()["count"].to_list())
+
+
+@pytest.mark.parametrize("how", ["uniform_test", "holdout", "temporal", None])
+@pytest.mark.parametrize("design", ["U1R", "UAR"])
+def test_uniform_designs_are_tuned_on_a_uniform_validation_part(how, design):
+    """Whatever the split, and without the test part."""
+    log = make_log()
+    data = log if how is None else tv.split(log, how, ratio=0.2, seed=2)
+    found = tune("itemknn", GRID, data=data, design=design, metric="rr", threshold=1)
+    told = found.manifest["split"]
+    assert (told["how"], told["ratio"], found.manifest["design"]) == ("uniform_test", 0.2, design)
+    carved = carve(data, uniform=True)
+    assert ratings_of_items(carved.test) == {told["eta"]}
+    assert carved.test.fingerprint() == found.manifest["validation"]
+    assert carved.rows == len(log if how is None else data.train)
+    held = {(k, s): tv.evaluate(carved, {"x": tv.make_system("itemknn", k=k, shrink=s)}, design=design, metrics="rr",
+                                threshold=1, interval="none")["x", "rr"].value
+            for k in GRID["k"] for s in GRID["shrink"]}  # fmt: skip
+    assert {(k, s): value for k, s, value in found.table.select("k", "shrink", "rr").rows()} == held
+    if how is not None:
+        gone = tune("itemknn", GRID, data=replace(data, test=None), design=design, metric="rr", threshold=1)
+        assert gone.table.drop("seconds").equals(found.table.drop("seconds"))
+
+
+def test_popularity_earns_nothing_on_the_validation_part_of_a_uniform_design():
+    """Ranked by how often they were rated, the items of a uniform part are hit as by chance; of another, above."""
+    rng = np.random.default_rng(3)
+    chance = 0.6 / np.sqrt(np.arange(1, 61))
+    user, item = np.nonzero(rng.random((600, 60)) < chance)
+    log = Interactions.of(pl.DataFrame({"user": user, "item": item}))
+    parts = tv.split(log, "uniform_test", ratio=0.2)
+    pairs = {}
+    for name, carved in (("uniform", carve(parts, uniform=True)), ("plain", carve(replace(parts, how={})))):
+        design = "U1R" if name == "uniform" else "1R-TI-AN"
+        result = tv.evaluate(carved, ["popularity"], design=design, metrics="auc", interval="t", level=0.999)
+        pairs[name] = (result["popularity", "auc"], result.random["auc"])
+    (estimate, by_chance), (biased, other) = pairs["uniform"], pairs["plain"]
+    assert by_chance == other == 0.5
+    assert biased.low > 0.5
+    # users have seen more of the popular items, so that popularity is at a disadvantage if anything
+    assert estimate.low < 0.5
+    assert estimate.value < biased.value
+
+
+def test_a_uniform_test_part_has_a_uniform_validation_part_under_every_design():
+    parts = tv.split(make_log(), "uniform_test", ratio=0.2, eps=0.3, round="nearest", threshold=2)
+    carved = carve(parts)
+    shared = {name: carved.how[name] for name in ("how", "eps", "round", "threshold")}
+    assert shared == {"how": "uniform_test", "eps": 0.3, "round": "nearest", "threshold": 2}
+    assert tune("itemknn", {"k": [2]}, data=parts, threshold=2).manifest["split"]["how"] == "uniform_test"
+
+
+def test_the_share_is_what_a_uniform_part_can_have():
+    """A uniform part of a fifth may not exist: the largest is taken. What was asked for is not changed."""
+    often = [64, 60, 16, 8, 4, 2]
+    rows = [(100 * i + u, i) for i, n in enumerate(often) for u in range(n)]
+    few = Interactions.of(pl.DataFrame(rows, schema=["user", "item"], orient="row"))
+    largest = 0.2 * 2 * 60 / sum(often)  # (1 - eps) · k · |R(i_k)| / |R|, the most for two items
+    assert largest_ratio(few, eps=0.8) == int(1e4 * largest) / 1e4 < 0.2
+    uniform = tv.split(few, "uniform_test", ratio=0.1, eps=0.8)
+    told = tune("popularity", [{}], data=uniform, design="U1R", metric="auc").manifest["split"]
+    assert told["ratio"] == largest_ratio(uniform.train, eps=0.8) < 0.2
+    assert told["items"] == 2
+    with pytest.raises(DefinitionError, match="the largest possible ratio"):
+        tune("popularity", [{}], data=uniform, design="U1R", metric="auc", ratio=0.2)
+
+
+def test_a_validation_part_that_came_along_must_be_uniform_for_a_uniform_design():
+    parts = carve(make_log(), uniform=True)
+    mine = replace(parts, validation=parts.test, test=None, how={})
+    found = tune("itemknn", {"k": [2]}, data=mine, design="U1R", metric="rr")
+    assert found.manifest["validation"] == parts.test.fingerprint()
+    other = tv.split(make_log(), "holdout", validation=0.2)
+    with pytest.raises(DefinitionError, match=r"not uniform[^$]*ratings of an item[^$]*leave the validation part out"):
+        tune("itemknn", {"k": [2]}, data=other, design="U1R", metric="rr")
+
+
+def test_trials_of_other_versions_are_removed_after_a_search(tmp_path, monkeypatch, capsys):
+    parts = tv.split(make_log(), "holdout")
+    with monkeypatch.context() as patched:
+        patched.setattr(tv, "__version__", "0.0.1")
+        tune(Shift, {"by": [0.0, 1.0]}, data=parts, folder=tmp_path)
+    (tmp_path / "trial-notes.json").write_text("mine")
+    old = set(tmp_path.iterdir())
+    plain = Shift.fit
+    monkeypatch.setattr(Shift, "fit", lambda self, train: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        tune(Shift, {"by": [0.0]}, data=parts, folder=tmp_path)
+    assert set(tmp_path.iterdir()) == old
+    monkeypatch.setattr(Shift, "fit", plain)
+    tune(Shift, {"by": [0.0]}, data=parts, folder=tmp_path, metric="ndcg@5")
+    tune(Shift, {"by": [0.0]}, data=parts, folder=tmp_path)
+    assert "removed trials of other versions of trueval: 2" in capsys.readouterr().err
+    left = {path.name for path in tmp_path.iterdir()}
+    assert len(left) == 3  # one by each metric, and what is not ours
+    assert "trial-notes.json" in left

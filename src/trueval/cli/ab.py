@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from trueval.cli.options import Format, Level, Output, Quiet, Threads, check_format, check_places, give, width_for
+from trueval.cli.options import Format, Level, Output, Quiet, Report, Threads, give, result_format, width_for
 from trueval.errors import DefinitionError
+from trueval.report.output_formats import check_format, rendered
 
 if TYPE_CHECKING:
     from trueval.online.ab.result import AbTest
@@ -51,9 +52,9 @@ def ab_command(
     level: Level = 0.95,
     sequential: Annotated[int | None, Option(help=_SEQUENTIAL)] = None,
     ignore_mismatch: Annotated[bool, Option("--ignore-mismatch", help=_MISMATCH)] = False,
-    format: Format = "table",
+    format: Format = None,
     output: Output = None,
-    report: Annotated[Path | None, Option(help="Write an HTML page here.")] = None,
+    report: Report = None,
     seed: Annotated[int, Option(help="Seed of the bootstrap.")] = 0,
     threads: Threads = None,
     quiet: Quiet = False,
@@ -84,8 +85,7 @@ def ab_command(
     from trueval.progress import set_quiet
 
     set_quiet(quiet)
-    check_format(format)
-    check_places(output, report)
+    chosen = result_format(format, output, report)
     with use_threads(threads):
         found = ab_test(
             table, arm=arm, metrics=metrics, user=user, pre=pre, control=control, expected_shares=_shares(shares),
@@ -94,7 +94,7 @@ def ab_command(
             sequential=False if sequential is None else sequential,
         )  # fmt: skip
     _write_page(found, report)
-    give(render(found, format, output), output)
+    give(render(found, chosen, output), output)
 
 
 def plan_command(
@@ -138,13 +138,7 @@ def render(found: AbTest, format: str, output: Path | None = None) -> str:
     """The result as text in a format; a table as wide as the window it is shown in."""
     from trueval.online.ab.shown import WIDTH, as_text
 
-    if format == "table":
-        return as_text(found, width=width_for(output, piped=WIDTH))
-    if format == "json":
-        return found.to_json() + "\n"
-    if format == "csv":
-        return found.table().write_csv()
-    return found.to_markdown() if format == "md" else found.to_latex()
+    return rendered(found, format, table=lambda: as_text(found, width=width_for(output, piped=WIDTH)))
 
 
 def _write_page(found: AbTest, report: Path | None) -> None:

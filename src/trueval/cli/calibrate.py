@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from trueval.cli.options import Quiet, Seed, Threads, check_format, check_places, width_for
+from trueval.cli.options import Quiet, Seed, Threads, check_places, width_for
+from trueval.report.output_formats import ROWS, check_format, endings, format_of, rendered
 
 if TYPE_CHECKING:
     from trueval.calibration.calibrate import Calibration
@@ -18,7 +19,8 @@ _INPUT = "What predictions are: probability, score, or auto (probabilities if al
 _METRICS = "logloss, brier, auc, gauc, ece[bins=10,by=width|mass|value], mce[…]."
 _CLIP = "Keep probabilities this far from 0 and 1 in logloss and Platt's log odds."
 _COLUMNS = "Roles of columns: user=uid,item=sku,prediction=ctr,label=clicked."
-_OUTPUT = "Write the predictions here, with a column `calibrated`."
+_OUTPUT = f"Write the predictions here, with a column `calibrated`: {endings(ROWS)}."
+_FORMATS = ("table", "json")
 
 
 def calibrate_command(
@@ -57,7 +59,11 @@ def calibrate_command(
     from trueval.progress import set_quiet
 
     set_quiet(quiet)
-    check_format(format, ("table", "json"))
+    check_format(format, _FORMATS)
+    if output is not None:
+        format_of(output, ROWS, option="-o")
+    if save is not None:
+        format_of(save, ("json",), option="--save")
     check_places(output, save)
     with use_threads(threads):
         found = calibrate(
@@ -74,7 +80,7 @@ def render(found: Calibration, format: str, *, bins: int, by: str) -> str:
     from trueval.calibration.shown import WIDTH, calibration_text
 
     if format == "json":
-        return found.to_json(bins=bins, by=by) + "\n"
+        return rendered(found, format, bins=bins, by=by)
     return calibration_text(found, bins=bins, by=by, width=min(width_for(None, piped=WIDTH), WIDTH))
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from trueval.cli.options import Format, Quiet, Seed, Threads, check_format, check_places, give
+from trueval.cli.options import Format, Output, Quiet, Seed, Threads, give, result_format
+from trueval.report.output_formats import rendered
 
 if TYPE_CHECKING:
     from trueval.comparison.agreement import Agreement
@@ -32,8 +32,8 @@ def compare_command(
     alternative: Annotated[str, Option(help="two-sided, better or worse.")] = "two-sided",
     level: Annotated[float, Option(help="Level of intervals; 1 - level is that of tests.")] = 0.95,
     agreement: Annotated[bool, Option("--agreement", help=_AGREEMENT)] = False,
-    format: Format = "table",
-    output: Annotated[Path | None, Option("--output", "-o", help="Write the comparison here instead.")] = None,
+    format: Format = None,
+    output: Output = None,
     seed: Seed = 0,
     threads: Threads = None,
     quiet: Quiet = False,
@@ -61,8 +61,7 @@ def compare_command(
     from trueval.report.compared import compare
 
     set_quiet(quiet)
-    check_format(format)
-    check_places(output)
+    chosen = result_format(format, output)
     found: Comparisons | Agreement
     with use_threads(threads):
         if agreement:
@@ -72,16 +71,7 @@ def compare_command(
                 results, baseline=baseline, metrics=metrics, test=test, correct=correct, alternative=alternative,
                 level=level, seed=seed,
             )  # fmt: skip
-    if output is None and format == "table":
+    if output is None and chosen == "table":
         found.print(sys.stdout)
     else:
-        give(rendered(found, format), output)
-
-
-def rendered(found: Comparisons | Agreement, format: str) -> str:
-    """What was found as text in a format."""
-    if format == "json":
-        return found.to_json() + "\n"
-    if format == "csv":
-        return found.table().write_csv()
-    return {"md": found.to_markdown, "latex": found.to_latex, "table": found.__str__}[format]()
+        give(rendered(found, chosen), output)

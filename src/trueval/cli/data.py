@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -16,6 +15,7 @@ from rich.table import Table
 
 from trueval.cli.options import Count
 from trueval.progress import set_quiet
+from trueval.report.output_formats import check_format
 
 app = typer.Typer(help="List known data sets, fetch one, describe a file.", no_args_is_help=True)
 
@@ -23,13 +23,6 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no n
 # Every command takes these two, so that scripts can pass them blindly.
 Seed = Annotated[int, typer.Option(help="Nothing here is random: changes nothing.")]
 Threads = Annotated[int | None, typer.Option(help="Nothing here is heavy: changes nothing.")]
-
-
-class Format(StrEnum):
-    """How `info` prints."""
-
-    table = "table"
-    json = "json"
 
 
 def _on_terminal() -> bool:
@@ -86,7 +79,7 @@ def info(
     path: Annotated[str, typer.Argument(help="A file, a folder, or the name of a fetched data set.")],
     columns: Annotated[str, typer.Option(help="Roles of columns, e.g. user=uid,item=sku or user=0,item=1.")] = "",
     count: Count = None,
-    format_: Annotated[Format, typer.Option("--format", help="How to print.")] = Format.table,
+    format: Annotated[str, typer.Option(help="table or json.")] = "table",
     quiet: Quiet = False,
     seed: Seed = 0,
     threads: Threads = None,
@@ -96,8 +89,9 @@ def info(
     from trueval.data.read import read
 
     set_quiet(quiet)
+    check_format(format, ("table", "json"))
     described = describe(read(path, columns=columns or None, count=count))
-    if format_ is Format.json:
+    if format == "json":
         print(json.dumps(described, indent=2, ensure_ascii=False))
         return
     lines = described_lines(described)

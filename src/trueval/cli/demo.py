@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trueval.cli.options import Seed, Threads
+from trueval.report.output_formats import check_folder_name
 
 if TYPE_CHECKING:
     from trueval.cli.demo_run import Demo
@@ -44,6 +45,7 @@ def demo_command(
     from trueval.report.folder import check_folder, write_together
 
     set_quiet(quiet)
+    check_folder_name(output)
     check_folder(output, file_names(), marker=MARKER)
     with use_threads(threads):
         demo = make_demo(seed)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from trueval.cli.options import Count, Format, Quiet, Seed, Threads, check_format, check_places, give
-from trueval.errors import DefinitionError
+from trueval.cli.options import Count, Format, Quiet, Report, Seed, Threads, check_places, give, result_format
+from trueval.errors import DefinitionError, OutputError
+from trueval.report.output_formats import RESULTS, ROWS, endings, format_of, rendered
 
 if TYPE_CHECKING:
     from trueval.api import Result
@@ -23,7 +24,11 @@ _WITHOUT_HEAD = (
 )
 _SEEN = "Train items of a user: exclude (nobody is to recommend them) or allow (they are targets like others)."
 _BY = "Groups: columns of --users or --items, or activity, taste, popularity (with --train)."
-_OUTPUT = "Write the result here instead; DIR/ (a folder) for `trueval compare`."
+_OUTPUT = (
+    f"Write the result here instead: a file ({endings(RESULTS)}), or a folder for `trueval compare` (a name without "
+    "an ending, or DIR/)."
+)
+_PER_USER = f"Write every user's values here: {endings(ROWS)}."
 _SORTED = "Runs are sorted by user: read them in pieces."
 _ENGINE = "What does the work: local (this machine, all cores) or spark (parquet files; a cluster, if one is set up)."
 _PROPENSITY = "Chances to be observed, for ips(…) and snips(…): column:NAME of the test, popularity:GAMMA."
@@ -52,10 +57,10 @@ def evaluate_command(
     baseline: Annotated[str | None, Option(help="Compare every other run with this one.")] = None,
     columns: Annotated[str | None, Option(help="Roles of columns: user=uid,item=sku,score=pred.")] = None,
     count: Count = None,
-    format: Format = "table",
+    format: Format = None,
     output: Annotated[str | None, Option("--output", "-o", help=_OUTPUT)] = None,
-    per_user: Annotated[Path | None, Option(help="Write every user's values here (.parquet, .csv).")] = None,
-    report: Annotated[Path | None, Option(help="Write an HTML report here.")] = None,
+    per_user: Annotated[Path | None, Option(help=_PER_USER)] = None,
+    report: Report = None,
     propensity: Annotated[str | None, Option(help=_PROPENSITY)] = None,
     sorted_by_user: Annotated[bool, Option("--sorted-by-user", help=_SORTED)] = False,
     engine: Annotated[str, Option(help=_ENGINE)] = "local",
@@ -80,9 +85,8 @@ def evaluate_command(
     from trueval.progress import set_quiet
 
     set_quiet(quiet)
-    check_format(format)
+    chosen = _check_output(format, output, per_user, report)
     asked = supported(METRICS.split(","), compat) if metrics == METRICS else metrics
-    _check_output(output, per_user, report)
     result = evaluate_run(
         recs[0] if len(recs) == 1 else recs, _only(test, users, columns), train=_counted(train, columns, count),
         items=items, metrics=asked,
@@ -92,20 +96,55 @@ def evaluate_command(
         min_group=min_group, propensity=propensity, engine=engine,
     )  # fmt: skip
     _write_side_files(result, baseline, per_user, report)
-    _give(result, format, baseline, output)
+    _give(result, chosen, baseline, output)
 
 
 def _is_folder(output: str | None) -> bool:
-    return output is not None and (output.endswith(("/", os.sep)) or Path(output).is_dir())
+    """Whether a result folder is asked for: by a slash, by a name without an ending, or because it is there."""
+    if output is None:
+        return False
+    return output.endswith(("/", os.sep)) or not Path(output).suffix or Path(output).is_dir()
 
 
-def _check_output(output: str | None, per_user: Path | None, report: Path | None) -> None:
-    if output is not None and _is_folder(output):
-        from trueval.report.saved import check_result_folder
+def _check_output(format: str | None, output: str | None, per_user: Path | None, report: Path | None) -> str:
+    """The format of the result; refuses, before the work, what could not be written after it."""
+    folder = output if _is_folder(output) else None
+    chosen = result_format(format, None if folder else output, report, do=_other_outputs(output))
+    if per_user is not None:
+        format_of(per_user, ROWS, option="--per-user")
+    check_places(per_user)
+    if folder is not None:
+        _check_folder(folder, format)
+    return chosen
 
-        check_result_folder(Path(output))
-        output = None
-    check_places(output, per_user, report)
+
+def _other_outputs(output: str | None) -> str:
+    """What else a name may be meant for."""
+    if output is None:
+        return ""
+    option = {".html": "--report", ".parquet": "--per-user"}.get(Path(output).suffix.lower())
+    return f"{option} {output} is for such a file" if option else f"a folder is -o {output}/"
+
+
+def _check_folder(folder: str, format: str | None) -> None:
+    from trueval.report.output_formats import FORMATS
+    from trueval.report.saved import check_result_folder
+
+    name = folder.rstrip("/" + os.sep)
+    if format is not None:
+        raise OutputError(
+            "the format and the output contradict each other",
+            where=f"-o {folder}",
+            found=f"--format {format}, and the name of a folder, which has files of its own formats",
+            do=f"leave --format out, or name a file: -o {name}{FORMATS[format].ending}",
+        )
+    if Path(name).is_file():
+        raise OutputError(
+            "a name without an ending is a result folder, and there is a file of this name",
+            where=f"-o {folder}",
+            do=f"name another folder, or a file by its ending: -o {name}.csv",
+        )
+    check_result_folder(Path(folder))
 
 
 def _give(result: Result, format: str, baseline: str | None, output: str | None) -> None:
@@ -114,24 +153,11 @@ def _give(result: Result, format: str, baseline: str | None, output: str | None)
         from trueval.progress import note
 
         result.save(output)
-        note(f"wrote {output}: compare it with others by `trueval compare`")
-        return
-    text = render(result, format, baseline)
-    if output is None and text is None:
+        note(f"wrote the result folder {output}: compare it with others by `trueval compare`")
+    elif output is None and format == "table":
         result.show(baseline=baseline)
     else:
-        give(str(result) if text is None else text, output)
-
-
-def render(result: Result, format: str, baseline: str | None) -> str | None:
-    """The result as text in a format; None for the table, which depends on where it is shown."""
-    if format == "json":
-        return result.to_json(baseline=baseline) + "\n"
-    if format == "csv":
-        return result.table().write_csv()
-    if format == "table":
-        return None
-    return {"md": result.to_markdown, "latex": result.to_latex}[format](baseline=baseline)
+        give(rendered(result, format, table=lambda: result.to_text(baseline=baseline), baseline=baseline), output)
 
 
 def _write_side_files(result: Result, baseline: str | None, per_user: Path | None, report: Path | None) -> None:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from trueval.cli.options import Format, Level, Output, Quiet, Seed, Threads, check_format, check_places, give, width_for
+from trueval.cli.options import Format, Level, Output, Quiet, Seed, Threads, give, result_format, width_for
+from trueval.report.output_formats import rendered
 
 if TYPE_CHECKING:
     from trueval.online.ope.result import OffPolicy
@@ -34,7 +35,7 @@ def ope_command(
     columns: Annotated[str | None, Option(help=_COLUMNS)] = None,
     interval: Annotated[str, Option(help="Intervals: t, bootstrap or none.")] = "t",
     level: Level = 0.95,
-    format: Format = "table",
+    format: Format = None,
     output: Output = None,
     seed: Seed = 0,
     threads: Threads = None,
@@ -55,23 +56,17 @@ def ope_command(
     from trueval.progress import set_quiet
 
     set_quiet(quiet)
-    check_format(format)
-    check_places(output)
+    chosen = result_format(format, output)
     with use_threads(threads):
         found = ope(
             log, target, estimators=estimators, propensity=propensity, clip=clip, reward=reward, position=position,
             context=context, columns=columns, interval=interval, level=level, seed=seed,
         )  # fmt: skip
-    give(render(found, format, output), output)
+    give(render(found, chosen, output), output)
 
 
 def render(found: OffPolicy, format: str, output: Path | None = None) -> str:
     """The result as text in a format; a table as wide as the window it is shown in, but no wider than it needs."""
     from trueval.online.ope.shown import WIDTH, as_text
 
-    if format == "table":
-        return as_text(found, width=min(width_for(output, piped=WIDTH), WIDTH))
-    if format == "csv":
-        return found.table().write_csv()
-    text = {"json": found.to_json, "md": found.to_markdown, "latex": found.to_latex}[format]()
-    return text if text.endswith("\n") else text + "\n"
+    return rendered(found, format, table=lambda: as_text(found, width=min(width_for(output, piped=WIDTH), WIDTH)))

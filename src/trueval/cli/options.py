@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 from typer import Option
 
-from trueval.errors import DefinitionError, suggest
+from trueval.report.output_formats import PAGES, RESULTS, choose_format, endings, format_of
 
-FORMATS = ("table", "json", "csv", "md", "latex")
+_FORMAT = f"{', '.join(RESULTS)}; else the format of the file's ending, or a table."
 
-Format = Annotated[str, Option(help="table, json, csv, md or latex.")]
-Output = Annotated[Path | None, Option("--output", "-o", help="Write the result here instead.")]
+Format = Annotated[str | None, Option(help=_FORMAT)]
+Output = Annotated[
+    Path | None, Option("--output", "-o", help=f"Write the result into a file instead: {endings(RESULTS)}.")
+]
+Report = Annotated[Path | None, Option(help=f"Write a report here: {endings(PAGES)}.")]
 Level = Annotated[float, Option(help="Level of the intervals.")]
 Count = Annotated[str | None, Option(help="What popularity counts: users (each once per item; the default) or rows.")]
 Seed = Annotated[int, Option(help="Seed of all that is random.")]
@@ -23,16 +25,13 @@ Threads = Annotated[int | None, Option(help="Threads to use; the result is the s
 Quiet = Annotated[bool, Option("--quiet", help="Print nothing but the result and errors.")]
 
 
-def check_format(format: str, known: Sequence[str] = FORMATS) -> None:
-    """Refuse a format that does not exist.
-
-    >>> check_format("jsn")
-    Traceback (most recent call last):
-    trueval.errors.DefinitionError: unknown format 'jsn'
-      found: did you mean json?
-    """
-    if format not in known:
-        raise DefinitionError(f"unknown format {format!r}", found=suggest(format, known))
+def result_format(format: str | None, output: Path | str | None, report: Path | None = None, *, do: str = "") -> str:
+    """The format of a result, with all refusals of formats and files that can be made before the work."""
+    check_places(output, report)
+    chosen = choose_format(format, output, do=do)
+    if report is not None:
+        format_of(report, PAGES, option="--report")
+    return chosen
 
 
 def check_places(*paths: Path | str | None) -> None:
@@ -50,9 +49,11 @@ def width_for(output: Path | None, *, piped: int) -> int:
 
 def give(text: str, output: Path | str | None) -> None:
     """Print a result, or write it into a file."""
-    from trueval.data.writing import write_whole
-
     if output is None:
         sys.stdout.write(text)
-    else:
-        write_whole(output, text)
+        return
+    from trueval.data.writing import write_whole
+    from trueval.progress import note
+
+    write_whole(output, text)
+    note(f"wrote {output}")

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from trueval.cli.options import Format, Quiet, Threads, check_format
+from trueval.cli.options import Format, Quiet, Threads
 from trueval.errors import OutputError, TruevalError
+from trueval.report.output_formats import check_folder_name, choose_format, rendered
 
 if TYPE_CHECKING:
     from trueval.experiments.result import ExperimentResult
@@ -22,7 +23,7 @@ def run_command(
     experiment: Annotated[Path, Argument(help="The experiment, a TOML file.")],
     output: Annotated[Path | None, Option("--output", "-o", help=_OUTPUT)] = None,
     resume: Annotated[bool, Option("--resume", help=_RESUME)] = False,
-    format: Format = "table",
+    format: Format = None,
     seed: Annotated[int | None, Option(help="Use this seed in place of those in the file.")] = None,
     threads: Threads = None,
     quiet: Quiet = False,
@@ -51,6 +52,7 @@ def run_command(
     The folder gets results.parquet, summary.json, manifest.json, report.html and the facts behind them, so that
     nothing is fitted again when a metric is added later (--resume). A system of a module is fitted again when that
     module or one that it loads changes; installed libraries count by version, files that code reads do not count.
+    Facts that a finished experiment no longer refers to are removed.
 
     Examples:
 
@@ -65,23 +67,21 @@ def run_command(
     from trueval.progress import note, set_quiet
 
     set_quiet(quiet)
-    check_format(format)
+    chosen = choose_format(format, None)
     folder = Path(f"{experiment.stem}-results") if output is None else output
+    check_folder_name(folder)
     try:
         result = run(experiment, folder, resume=resume, seed=seed, threads=threads)
     except (TruevalError, KeyboardInterrupt) as stop:
         if is_unfinished(folder) and not isinstance(stop, OutputError):
             note(f"what is finished is in {folder}: go on with --resume")
         raise
-    _give(result, format)
+    _give(result, chosen)
     note(f"\nwrote {folder}; report: {folder / 'report.html'}")
 
 
 def _give(result: ExperimentResult, format: str) -> None:
     if format == "table":
         result.show()
-    elif format == "csv":
-        sys.stdout.write(result.table().write_csv())
     else:
-        text = {"json": result.to_json, "md": result.to_markdown, "latex": result.to_latex}[format]()
-        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        sys.stdout.write(rendered(result, format))

@@ -10,6 +10,7 @@ import typer
 from typer import Argument, Option
 
 from trueval.cli.options import Count, Seed, Threads
+from trueval.report.output_formats import check_folder_name
 
 if TYPE_CHECKING:
     from trueval.data.interactions import Interactions
@@ -71,6 +72,7 @@ def split_command(
     from trueval.splits import save_parts, split
 
     set_quiet(quiet)
+    check_folder_name(output)
     given = {"ratio": ratio, "eps": eps, "windows": windows, "by": by, "over": over, "which": which}
     given |= {"unseen": unseen, "round": rounding, "threshold": threshold, "validation": _whole(validation)}
     given |= {"mar": mar, "sample": sample}

@@ -3,6 +3,9 @@
 A mean over users is compared by the differences of its users. Other estimates (pooled ratios, means over several
 target sets per user or over percentiles) have no such differences; what a user adds to them is found by leaving
 that user out (jackknife), which for a plain mean gives the user's value again.
+
+In 1R designs a user has a value for each relevant item: systems are compared over the pairs of user and item that
+both have.
 """
 
 from __future__ import annotations
@@ -13,8 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from trueval.data.ids import Ids
-from trueval.evaluation.estimate import Sums
+from trueval.evaluation.estimate import Sums, sums
 from trueval.evaluation.outcome import SystemValues
+from trueval.metrics.compute import Measured
 from trueval.metrics.results import same
 
 
@@ -52,7 +56,8 @@ def common_users(left: SystemValues, right: SystemValues, users: Ids) -> Common:
 def pair(left: SystemValues, right: SystemValues, label: str, shared: Common) -> Pair:
     """Two systems over their common users."""
     common = shared.users
-    a, b = rows_of(left.sums[label], shared.left), rows_of(right.sums[label], shared.right)
+    ours, theirs = common_pairs(left, right, label)
+    a, b = rows_of(ours, shared.left), rows_of(theirs, shared.right)
     both = counted(a) & counted(b)
     if not both.all():
         a, b, common = rows_of(a, both), rows_of(b, both), common[both]
@@ -61,6 +66,59 @@ def pair(left: SystemValues, right: SystemValues, label: str, shared: Common) ->
         return Pair(common, a, b, _mean(own), own, own)
     difference = float(a.value()[0] - b.value()[0])
     return Pair(common, a, b, difference, _centred(shares_of(a) - shares_of(b), difference), own)
+
+
+def common_pairs(left: SystemValues, right: SystemValues, label: str) -> tuple[Sums, Sums]:
+    """The sums of two systems; in 1R over the pairs of user and item for which both have a value.
+
+    Under one test set, all systems have the same pairs. Values of pooled metrics (ratios of sums) stay as they are:
+    they are not told pair by pair.
+    """
+    sides = (left, right)
+    found = left.sums[label], right.sums[label]
+    if any(side.unit_item is None or side.items is None or label not in side.values for side in sides):
+        return found
+    pairs = _pair_codes(left, right)
+    known = [~np.isnan(side.values[label]) for side in sides]
+    defined = [codes[mask] for codes, mask in zip(pairs, known)]
+    if np.array_equal(np.sort(defined[0]), np.sort(defined[1])):
+        return found
+    kept = []
+    for side, s, codes, others in zip(sides, found, pairs, reversed(defined)):
+        clusters, cluster = np.unique(side.unit_user, return_inverse=True)
+        if not is_mean_of_units(s, side.values[label], cluster):
+            return found
+        values = np.where(np.isin(codes, others), side.values[label], np.nan)
+        kept.append(sums(Measured(values), cluster, len(clusters), side.stratum))
+    return kept[0], kept[1]
+
+
+def is_mean_of_units(s: Sums, values: np.ndarray, cluster: np.ndarray) -> bool:
+    """Whether the estimate is a mean of the values of units, and not a ratio of other sums."""
+    return (
+        s.finish is same
+        and s.factors == 1
+        and np.array_equal(s.denominator.sum(axis=1), np.bincount(cluster, ~np.isnan(values)))
+    )
+
+
+def _pair_codes(left: SystemValues, right: SystemValues) -> tuple[np.ndarray, np.ndarray]:
+    """A number for each unit of either system that says which user and which item it is about."""
+    users = _joint(left.users, right.users)
+    assert left.items is not None
+    assert right.items is not None
+    items = _joint(left.items, right.items)
+    codes = []
+    for side, item_ids in ((left, left.items), (right, right.items)):
+        assert side.unit_item is not None
+        user = side.unit_user if side.users is users else users.codes(side.users.decode(side.unit_user))
+        item = side.unit_item if item_ids is items else items.codes(item_ids.decode(side.unit_item))
+        codes.append(user.astype(np.int64) * len(items) + item)
+    return codes[0], codes[1]
+
+
+def _joint(left: Ids, right: Ids) -> Ids:
+    return left if left is right else Ids.of(left.values, right.values)
 
 
 def user_codes(system: SystemValues, users: Ids) -> np.ndarray:

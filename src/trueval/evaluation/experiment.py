@@ -18,6 +18,7 @@ from trueval.design.task import Task, make_tasks
 from trueval.errors import DefinitionError
 from trueval.evaluation.features import item_aspects
 from trueval.evaluation.groups import Groups, Known, evaluated_users, find_groups, names_of
+from trueval.evaluation.kept_facts import NOT_KEPT, Keeper, KeptFacts, Missing
 from trueval.evaluation.measurements import Measurements
 from trueval.evaluation.outcome import Evaluation
 from trueval.evaluation.rules import Rules
@@ -82,10 +83,10 @@ def evaluate_systems(
 
 def evaluate_sides(
     parts: Parts, systems: Any, rules: Rules, *, design: str | Design = "AR-TI-AN", items: Any = None,
-    notes: Sequence[str] = (),
+    notes: Sequence[str] = (), keeper: Keeper | None = None,
 ) -> dict[str, Evaluation]:  # fmt: skip
     """The same on every side of the parts (see `Parts.sides`), every system fitted once for all; `notes` are for the
-    reader."""
+    reader, and a `keeper` decides which facts stay with the evaluations."""
     named = name_systems(systems)
     if not named:
         raise DefinitionError("no system was given", do='for example systems=["popularity"]')
@@ -94,6 +95,7 @@ def evaluate_sides(
     told: dict[str, str] = {}
     cautions: dict[str, list[str]] = {side: [] for side in stages}
     catalogue: dict[str, int] = {}
+    kept: dict[str, dict[str, RankingFacts | Missing]] = {side: {} for side in stages}
     for name, spec in named.items():
         system = spec if isinstance(spec, Run) else make_system(spec, test=parts.test).fit(stages[""].train)
         told[name] = text_of(system)
@@ -103,12 +105,14 @@ def evaluate_sides(
             facts = rank_tasks(system, stage.tasks, stage.design, depth=stage.depth, ties=rules.ties, name=name)
             measured[side][name] = stage.measure(facts, first=not measured[side])
             catalogue[side] = facts.catalogue
+            kept[side][name] = NOT_KEPT if keeper is None else keeper.take(facts)
             cautions[side] += [f"{name}: {note}" for note in facts.label["notes"]]
             rules.check_listed(measured[side][name], stage.train.users, name)
-    return {
+    found = {
         side: conclude(stage, measured[side], systems=told, notes=[*cautions[side], *notes], catalogue=catalogue[side])
         for side, stage in stages.items()
     }
+    return {side: replace(evaluation, facts=KeptFacts(kept[side])) for side, evaluation in found.items()}
 
 
 def conclude(
@@ -127,6 +131,7 @@ def conclude(
         measured,
         stage.specs,
         users=dict.fromkeys(measured, stage.train.users),
+        items=stage.train.items,
         inputs=stage.inputs,
         notes=[*parts.cautions, *_repeats(stage.train), *_all_relevant(stage), *notes, *[note] * bool(short)],
         systems=dict(systems),

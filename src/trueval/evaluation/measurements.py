@@ -57,6 +57,7 @@ class Measurements:
     uncut: dict[int, int] = field(default_factory=dict)  # units with at most k targets, where their number is known
     condensed: Condensed | None = None
     unlisted: np.ndarray = field(default_factory=lambda: np.empty(0, np.int32))  # users who were given no list
+    unit_item: np.ndarray | None = None  # the relevant item of each unit, in 1R
 
     def __len__(self) -> int:
         return len(self.unit_user)
@@ -101,7 +102,8 @@ def measure_facts(
     uncut = {} if number is None else {k: int(np.count_nonzero(number <= k)) for k in cutoffs}
     condensed = Condensed.of(facts) if facts.condensed else None
     return Measurements(
-        facts.unit_user, facts.stratum, values, random, ties, facts.depth, by_group, uncut, condensed, unlisted
+        facts.unit_user, facts.stratum, values, random, ties, facts.depth, by_group, uncut, condensed, unlisted,
+        facts.item[facts.start[:-1]] if facts.one_relevant else None,
     )  # fmt: skip
 
 
@@ -174,9 +176,7 @@ def merge_measurements(parts: list[Measurements]) -> Measurements:
     random = [label for label in first.random if all(label in part.random for part in parts)]
     unit_user = np.concatenate([part.unit_user for part in parts])
     order = np.argsort(unit_user, kind="stable")
-    stratum = None
-    if first.stratum is not None:
-        stratum = np.concatenate([part.stratum for part in parts if part.stratum is not None])[order]
+    stratum, unit_item = (_merged([getattr(part, name) for part in parts], order) for name in ("stratum", "unit_item"))
     return Measurements(
         unit_user[order],
         stratum,
@@ -188,4 +188,11 @@ def merge_measurements(parts: list[Measurements]) -> Measurements:
         {k: sum(part.uncut.get(k, 0) for part in parts) for k in first.uncut},
         None if first.condensed is None else Condensed.sum([part.condensed for part in parts if part.condensed]),
         unlisted,
+        unit_item,
     )
+
+
+def _merged(columns: Sequence[np.ndarray | None], order: np.ndarray) -> np.ndarray | None:
+    """A column that all parts have, or none of them has."""
+    given = [column for column in columns if column is not None]
+    return np.concatenate(given)[order] if given else None

@@ -16,6 +16,7 @@ from trueval.evaluation.drawing import Drawing
 from trueval.evaluation.estimate import UNBOUNDED, Estimate, Range, Sums, estimate_all, sums
 from trueval.evaluation.group_values import MIN_GROUP, GroupValues, summarise_groups
 from trueval.evaluation.jackknife import LeftOut, estimate_tallies, leave_out
+from trueval.evaluation.kept_facts import NOT_KEPT, KeptFacts
 from trueval.evaluation.measurements import Measurements
 from trueval.metrics.grammar import Spec
 
@@ -32,6 +33,8 @@ class SystemValues:
     stratum: np.ndarray | None = None
     groups: dict[str, GroupValues] = field(default_factory=dict, repr=False)  # by column
     left_out: dict[str, LeftOut] = field(default_factory=dict, repr=False)  # of system metrics
+    unit_item: np.ndarray | None = None  # in 1R: the relevant item that a unit is about
+    items: Ids | None = field(default=None, repr=False)
 
     def by(self, column: str) -> GroupValues:
         """The values by one of the columns that the evaluation was grouped by."""
@@ -55,6 +58,7 @@ class Evaluation:
     warnings: list[str] = field(default_factory=list)
     unlisted: list[str] = field(default_factory=list)  # those of the warnings that tell of users without a list
     repeats: Mapping[str, Evaluation] = field(default_factory=dict, repr=False)  # by name, where this is their mean
+    facts: KeptFacts = field(default_factory=lambda: KeptFacts(otherwise=NOT_KEPT), repr=False)  # by system
 
     def system(self, name: str) -> SystemValues:
         """One system by name."""
@@ -63,10 +67,15 @@ class Evaluation:
         return self.systems[name]
 
     def per_user(self) -> pl.DataFrame:
-        """One row per system and unit: system, user, and a column per metric (null where undefined)."""
+        """One row per system and unit: system, user, and a column per metric (null where undefined).
+
+        In 1R designs a unit is one relevant item of a user, named by the column `item`.
+        """
         frames = []
         for name, system in self.systems.items():
             columns: dict[str, Any] = {"user": system.users.decode(system.unit_user)}
+            if system.unit_item is not None and system.items is not None:
+                columns["item"] = system.items.decode(system.unit_item)
             if system.stratum is not None:
                 columns["percentile"] = system.stratum + 1
             columns |= {label: pl.Series(values).fill_nan(None) for label, values in system.values.items()}
@@ -76,7 +85,7 @@ class Evaluation:
 
 def summarise(
     measured: Measurements, *, users: Ids, interval: str, seed: int, resamples: int, level: float = 0.95,
-    min_group: int = MIN_GROUP, ranges: Mapping[str, Range] | None = None,
+    min_group: int = MIN_GROUP, ranges: Mapping[str, Range] | None = None, items: Ids | None = None,
 ) -> SystemValues:  # fmt: skip
     """Estimates of one system; `ranges` of the metrics bound what users who were not seen can have."""
     ranges = ranges or {}
@@ -94,7 +103,10 @@ def summarise(
     values = {label: m.per_unit for label, m in measured.values.items() if m.per_unit is not None}
     ordered = {label: estimates[label] for label in measured.values}
     groups = summarise_groups(measured, drawing, min_group=min_group, ranges=ranges)
-    return SystemValues(ordered, values, by_label, measured.unit_user, users, measured.stratum, groups, left_out)
+    return SystemValues(
+        ordered, values, by_label, measured.unit_user, users, measured.stratum, groups, left_out, measured.unit_item,
+        None if measured.unit_item is None else items,
+    )  # fmt: skip
 
 
 def random_values(measured: Measurements) -> dict[str, float]:

@@ -9,6 +9,7 @@ from typing import Any
 from trueval.design.design import Design
 from trueval.errors import DefinitionError, suggest
 from trueval.evaluation.experiment import evaluate_sides
+from trueval.evaluation.kept_facts import Keeper
 from trueval.evaluation.outcome import Evaluation
 from trueval.evaluation.repeats import REPEATED, name_repeats
 from trueval.evaluation.rules import Rules
@@ -35,6 +36,7 @@ def evaluate_repeats(
     design: str | Design = "AR-TI-AN",
     items: Any = None,
     notes: Sequence[str] = (),
+    keeper: Keeper | None = None,
 ) -> dict[str, dict[str, Evaluation]]:
     """Every part with every seed, by side (see `Parts.sides`) and name; `combine` makes one evaluation of a side."""
     strange = [part for part in parts if not isinstance(part, Parts)]
@@ -49,7 +51,9 @@ def evaluate_repeats(
         )
     found: dict[str, dict[str, Evaluation]] = {}
     for name, part, seed in named:
-        sides = evaluate_sides(part, systems, replace(rules, seed=seed), design=design, items=items, notes=notes)
+        sides = evaluate_sides(
+            part, systems, replace(rules, seed=seed), design=design, items=items, notes=notes, keeper=keeper
+        )
         for side, evaluation in sides.items():
             found.setdefault(side, {})[name] = evaluation
     return found

@@ -102,6 +102,7 @@ class Rules:
         *,
         users: Mapping[str, Ids],
         inputs: Inputs,
+        items: Ids | None = None,
         notes: Sequence[str] = (),
         **told: Any,
     ) -> Evaluation:
@@ -111,7 +112,8 @@ class Rules:
         found = {
             name: summarise(
                 m, users=users[name], interval=self.interval, seed=self.seed, resamples=self.resamples,
-                level=self.level, min_group=self.min_group, ranges={label: spec.range for label, spec in specs.items()},
+                level=self.level, min_group=self.min_group, items=items,
+                ranges={label: spec.range for label, spec in specs.items()},
             )
             for name, m in measured.items()
         }  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from trueval.design.head import check_head_share, head_word
 from trueval.design.targets import SEEN
 from trueval.errors import DefinitionError, suggest
 from trueval.evaluation.engines.plan import MeasuredRun, Reading
+from trueval.evaluation.kept_facts import OF_A_RUN, KeptFacts
 from trueval.evaluation.outcome import Evaluation
 from trueval.evaluation.rules import Rules
 from trueval.evaluation.truth import TruthSource
@@ -59,7 +61,7 @@ def evaluate_runs(
         places = {name: run.head_places for name, run in found.items() if run.head_places is not None}
         notes += held.left_out.notes(places, condensed=condensed)
     last = list(found.values())[-1]
-    return rules.conclude(
+    concluded = rules.conclude(
         {name: run.measurements for name, run in found.items()},
         specs,
         users={name: run.users for name, run in found.items()},
@@ -71,6 +73,7 @@ def evaluate_runs(
         data={name: log.fingerprint() for name, log in (("train", held.train), ("test", held.test)) if log is not None},
         catalogue=last.catalogue,
     )
+    return replace(concluded, facts=KeptFacts(otherwise=OF_A_RUN))
 
 
 def find_engine(name: str) -> Any:

@@ -69,12 +69,32 @@ class Trials:
         """Keep a finished trial."""
         if self.folder is None:
             return
+        from trueval import __version__
+
         write_whole(
             self._path(key),
-            seal({**found, **self.told}),
+            seal({**found, **self.told, "version": __version__}),
             what="a finished trial could not be kept",
             do="make room, and start again: trials before it are kept",
         )
+
+    def prune(self) -> int:
+        """Remove trials of other versions of trueval, which no search reads any more; how many there were.
+
+        Trials of other grids, metrics, data and code stay: a later search may ask for them again.
+        """
+        from trueval import __version__
+
+        removed = 0
+        for path in sorted(self.folder.glob("trial-*.json")) if self.folder is not None else ():
+            try:
+                version = unseal(path.read_text(encoding="utf-8")).get("version", __version__)
+                if version != __version__:
+                    path.unlink()
+                    removed += 1
+            except (OSError, ValueError):  # damaged, or not ours: nothing that can be judged
+                continue
+        return removed
 
     def _path(self, key: str) -> Path:
         assert self.folder is not None

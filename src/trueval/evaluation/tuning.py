@@ -19,18 +19,14 @@ from trueval.errors import DataError, DefinitionError
 from trueval.evaluation.experiment import evaluate_systems
 from trueval.evaluation.rules import Rules
 from trueval.evaluation.trials import Trials
+from trueval.evaluation.validation_part import carve
 from trueval.kernels import use_threads
-from trueval.kernels.seeds import derive
 from trueval.metrics.grammar import parse
 from trueval.progress import hushed, note, progress
 from trueval.recommenders.own_code import Unknown, code_digest
 from trueval.recommenders.protocol import Recommender
 from trueval.recommenders.registry import make_system, record_of, text_of
-from trueval.splits import split
 from trueval.splits.parts import Parts
-
-# Options that a validation part shares with the test part of the same split.
-_SAME = {"temporal": ("unseen",), "user_temporal": (), "leave_one_out": ("which", "n"), "holdout": ("by",)}
 
 
 @dataclass(frozen=True)
@@ -61,7 +57,7 @@ def tune(
     data: Any,
     metric: str = "ndcg@10",
     on: str = "validation",
-    ratio: float = 0.2,
+    ratio: float | None = None,
     design: Any = "AR-TI-AN",
     threshold: float | None = None,
     folder: str | Path | None = None,
@@ -73,12 +69,16 @@ def tune(
     `system` is a name (also with parameters that stay, `"plsa[topics=20]"`) or a class or function that makes one from
     parameters; `grid` gives the values of each parameter, all combinations of which are tried, or lists the trials.
 
-    `data` is the result of a split or a log. Its validation part is used where it has one; otherwise a share, `ratio`,
-    of the train part is held out, in the way the test part was: the last rows where that was by time, by chance
-    elsewhere.
+    `data` is the result of a split or a log. Its validation part is used where it has one; otherwise a share, `ratio`
+    (0.2 unless given), of the train part is held out, in the way the test part was: the last rows where that was by
+    time, as many ratings of every candidate item where it was a uniform test, by chance elsewhere. U designs (U1R) need
+    a uniform validation part: one is drawn from the train part or the log in the way of `uniform_test`, whatever the
+    split. Where 0.2 is more than that can be, it is the largest share there is; `manifest["split"]` says how it was
+    drawn. A validation part that came along must be uniform itself.
 
     With a `folder`, finished trials are kept there, by parameters, data, rules and code: an interrupted search goes on
-    where it was, a larger grid costs only what is new, and what a class with other code found is not used.
+    where it was, a larger grid costs only what is new, and what a class with other code found is not used. Trials of
+    other versions of trueval are removed when a search has finished.
 
     >>> import trueval as tv
     >>> pairs = [(u, (u * j) % 7) for u in range(1, 30) for j in range(1, 5)]
@@ -94,8 +94,8 @@ def tune(
     name, make = _maker(system)
     trials = _trials(grid)
     texts = [text_of(make(**parameters)) for parameters in trials]  # a mistake in the grid shows before hours of work
-    parts = carve(data, ratio=ratio, seed=seed)
     design = Design.parse(design)
+    parts = carve(data, ratio=ratio, seed=seed, uniform=design.uniform)
     rules = Rules(metrics=[spec], threshold=threshold, interval="none", seed=seed)
     told = {"metric": str(spec), "design": str(design), "threshold": threshold, "seed": seed, **_told_of(parts)}
     kept = _kept(folder, told, system, name)
@@ -108,35 +108,6 @@ def tune(
     with use_threads(threads):
         results = _run(name, trials, [kept.key(*pair) for pair in zip(texts, trials)], kept, work)
     return _concluded(name, make, str(spec), trials, results, higher=spec.better == "higher", told=told)
-
-
-def carve(data: Any, *, ratio: float = 0.2, seed: int = 0) -> Parts:
-    """Train and validation parts of some data, as `train` and `test`; what was its test part is gone.
-
-    >>> import trueval as tv
-    >>> parts = tv.split(pl.DataFrame({"user": [1] * 10, "item": list(range(10))}), "holdout", by="user")
-    >>> carved = carve(parts, ratio=0.25)
-    >>> len(carved.train) + len(carved.test) == len(parts.train)
-    True
-    """
-    if isinstance(data, (list, tuple)):
-        raise DefinitionError(
-            "parameters are chosen on one split", found=f"{len(data)} of them", do="give one: data=folds[0]"
-        )
-    # a coin of its own: thrown with the seed of the split before, it would fall the same way for every row
-    seed = int(derive(seed, "validation")) >> 32
-    if not isinstance(data, Parts):
-        return split(data, "holdout", ratio=ratio, seed=seed)
-    if data.validation is not None:
-        return Parts(data.train, data.validation, how={"how": "validation", "of": data.how.get("how", "given")})
-    how = {"rolling": "temporal"}.get(str(data.how.get("how")), str(data.how.get("how")))
-    how = how if how in _SAME else "holdout"
-    options = {name: data.how[name] for name in _SAME[how] if name in data.how}
-    if how != "leave_one_out":
-        options["ratio"] = ratio
-    carved = split(data.train.keep(data.train.frame, name="train"), how, seed=seed, **options)
-    assert isinstance(carved, Parts)
-    return carved
 
 
 def _check_on(on: str) -> None:
@@ -229,6 +200,9 @@ def _run(
             results[key] = {"value": value, "seconds": time.perf_counter() - begun}
             kept.write(key, {"system": name, "parameters": trials[place], **results[key]})
             step()
+    removed = kept.prune()  # only after the search: one that stopped goes on with what is there
+    if removed:
+        note(f"removed trials of other versions of trueval: {removed:,}")
     return [results[key] for key in keys]
 
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -21,9 +23,11 @@ import polars as pl
 from trueval import __version__
 from trueval.errors import DataError
 from trueval.evaluation.experiment import Stage
+from trueval.evaluation.kept_facts import Missing
 from trueval.facts.files import load_facts, save_facts
 from trueval.facts.ranking_facts import RankingFacts
 
+_KEY = re.compile("[0-9a-f]{24}")
 # Lists are kept at least so long, so that a metric with another cutoff seldom needs a new ranking.
 DEPTH = 100
 
@@ -51,6 +55,41 @@ class Cache:
         """Keep facts, written whole or not at all."""
         if self.folder is not None:
             save_facts(facts, self.folder / key)
+
+    def reader(self, key: str) -> Callable[[], RankingFacts] | Missing:
+        """What reads facts when they are asked for; without a folder, why there are none."""
+        if self.folder is None:
+            return Missing("the experiment has no folder", "give it one: tv.run(…, out=folder)")
+        return partial(load_facts, self.folder / key)
+
+    def prune(self, used: Collection[str]) -> Pruned:
+        """Remove facts other than those in use; for after an experiment has finished, when nothing can need them.
+
+        What does not look like facts of ours is left alone.
+        """
+        number, size = 0, 0
+        for place in sorted(self.folder.iterdir()) if self.folder is not None and self.folder.is_dir() else ():
+            if place.name in used or not _KEY.fullmatch(place.name) or not place.is_dir():
+                continue
+            own = sum(file.stat().st_size for file in place.rglob("*") if file.is_file())
+            hidden = place.with_name(f".{place.name}")  # an interruption leaves no half of it under its name
+            try:
+                place.rename(hidden)
+            except OSError:
+                continue
+            remove(hidden)
+            number, size = number + 1, size + own
+        return Pruned(number, size)
+
+
+class Pruned(NamedTuple):
+    """How many facts were removed, and how many bytes they took."""
+
+    number: int
+    size: int
+
+    def __str__(self) -> str:
+        return f"removed facts that no system or design refers to any more: {self.number:,}, {self.size / 1e6:,.1f} MB"
 
 
 def remove(path: Path) -> None:

@@ -19,7 +19,7 @@ from trueval.comparison.tables import latex, markdown
 from trueval.design.design import Design
 from trueval.errors import DataError, DefinitionError, suggest
 from trueval.experiments.experiment import Experiment
-from trueval.report.formats import as_latex, as_markdown, as_record
+from trueval.report.formats import as_latex, as_markdown, as_record, result_frame
 
 
 @dataclass(frozen=True)
@@ -87,10 +87,17 @@ class ExperimentResult:
         return between_designs(parts, level=rules.level, seed=rules.seed)
 
     def table(self) -> pl.DataFrame:
-        """One row per design, system and metric: value, interval, n, undefined."""
-        return pl.concat(
-            [result.table().select(pl.lit(design).alias("design"), pl.all()) for design, result in self.results.items()]
-        )
+        """One row per design, system and metric: value, interval, n, undefined; with a baseline, what differs from it.
+
+        The columns are those of `Result.table`.
+        """
+        frames = [
+            result_frame(result.evaluation, self.comparisons.get(design, ())).select(
+                pl.lit(design).alias("design"), pl.all()
+            )
+            for design, result in self.results.items()
+        ]
+        return pl.concat(frames, how="diagonal_relaxed")
 
     @property
     def per_user(self) -> pl.DataFrame:

@@ -11,6 +11,7 @@ from trueval.api import Result
 from trueval.arguments import checked
 from trueval.data.interactions import Interactions
 from trueval.errors import DefinitionError
+from trueval.evaluation.kept_facts import KeptFacts
 from trueval.evaluation.manifest import make_manifest
 from trueval.evaluation.repeats import combine
 from trueval.experiments.cache import Cache
@@ -18,8 +19,9 @@ from trueval.experiments.experiment import Experiment, read_experiment
 from trueval.experiments.folder import FACTS, check_folder, open_folder, write_results
 from trueval.experiments.imported import importable
 from trueval.experiments.result import ExperimentResult
-from trueval.experiments.work import Found, do_experiment
+from trueval.experiments.work import Evaluations, Found, do_experiment
 from trueval.kernels import use_threads
+from trueval.progress import note
 
 
 @checked
@@ -38,7 +40,9 @@ def run(
     `designs` what `compare` reads. With `resume` an experiment that is there is gone on with: what is finished stays,
     and what has changed or is damaged is made anew. Changed are data, runs, parameters, and the code of a class: its
     module and all modules that this one loads, other than installed libraries, which count by their version. Files that
-    the code itself reads do not count. A `seed` takes the place of the seeds that are written.
+    the code itself reads do not count. When an experiment has finished, facts that it does not refer to are removed:
+    those of systems, parameters, designs and data of earlier times. A `seed` takes the place of the seeds that are
+    written.
 
     Paths are relative to the file. `[systems]` has an entry for each system: parameters of a system by its name
     (`plsa = { factors = 50 }`, `wide = { system = "plsa", factors = 200 }`), a run (`{ run = "recs.parquet" }`, where
@@ -61,11 +65,25 @@ def run(
         chosen = replace(chosen, splitting=splitting)
         if folder is not None:
             open_folder(folder, chosen.record)
-        found = do_experiment(chosen, log, Cache(None if folder is None else folder / FACTS))
-        result = replace(assemble(chosen, log, found), folder=folder)
+        cache = Cache(None if folder is None else folder / FACTS)
+        found = do_experiment(chosen, log, cache)
+        result = replace(assemble(chosen, log, with_facts(found, cache)), folder=folder)
         if folder is not None:
             write_results(result, folder)
+            removed = cache.prune(found.used)  # only now: before the end, an interrupted run could still need them
+            if removed.number:
+                note(str(removed))
     return result
+
+
+def with_facts(found: Found, cache: Cache) -> Found:
+    """What was found, with facts that are read from the cache when somebody asks for them."""
+    evaluations: Evaluations = {}
+    for design, repeats in found.evaluations.items():
+        for name, evaluation in repeats.items():
+            kept = KeptFacts({system: cache.reader(key) for system, key in found.keys[design][name].items()})
+            evaluations.setdefault(design, {})[name] = replace(evaluation, facts=kept)
+    return replace(found, evaluations=evaluations)
 
 
 def assemble(experiment: Experiment, log: Interactions, found: Found) -> ExperimentResult:

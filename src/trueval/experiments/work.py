@@ -46,6 +46,11 @@ class Found:
     evaluations: Evaluations
     keys: dict[str, dict[str, dict[str, str]]]
 
+    @property
+    def used(self) -> set[str]:
+        """The keys of all facts behind it."""
+        return {key for repeats in self.keys.values() for systems in repeats.values() for key in systems.values()}
+
 
 def do_experiment(experiment: Experiment, log: Interactions, cache: Cache) -> Found:
     """Evaluations of every design and repeat."""

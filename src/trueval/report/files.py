@@ -1,15 +1,15 @@
-"""Results in files: where they can be written, and tables in the format of their suffix."""
+"""Results in files: where they can be written, and tables in the format of their ending."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 
 from trueval.data.writing import write_whole
 from trueval.errors import OutputError
+from trueval.report.output_formats import FORMATS, ROWS, format_of
 
 
 def check_writable(path: Path | str | None) -> None:
@@ -20,21 +20,14 @@ def check_writable(path: Path | str | None) -> None:
     reason = "" if os.access(folder, os.W_OK) else f"{folder} is not a folder that can be written"
     if Path(path).is_dir():
         reason = "it is a folder"
+    elif Path(path).exists() and not Path(path).is_file():
+        reason = "it is no file that could be replaced"
     if reason:
         raise OutputError("the result cannot be written", where=str(path), found=reason, do="choose another place")
 
 
 def write_table(path: Path, frame: pl.DataFrame) -> None:
-    """Write a table in the format its suffix names."""
-    suffix = path.suffix.lower()
-    writers: dict[str, Callable[[Path], None]] = {
-        ".parquet": frame.write_parquet,
-        ".csv": frame.write_csv,
-        ".tsv": lambda target: frame.write_csv(target, separator="\t"),
-        ".jsonl": frame.write_ndjson,
-    }
-    if suffix not in writers:
-        raise OutputError(
-            "unknown format of a table", where=str(path), found=suffix or "no suffix", do="use " + " ".join(writers)
-        )
-    write_whole(path, writers[suffix])
+    """Write a table of data in the format its ending names."""
+    write = FORMATS[format_of(path, ROWS)].write_rows
+    assert write is not None
+    write_whole(path, lambda target: write(frame, target))

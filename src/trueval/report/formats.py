@@ -1,15 +1,15 @@
-"""An evaluation as JSON, CSV, Markdown or LaTeX."""
+"""An evaluation as JSON, as a table of data, as Markdown or LaTeX."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
 from trueval.comparison.leaders import leaders
-from trueval.comparison.shown import SIGNS, method
+from trueval.comparison.shown import SIGNS, grid, legend
 from trueval.comparison.tables import latex, markdown
 from trueval.data.records import without_nan
 from trueval.evaluation.drawing import told_interval
@@ -19,6 +19,8 @@ from trueval.report.cells import cell, columns_with_both_ends
 if TYPE_CHECKING:
     from trueval.comparison.paired import Comparison
 
+ESTIMATE = ("value", "low", "high", "n", "undefined")
+
 
 def as_record(evaluation: Evaluation, comparisons: Sequence[Comparison] = ()) -> dict[str, Any]:
     """The contract of `trueval evaluate --format json`; NaN becomes null."""
@@ -27,8 +29,7 @@ def as_record(evaluation: Evaluation, comparisons: Sequence[Comparison] = ()) ->
     systems = {
         name: {
             "metrics": {
-                label: {"value": e.value, "low": e.low, "high": e.high, "n": e.n, "undefined": e.undefined}
-                | ({"note": e.note} if e.note else {})
+                label: {field: getattr(e, field) for field in ESTIMATE} | ({"note": e.note} if e.note else {})
                 for label, e in system.estimates.items()
             }
         }
@@ -50,44 +51,80 @@ def as_json(evaluation: Evaluation, comparisons: Sequence[Comparison] = ()) -> s
     return json.dumps(as_record(evaluation, comparisons), ensure_ascii=False, indent=1, default=str)
 
 
-def summary_frame(evaluation: Evaluation) -> pl.DataFrame:
-    """One row per system and metric: value, low, high, n, undefined."""
+def result_frame(evaluation: Evaluation, comparisons: Sequence[Comparison] = ()) -> pl.DataFrame:
+    """One row per system and metric, and per group where there are groups; what each differs by from a baseline."""
+    from trueval.report.groups import columns_of, group_frame
+
     rows = [
-        {
-            "system": name,
-            "metric": label,
-            "value": e.value,
-            "low": e.low,
-            "high": e.high,
-            "n": e.n,
-            "undefined": e.undefined,
-        }
+        {"system": name, "metric": label} | {field: getattr(e, field) for field in ESTIMATE}
         for name, system in evaluation.systems.items()
         for label, e in system.estimates.items()
     ]
-    frame = pl.DataFrame(rows, infer_schema_length=None)
-    return frame.with_columns(pl.col("value", "low", "high").cast(pl.Float64).fill_nan(None))
+    frame = pl.DataFrame(rows, infer_schema_length=None, schema_overrides=dict.fromkeys(ESTIMATE[:3], pl.Float64))
+    if comparisons:
+        frame = frame.join(_compared_frame(comparisons), on=["system", "metric"], how="left", maintain_order="left")
+    columns = columns_of(evaluation)
+    if columns:
+        parts = [group_frame(evaluation, name).select(pl.lit(name).alias("by"), pl.all()) for name in columns]
+        frame = pl.concat([frame, *(part.drop("compared") for part in parts)], how="diagonal_relaxed")
+        frame = frame.select("system", "by", "group", pl.exclude("system", "by", "group"))
+    return frame.with_columns(pl.selectors.float().fill_nan(None))
 
 
-def as_csv(evaluation: Evaluation) -> str:
-    """The summary as CSV."""
-    return summary_frame(evaluation).write_csv()
+def _compared_frame(comparisons: Sequence[Comparison]) -> pl.DataFrame:
+    """One row per comparison, with columns that stand beside the values."""
+    rows = [
+        {"system": c.system, "metric": c.metric, "baseline": c.baseline, "difference": c.difference}
+        | {"difference_low": c.low, "difference_high": c.high, "p": c.p, "p_corrected": c.p_corrected}
+        | {"verdict": c.verdict}
+        for c in comparisons
+    ]
+    return pl.DataFrame(rows, infer_schema_length=None)
 
 
 def as_markdown(evaluation: Evaluation, comparisons: Sequence[Comparison] = ()) -> str:
-    """Systems by metrics; bold is what no test shows to be worse than the best, marks are against the baseline."""
+    """Systems by metrics; bold is what no test shows to be worse than the best, marks are against the baseline.
+
+    Tables of the comparisons and of groups follow, where there are any.
+    """
     head, rows, bold = _grid(evaluation, comparisons)
     cells = [[f"**{c}**" if (r, at) in bold else c for at, c in enumerate(row)] for r, row in enumerate(rows)]
     if evaluation.random:
         cells[-1][0] = f"*{cells[-1][0]}*"
-    return markdown(head, cells, notes=_notes(evaluation, comparisons))
+    first = markdown(head, cells, notes=_notes(evaluation, comparisons))
+    others = _further(evaluation, comparisons)
+    return "\n".join([first, *(f"{t.title}\n\n{markdown(t.head, t.rows, words=2, notes=t.notes)}" for t in others)])
 
 
 def as_latex(evaluation: Evaluation, comparisons: Sequence[Comparison] = ()) -> str:
-    """The same as a booktabs table; better and worse are marked by a raised + and -."""
+    """The same as booktabs tables; better and worse are marked by a raised + and -."""
     head, rows, bold = _grid(evaluation, comparisons)
     rule = [len(rows) - 1] if evaluation.random else []
-    return latex(head, rows, bold=frozenset(bold), rules=rule, notes=_notes(evaluation, comparisons))
+    first = latex(head, rows, bold=frozenset(bold), rules=rule, notes=_notes(evaluation, comparisons))
+    others = _further(evaluation, comparisons)
+    return "\n".join([first, *(f"% {t.title}\n{latex(t.head, t.rows, words=2, notes=t.notes)}" for t in others)])
+
+
+class _Further(NamedTuple):
+    """A table that follows that of the values; its first two columns are words."""
+
+    title: str
+    head: list[str]
+    rows: list[list[str]]
+    notes: list[str]
+
+
+def _further(evaluation: Evaluation, comparisons: Sequence[Comparison]) -> list[_Further]:
+    """The comparisons, and the values by group."""
+    from trueval.report.groups import columns_of, group_footer, group_grid
+
+    found = []
+    if comparisons:
+        found.append(_Further(f"compared with {comparisons[0].baseline}", *grid(comparisons), legend(comparisons)))
+    groups = next(iter(evaluation.systems.values())).groups
+    for name in columns_of(evaluation):
+        found.append(_Further(f"by {name}", *group_grid(evaluation, name), group_footer({name: groups[name]})))
+    return found
 
 
 def _grid(
@@ -117,7 +154,7 @@ def _notes(evaluation: Evaluation, comparisons: Sequence[Comparison]) -> list[st
     used = [words for verdict, words in meaning.items() if any(c.verdict == verdict for c in comparisons)]
     than = f"than {comparisons[0].baseline}; no mark: no significant difference"
     signs = f"{', '.join(used)} {than}" if used else f"no significant difference from {comparisons[0].baseline}"
-    return [*notes, signs, method(comparisons)]
+    return [*notes, signs]
 
 
 def notation(evaluation: Evaluation) -> dict[str, str]:

@@ -16,8 +16,7 @@ from trueval.evaluation.fairness import demographic_parity, equal_opportunity, e
 from trueval.evaluation.group_values import GroupValues, Spread
 from trueval.evaluation.outcome import Evaluation
 from trueval.report.cells import cell, needs_both_ends
-
-_ESTIMATE = ("value", "low", "high", "n", "undefined")
+from trueval.report.formats import ESTIMATE
 
 
 def group_record(groups: Mapping[str, GroupValues]) -> dict[str, Any]:
@@ -32,7 +31,7 @@ def _column_record(found: GroupValues) -> dict[str, Any]:
         "about": found.groups.about or None,
         "min_group": found.min_group,
         "values": {
-            group: {metric: {name: getattr(e, name) for name in _ESTIMATE} for metric, e in estimates.items()}
+            group: {metric: {name: getattr(e, name) for name in ESTIMATE} for metric, e in estimates.items()}
             for group, estimates in found.estimates.items()
         },
         "gap": {metric: record["gap"] for metric, record in apart.items()},
@@ -50,7 +49,7 @@ def group_frame(evaluation: Evaluation, column: str) -> pl.DataFrame:
     """One row per system, group and metric."""
     rows = [
         {"system": name, "group": group, "metric": metric}
-        | {field: getattr(e, field) for field in _ESTIMATE}
+        | {field: getattr(e, field) for field in ESTIMATE}
         | {"compared": found.users[group] >= found.min_group}
         for name, found in _by_system(evaluation, column).items()
         for group, estimates in found.estimates.items()
@@ -89,8 +88,7 @@ def columns_of(evaluation: Evaluation) -> list[str]:
 
 def group_layouts(evaluation: Evaluation, column: str) -> Iterator[Table]:
     """One table of a column, groups down and metrics across; then the same stacked, for a narrow terminal."""
-    rows = [(name, *row) for name, found in _by_system(evaluation, column).items() for row in group_rows(found)]
-    heads = ["system", "group", "n", *group_heads(_by_system(evaluation, column))]
+    heads, rows = group_grid(evaluation, column)
     several = len(evaluation.systems) > 1
     table = _new_table(column)
     for head in heads[0 if several else 1 :]:
@@ -110,6 +108,13 @@ def group_layouts(evaluation: Evaluation, column: str) -> Iterator[Table]:
             if text:
                 stacked.add_row(*map(escape, (name, group, head, text)))
     yield stacked
+
+
+def group_grid(evaluation: Evaluation, column: str) -> tuple[list[str], list[list[str]]]:
+    """Heads and rows of a table of one column: system, group, n, then metrics."""
+    found = _by_system(evaluation, column)
+    rows = [[name, *row] for name, values in found.items() for row in group_rows(values)]
+    return ["system", "group", "n", *group_heads(found)], rows
 
 
 def group_heads(found: Mapping[str, GroupValues]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trueval.evaluation.outcome import Evaluation
-from trueval.report.groups import columns_of, group_footer, group_heads, group_rows
+from trueval.report.groups import columns_of, group_footer, group_grid
 from trueval.report.html import Section
 
 
@@ -19,9 +19,7 @@ def group_sections(evaluation: Evaluation) -> list[Section]:
     """
     sections = []
     for column in columns_of(evaluation):
-        found = {name: system.by(column) for name, system in evaluation.systems.items()}
-        rows = [[name, *row] for name, values in found.items() for row in group_rows(values)]
-        heads = ["system", "group", "n", *group_heads(found)]
-        about = group_footer({column: next(iter(found.values()))})
+        heads, rows = group_grid(evaluation, column)
+        about = group_footer({column: next(iter(evaluation.systems.values())).by(column)})
         sections.append(Section(f"By {column}", text=about, columns=heads, rows=rows))
     return sections

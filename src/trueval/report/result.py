@@ -12,6 +12,7 @@ from trueval.arguments import checked
 from trueval.errors import DefinitionError, suggest
 from trueval.evaluation.estimate import Estimate
 from trueval.evaluation.fairness import Disparity, demographic_parity, equal_opportunity
+from trueval.evaluation.kept_facts import KeptFacts
 from trueval.evaluation.outcome import Evaluation
 from trueval.evaluation.repeats import repeats_frame
 from trueval.metrics.grammar import parse
@@ -81,6 +82,42 @@ class Result(Shown):
     def per_repeat(self) -> pl.DataFrame:
         """One row per system and metric: mean and standard deviation over folds or seeds, interval, each value."""
         return repeats_frame(self.repeats or {"value": self.evaluation}, self.evaluation)
+
+    @property
+    def facts(self) -> KeptFacts:
+        """What every system did under the design, by name: ranks, equal scores and lists, before any metric.
+
+        Corrections of sampled metrics and the bounds of 1R precision are worked out from them. They hold all units,
+        also those that the population leaves out. `evaluate` keeps them while they are small (see its `keep_facts`),
+        `run` in its folder; `evaluate_run` keeps none. Of several folds or seeds each has its own, and of both sides.
+
+        >>> import numpy as np, trueval as tv
+        >>> from trueval.facts.corrections import correct
+        >>> from trueval.facts.lemma import one_relevant_bounds
+        >>> rng = np.random.default_rng(0)
+        >>> user, item = np.nonzero(rng.random((50, 300)) < 0.1)
+        >>> parts = tv.split(pl.DataFrame({"user": user, "item": item}), "holdout", ratio=0.3)
+        >>> sampled, full = (
+        ...     tv.evaluate(parts, ["popularity"], design=design, metrics="ndcg@10", interval="none")
+        ...     for design in ("1R-TI-NN20", "1R-TI-AN")
+        ... )
+        >>> as_sampled, true = (result.table()["value"][0] for result in (sampled, full))
+        >>> corrected = float(correct(sampled.facts["popularity"], "ndcg@10").mean())
+        >>> abs(corrected - true) < abs(as_sampled - true) / 5
+        True
+        >>> of_all = tv.evaluate(parts, ["popularity"], metrics="precision@10", interval="none")
+        >>> low, value, high = one_relevant_bounds(of_all.facts["popularity"], 10)
+        >>> low <= value <= high
+        True
+        """
+        if self.repeats:
+            first, name = next(iter(self.repeats)), next(iter(self.evaluation.systems))
+            raise DefinitionError(
+                "every fold or seed has facts of its own",
+                found=", ".join(self.repeats),
+                do=f'for example result.repeats["{first}"].facts["{name}"]',
+            )
+        return self.evaluation.facts
 
     @property
     def random(self) -> dict[str, float]:

@@ -15,11 +15,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from trueval.comparison.pairing import is_mean_of_units
 from trueval.data.ids import Ids, plain
 from trueval.errors import DataError, OutputError, TruevalError
 from trueval.evaluation.compat import find_preset
 from trueval.evaluation.estimate import Estimate, Sums, sums
 from trueval.evaluation.jackknife import LeftOut
+from trueval.evaluation.kept_facts import FROM_FILES, KeptFacts
 from trueval.evaluation.outcome import Evaluation, SystemValues
 from trueval.metrics.compute import Measured
 from trueval.metrics.grammar import Spec, parse
@@ -117,8 +119,7 @@ def _pooled(evaluation: Evaluation) -> dict[str, Callable[[np.ndarray], np.ndarr
     first = next(iter(evaluation.systems.values()))
     found = {}
     for label, s in first.sums.items():
-        counted = np.bincount(np.unique(first.unit_user, return_inverse=True)[1], ~np.isnan(first.values[label]))
-        if s.finish is not same or s.factors > 1 or not np.array_equal(s.denominator.sum(axis=1), counted):
+        if not is_mean_of_units(s, first.values[label], np.unique(first.unit_user, return_inverse=True)[1]):
             found[label] = s.finish
     return found
 
@@ -197,12 +198,16 @@ def _evaluation(frame: pl.DataFrame, told: dict[str, Any], *, where: str) -> Eva
     manifest = {key: value for key, value in told["manifest"].items() if key != "files"}
     specs = {label: _spec(label, manifest, where) for label in manifest["definitions"]}
     users = Ids.of(plain(frame["user"], where=where))
+    items = Ids.of(plain(frame["item"], where=where)) if "item" in frame.columns else None  # 1R: what a unit is about
     systems = {
-        str(name): _system(own, users, told, specs, str(name))
+        str(name): _system(own, users, items, told, specs, str(name))
         for (name,), own in frame.group_by("system", maintain_order=True)
     }
     kept = {label: spec for label, spec in specs.items() if all(label in s.estimates for s in systems.values())}
-    return Evaluation(systems, kept, told.get("random", {}), manifest, told.get("warnings", []))
+    return Evaluation(
+        systems, kept, told.get("random", {}), manifest, told.get("warnings", []),
+        facts=KeptFacts(otherwise=FROM_FILES),
+    )  # fmt: skip
 
 
 def _spec(label: str, manifest: dict[str, Any], where: str) -> Spec:
@@ -219,7 +224,9 @@ def _spec(label: str, manifest: dict[str, Any], where: str) -> Spec:
     return spec if preset is None else preset.apply(spec)
 
 
-def _system(frame: pl.DataFrame, users: Ids, told: dict[str, Any], specs: dict[str, Spec], name: str) -> SystemValues:
+def _system(
+    frame: pl.DataFrame, users: Ids, items: Ids | None, told: dict[str, Any], specs: dict[str, Spec], name: str
+) -> SystemValues:
     """One system's values and sums from its rows."""
     unit_user = users.codes(plain(frame["user"], where=name))
     order = np.argsort(unit_user, kind="stable")
@@ -246,7 +253,8 @@ def _system(frame: pl.DataFrame, users: Ids, told: dict[str, Any], specs: dict[s
     }
     return SystemValues(
         estimates=known, values=values, sums=by_label, unit_user=unit_user, users=users, stratum=stratum,
-        left_out=left_out,
+        left_out=left_out, unit_item=None if items is None else items.codes(plain(frame["item"], where=name)),
+        items=items,
     )  # fmt: skip
 
 

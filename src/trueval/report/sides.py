@@ -20,7 +20,7 @@ from trueval.comparison.between import LEAST, Alike, alike_grid, alike_told, bet
 from trueval.comparison.tables import latex, markdown
 from trueval.evaluation.outcome import Evaluation
 from trueval.report.cells import cell, needs_both_ends
-from trueval.report.formats import as_latex, as_markdown, as_record, summary_frame
+from trueval.report.formats import as_latex, as_markdown, as_record, result_frame
 from trueval.report.repeats import repeats_text
 from trueval.report.terminal import print_evaluation, table_text
 
@@ -63,7 +63,12 @@ class Shown:
         return between_designs(parts, level=told.get("level") or 0.95, seed=told.get("seed", 0))
 
     def __str__(self) -> str:
-        return table_text(self.evaluation) + self._below()
+        return self.to_text()
+
+    @checked
+    def to_text(self, *, baseline: str | None = None) -> str:
+        """The table as plain text, with comparisons where a baseline is named."""
+        return table_text(self.evaluation, self._compared(baseline)) + self._below()
 
     @checked
     def show(self, *, baseline: str | None = None) -> None:
@@ -71,15 +76,27 @@ class Shown:
         print_evaluation(self.evaluation, file=sys.stdout, comparisons=self._compared(baseline))
         sys.stdout.write(self._below())
 
-    def table(self) -> pl.DataFrame:
-        """One row per system and metric: value, interval, n, undefined; of two sides, what was tested before."""
-        own = summary_frame(self.evaluation)
-        return self._tested([own, *(summary_frame(side.evaluation) for side in list(self.sides.values())[1:])])
+    @checked
+    def table(self, *, baseline: str | None = None) -> pl.DataFrame:
+        """One row per system and metric: value, interval, n, undefined; of two sides, what was tested before.
+
+        Where a baseline is named, its name and the difference from it follow, with interval, p, corrected p and verdict
+        (null for the baseline itself, and where nothing could be tested). Where the evaluation has groups, rows with
+        the columns `by` and `group` give their values, and are not compared.
+
+        >>> import trueval as tv
+        >>> test = pl.DataFrame({"user": range(8), "item": range(8)})
+        >>> runs = {name: test.with_columns(item=pl.col("item") // n, rank=1) for name, n in (("a", 1), ("b", 2))}
+        >>> found = tv.evaluate_run(runs, test, metrics="hit@1", interval="t").table(baseline="b")
+        >>> found.select("system", "value", "baseline", "difference", "verdict").rows()
+        [('a', 1.0, 'b', 0.875, 'better'), ('b', 0.125, None, None, None)]
+        """
+        return self._tested([result_frame(one.evaluation, one._compared(baseline)) for one in self._all])
 
     @property
     def per_user(self) -> pl.DataFrame:
         """One row per system and user, one column per metric; of several folds, seeds or sides, for each of them."""
-        return self._tested([_per_user(self), *(_per_user(side) for side in list(self.sides.values())[1:])])
+        return self._tested([_per_user(one) for one in self._all])
 
     @checked
     def to_dict(self, *, baseline: str | None = None) -> dict[str, Any]:
@@ -98,8 +115,8 @@ class Shown:
 
     @checked
     def to_markdown(self, *, baseline: str | None = None) -> str:
-        """A Markdown table, marked where a difference from the baseline is shown."""
-        tables = [as_markdown(one.evaluation, one._compared(baseline)) for one in self.sides.values() or [self]]
+        """A Markdown table; with a baseline, marked where a difference from it is shown, and a table of these."""
+        tables = [as_markdown(one.evaluation, one._compared(baseline)) for one in self._all]
         if self.observed is None:
             return tables[0]
         parts = [f"## {title}\n\n{table}" for title, table in zip(_TITLES.values(), tables)]
@@ -108,8 +125,8 @@ class Shown:
 
     @checked
     def to_latex(self, *, baseline: str | None = None) -> str:
-        """A LaTeX (booktabs) table, marked in the same way."""
-        tables = [as_latex(one.evaluation, one._compared(baseline)) for one in self.sides.values() or [self]]
+        """LaTeX (booktabs) tables of the same."""
+        tables = [as_latex(one.evaluation, one._compared(baseline)) for one in self._all]
         if self.observed is None:
             return tables[0]
         parts = [f"% {title}\n{table}" for title, table in zip(_TITLES.values(), tables)]
@@ -128,6 +145,11 @@ class Shown:
             _save(result, Path(folder) / DESIGNS / side, save_folder)
         if not self.sides:
             _save(self, Path(folder), save_folder)
+
+    @property
+    def _all(self) -> list[Any]:
+        """The result, or those of both sides."""
+        return list(self.sides.values()) or [self]
 
     def _compared(self, baseline: str | None) -> Any:
         return self.compare(baseline) if baseline else ()

@@ -80,9 +80,9 @@ def split(
         from trueval.data.read import read_pair
 
         log, options["mar"] = read_pair(log, options.get("mar"))
-    log = _as_log(log, "log")
+    log = as_log(log, "log")
     if how == "given":
-        options |= {name: _as_log(options[name], name) for name in _TABLES if options.get(name) is not None}
+        options |= {name: as_log(options[name], name) for name in _TABLES if options.get(name) is not None}
     if "seed" in known:
         options["seed"] = check_count("seed", seed, split=how, least=0)
     if not min_user and not min_item:
@@ -143,7 +143,8 @@ def _check_options(how: str, known: list[str], options: dict[str, Any]) -> None:
         )
 
 
-def _as_log(source: Any, name: str) -> Interactions:
+def as_log(source: Any, name: str) -> Interactions:
+    """A log as it is, or read from anything that `trueval.read` takes."""
     if isinstance(source, Interactions):
         return source
     from trueval.data.read import read

@@ -98,7 +98,7 @@ def candidate_items(popularity: np.ndarray, ratio: float, eps: float, *, log: st
     kept, total = 1 - exact(eps), int(popularity.sum())
     fits = np.flatnonzero(rectangle >= ceil(exact(ratio) * total / kept))
     if not len(fits):
-        largest = kept * int(rectangle.max()) / total
+        largest = _largest(popularity, eps)
         raise DefinitionError(
             "no set of items can have that many test ratings each",
             where=f"split uniform_test of {log}",
@@ -106,6 +106,26 @@ def candidate_items(popularity: np.ndarray, ratio: float, eps: float, *, log: st
             do=f"use ratio={rounded_down(largest)} or less, or a smaller eps",
         )
     return int(fits[-1]) + 1, int(popularity[fits[-1]])
+
+
+def largest_ratio(log: Interactions, *, eps: float = 0.2, threshold: float | None = None) -> float:
+    """The largest share of a log that a uniform test can have, rounded down.
+
+    >>> import polars as pl
+    >>> log = Interactions.of(pl.DataFrame({"user": [1, 2, 3, 4, 1, 2, 1], "item": list("aaaabbc")}))
+    >>> largest_ratio(log, eps=0.5)  # half of 4 of the 7 ratings: one item with 4, or two with 2 each
+    0.2857
+    """
+    coded = Coded.of(log)
+    counted, _ = _ratings(coded, _counted(log, threshold), coded.words(0, "uniform_test"))
+    counts = np.bincount(coded.items[counted], minlength=coded.n_items)
+    return float(rounded_down(_largest(np.sort(counts)[::-1], eps)))
+
+
+def _largest(popularity: np.ndarray, eps: float) -> Fraction:
+    """The largest ratio for items of this popularity, most popular first."""
+    rank = np.arange(1, len(popularity) + 1)
+    return (1 - exact(eps)) * int((popularity.astype(np.int64) * rank).max()) / int(popularity.sum())
 
 
 def _whole(number: Fraction, round: str) -> int:
