@@ -220,5 +220,5 @@ def _middle(drawn: np.ndarray, level: float) -> tuple[float, float, float]:
         return np.nan, np.nan, np.nan
     low = float(np.quantile(known, (1 - level) / 2, method="lower"))
     high = float(np.quantile(known, (1 + level) / 2, method="higher"))
-    mean = float(known.mean())
+    mean = float(known[0] + (known - known[0]).mean())  # exact where all are equal
     return mean, min(low, mean), max(high, mean)
