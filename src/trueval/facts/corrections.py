@@ -25,7 +25,7 @@ class Corrected:
 
     `error` is the standard error over users, the correction taken as given. `bias` is what the correction may be off
     by on top of it: the root mean square, over where the system seems to rank items, of how far corrected values are
-    off on average. `low` and `high` add both. `sampled` is the value on the samples, uncorrected; `note` says where
+    off on average. `low` and `high` add both, within what the metric can be. `sampled` is the value on the samples, uncorrected; `note` says where
     no correction helps.
     """
 
@@ -130,10 +130,14 @@ def corrected(
     value, error = float(values[known].mean()), _error(values[known], facts.unit_user[known])
     bias = classes.bias(tables, partial(rank_metric, metric))
     reach = bias + (0.0 if math.isnan(error) else float(ndtri((1 + level) / 2)) * error)
-    note = _no_help(metric, bias, value, sizes, drawn) if bias > _TOO_MUCH * abs(value) else ""
+    size = int(sizes.max()) + 1
+    possible = rank_metric(metric, np.arange(1, size + 1), size=size)
+    low = min(max(value - reach, float(possible.min())), value)
+    high = max(min(value + reach, float(possible.max())), value)
+    note = _no_help(metric, (low, high), sizes, drawn) if bias > _TOO_MUCH * abs(value) else ""
     g = 1 / math.sqrt(len(facts)) if chosen else gamma
     return Corrected(
-        _name(metric), value, error, bias, value - reach, value + reach, float(np.nanmean(naive)), int(known.sum()),
+        _name(metric), value, error, bias, low, high, float(np.nanmean(naive)), int(known.sum()),
         g if method == "bias_variance" else None, note,
     )  # fmt: skip
 
@@ -166,13 +170,13 @@ def _error(values: np.ndarray, users: np.ndarray) -> float:
     return float(np.sqrt((apart**2).sum() * len(number) / (len(number) - 1)) / len(values))
 
 
-def _no_help(metric: RankMetric, bias: float, value: float, sizes: np.ndarray, drawn: np.ndarray) -> str:
+def _no_help(metric: RankMetric, bounds: tuple[float, float], sizes: np.ndarray, drawn: np.ndarray) -> str:
     pool, sample = int(np.median(sizes)), int(np.median(drawn))
     upto = math.ceil((pool + 1) / (sample + 1))
     return (
-        f"no correction helps: a remaining bias of up to {bias:.4f} is more than half of {value:.4f}. A first place "
-        f"among {sample:,} of {pool:,} items stands for ranks from 1 to about {upto:,}, which {_name(metric)} tells "
-        "apart and the samples do not. Rank all items, or draw larger samples"
+        f"no correction helps: the full value may be anything from {bounds[0]:.4f} to {bounds[1]:.4f}, because a first "
+        f"place among {sample:,} of {pool:,} items stands for ranks from 1 to about {upto:,}, which {_name(metric)} "
+        "tells apart and the samples do not. Rank all items, or draw larger samples"
     )
 
 
