@@ -70,16 +70,16 @@ def trial(true: np.ndarray, users: int, shared: float, rng: np.random.Generator)
 
 
 def simulated(
-    number: int, apart: float, related: float, users: int, rounds: int, seed: int = 0, baseline: bool = False
+    number: int, apart: float, related: float, users: int, rounds: int, *, shared: float = 0.8, baseline: bool = False
 ) -> np.ndarray:
     """Means over worlds: by kind of τ; true, observed, estimate, coverage, width."""
-    rng = np.random.default_rng([seed, number, users, int(10 * apart), int(100 * related)])
+    rng = np.random.default_rng([number, users, int(10 * apart), int(100 * related)])
     found = []
     for _ in range(rounds):
         true = true_scores(number, apart, related, rng)
         if baseline:
             true[:, 0] -= 8  # a system that is far worse than the others on both
-        found.append(trial(true, users, 0.8, rng))
+        found.append(trial(true, users, shared, rng))
     return np.mean(found, axis=0)
 
 
@@ -123,6 +123,15 @@ def test_coverage_over_worlds(number):
                     assert np.abs(found[:, 2] - found[:, 0]).max() < (0.12 if number == 3 else 0.06)
                 if apart == "close":
                     assert (found[:, 4] > 1).all()  # nothing can be told, and nothing is
+
+
+@pytest.mark.slow
+def test_errors_that_are_not_shared_only_take_agreement_away():
+    """As of two tests with different users: the observed τ is too low, the estimate is not."""
+    found = simulated(10, APART["middling"], RELATED["strongly"], 200, rounds=120, shared=0.0)
+    assert found[0, 1] < found[0, 0] - 0.1
+    assert abs(found[0, 2] - found[0, 0]) < 0.06
+    assert (found[:, 3] > least(0.95, 120, 3.3)).all()
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Corrected sampled metrics in worlds whose full ranks are known: what is promised holds, and what cannot be is said."""
+"""Corrected sampled metrics in worlds with known full ranks: what is promised holds, and what cannot be is said."""
 
 from __future__ import annotations
 
@@ -59,6 +59,7 @@ def test_what_samples_do_not_hold_is_said():
     assert corrected(many, "ndcg@10").helps
     assert "no correction" not in str(corrected(many, "ndcg@10"))
     assert found.low >= 0
+    assert found.high <= 1
     assert f"anything from {found.low:.4f} to {found.high:.4f}" in found.note
     linear = corrected(few, "auc")  # linear in the rank: nothing is lost
     assert linear.helps

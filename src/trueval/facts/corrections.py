@@ -25,8 +25,8 @@ class Corrected:
 
     `error` is the standard error over users, the correction taken as given. `bias` is what the correction may be off
     by on top of it: the root mean square, over where the system seems to rank items, of how far corrected values are
-    off on average. `low` and `high` add both, within what the metric can be. `sampled` is the value on the samples, uncorrected; `note` says where
-    no correction helps.
+    off on average. `low` and `high` add both, within what the metric can be. `sampled` is the value on the samples,
+    uncorrected; `note` says where no correction helps.
     """
 
     metric: str
@@ -134,7 +134,7 @@ def corrected(
     possible = rank_metric(metric, np.arange(1, size + 1), size=size)
     low = min(max(value - reach, float(possible.min())), value)
     high = max(min(value + reach, float(possible.max())), value)
-    note = _no_help(metric, (low, high), sizes, drawn) if bias > _TOO_MUCH * abs(value) else ""
+    note = _no_help((low, high), sizes, drawn) if bias > _TOO_MUCH * abs(value) else ""
     g = 1 / math.sqrt(len(facts)) if chosen else gamma
     return Corrected(
         _name(metric), value, error, bias, low, high, float(np.nanmean(naive)), int(known.sum()),
@@ -170,13 +170,14 @@ def _error(values: np.ndarray, users: np.ndarray) -> float:
     return float(np.sqrt((apart**2).sum() * len(number) / (len(number) - 1)) / len(values))
 
 
-def _no_help(metric: RankMetric, bounds: tuple[float, float], sizes: np.ndarray, drawn: np.ndarray) -> str:
+def _no_help(bounds: tuple[float, float], sizes: np.ndarray, drawn: np.ndarray) -> str:
     pool, sample = int(np.median(sizes)), int(np.median(drawn))
     upto = math.ceil((pool + 1) / (sample + 1))
     return (
-        f"no correction helps: the full value may be anything from {bounds[0]:.4f} to {bounds[1]:.4f}, because a first "
-        f"place among {sample:,} of {pool:,} items stands for ranks from 1 to about {upto:,}, which {_name(metric)} "
-        "tells apart and the samples do not. Rank all items, or draw larger samples"
+        "no correction helps: the bias that may remain is more than half of the value, and the full value may be "
+        f"anything from {bounds[0]:.4f} to {bounds[1]:.4f}. A first place among {sample:,} of {pool:,} items stands "
+        f"for ranks from 1 to about {upto:,}, which the samples do not tell apart. "
+        "Rank all items, or draw larger samples"
     )
 
 
