@@ -26,7 +26,8 @@ class Corrected:
     `error` is the standard error over users, the correction taken as given. `bias` is what the correction may be off
     by on top of it: the root mean square, over where the system seems to rank items, of how far corrected values are
     off on average. `low` and `high` add both, within what the metric can be. `sampled` is the value on the samples,
-    uncorrected; `note` says where no correction helps.
+    uncorrected; `note` says where no correction helps. There the bounds are no promise either: a system that puts very
+    many items first, say, is underestimated by more than they say.
     """
 
     metric: str
@@ -175,8 +176,8 @@ def _no_help(bounds: tuple[float, float], sizes: np.ndarray, drawn: np.ndarray) 
     upto = math.ceil((pool + 1) / (sample + 1))
     return (
         "no correction helps: the bias that may remain is more than half of the value, and the full value may be "
-        f"anything from {bounds[0]:.4f} to {bounds[1]:.4f}. A first place among {sample:,} of {pool:,} items stands "
-        f"for ranks from 1 to about {upto:,}, which the samples do not tell apart. "
+        f"anything from {bounds[0]:.4f} to {bounds[1]:.4f}, or beyond. A first place among {sample:,} "
+        f"of {pool:,} items stands for ranks from 1 to about {upto:,}, which the samples do not tell apart. "
         "Rank all items, or draw larger samples"
     )
 
