@@ -69,7 +69,7 @@ def test_metrics_of_one_result():
     assert found.labels == ["ndcg@10", "recall@10", "anti(precision)@10"]
     means = {m: [np.mean(result.evaluation.systems[f"s{j}"].values[m]) for j in range(5)] for m in found.labels}
     expected = stats.kendalltau(means["ndcg@10"], means["recall@10"]).statistic
-    assert found["ndcg@10", "recall@10"] == pytest.approx(expected)
+    assert found.tau.observed[0, 1] == pytest.approx(expected)
     assert found["ndcg@10", "anti(precision)@10"] == 1  # lower is better there
     i, j = 0, 1
     assert found.tau.low[i, j] <= found.tau.value[i, j] <= found.tau.high[i, j]
@@ -78,24 +78,20 @@ def test_metrics_of_one_result():
     assert np.diag(found.tau.value).tolist() == [1, 1, 1]
 
 
-def test_intervals_against_resampling_by_hand():
-    values = systems(users=30, noise=0.5)
-    found = Result(world(values)).agreement(seed=2, resamples=4000)
-    rng = np.random.default_rng(0)
-    drawn = []
-    for _ in range(1000):
-        rows = rng.integers(0, 30, 30)
-        a, b = ([values[f"s{j}"][m][rows].mean() for j in range(5)] for m in ("ndcg@10", "recall@10"))
-        drawn.append(stats.kendalltau(a, b).statistic)
-    low, high = np.quantile(drawn, [0.025, 0.975])
-    assert found.tau.low[0, 1] == pytest.approx(low, abs=0.21)  # τ of five systems has steps of 0.2
-    assert found.tau.high[0, 1] == pytest.approx(high, abs=0.21)
-
-
-def test_same_seed_same_intervals():
-    result = Result(world(systems(noise=0.6)))
-    one, other = (result.agreement(seed=5) for _ in range(2))
-    assert np.array_equal(one.tau.low, other.tau.low)
+def test_same_seed_same_bits_whatever_the_order():
+    """Not on the order of users, of systems or of metrics, and not on which other metrics there are."""
+    values = systems(noise=0.6)
+    first = Result(world(values)).agreement(seed=5)
+    order = RNG.permutation(80)
+    turned = {
+        name: {metric: values[name][metric][order] for metric in ("recall@10", "ndcg@10")} for name in reversed(values)
+    }
+    other = Result(world(turned, users=order.tolist())).agreement(seed=5)
+    for kind in ("tau", "top"):
+        one, two = getattr(first, kind), getattr(other, kind)
+        for part in ("value", "low", "high"):
+            assert getattr(one, part)[0, 1] == getattr(two, part)[0, 1]
+    assert first.tau.value[0, 1] != Result(world(values)).agreement(seed=6).tau.value[0, 1]
 
 
 def test_designs_and_the_truth():
@@ -111,13 +107,13 @@ def test_designs_and_the_truth():
 
 
 def test_repeats_are_ranked_by_their_means():
-    """Three seeds of one result: the systems are ranked by means over seeds, users drawn in all seeds at once."""
+    """Three seeds of one result: the systems are ranked by means over seeds."""
     seeds = [systems(noise=0.2) for _ in range(3)]
     result = Result(world(seeds[0]), repeats={f"seed {n}": world(values, seed=n) for n, values in enumerate(seeds)})
     found = result.agreement(true={f"s{j}": j for j in range(5)})
     means = [np.mean([values[f"s{j}"]["recall@10"].mean() for values in seeds]) for j in range(5)]
     assert found.labels == ["ndcg@10", "recall@10", "anti(precision)@10", "true"]
-    assert found["recall@10", "true"] == pytest.approx(stats.kendalltau(means, range(5)).statistic)
+    assert found.tau.observed[1, 3] == pytest.approx(stats.kendalltau(means, range(5)).statistic)
     assert found.tau.low[1, 3] <= found["recall@10", "true"] <= found.tau.high[1, 3]
 
 
@@ -125,6 +121,31 @@ def test_the_truth_turned_round():
     found = Result(world(systems())).agreement(metrics="ndcg@10", true={f"s{j}": -j for j in range(5)})
     assert found["ndcg@10", "true"] == -1
     assert found.top.value[0, 1] == pytest.approx(-1)
+
+
+def test_one_user_has_no_interval():
+    values = {f"s{j}": {"ndcg@10": [0.1 * j], "recall@10": [0.2 * j]} for j in range(3)}
+    found = Result(world(values)).agreement()
+    assert found["ndcg@10", "recall@10"] == 1
+    assert np.isnan(found.tau.low[0, 1])
+    assert "without sampling error: ndcg@10, recall@10" in str(found)
+
+
+def test_systems_that_no_user_tells_apart_are_tied():
+    values = systems()
+    values["s5"] = values["s3"]
+    found = Result(world(values)).agreement(metrics="ndcg@10", true=dict.fromkeys(values, 0) | {"s5": 5, "s4": 4})
+    a, b = np.array([0, 1, 2, 3, 4, 3]), np.array([0, 0, 0, 0, 4, 5])
+    assert found["ndcg@10", "true"] == pytest.approx(stats.kendalltau(a, b).statistic)
+    assert found.tau.low[0, 1] == found.tau.high[0, 1] == pytest.approx(found["ndcg@10", "true"])
+
+
+def test_systems_too_close_to_tell_are_said_to_be():
+    values = {f"s{j}": {m: RNG.normal(0, 1, 40) for m in ("ndcg@10", "recall@10")} for j in range(4)}
+    found = Result(world(values)).agreement()
+    assert found.tau.high[0, 1] - found.tau.low[0, 1] > 1.5
+    assert "unclear [" in str(found)
+    assert "too close for so few users" in found.to_markdown()
 
 
 def test_what_is_refused():
@@ -148,7 +169,8 @@ def test_tables():
     assert all(label in text for label in found.labels)
     record = json.loads(found.to_json())
     assert len(record["agreement"]) == 3
-    assert {"one", "other", "tau", "tau_low", "tau_high", "top", "top_low", "top_high"} == set(record["agreement"][0])
+    numbers = {f"{kind}{end}" for kind in ("tau", "top") for end in ("", "_low", "_high", "_observed")}
+    assert {"one", "other", *numbers} == set(record["agreement"][0])
     assert found.to_markdown().startswith("|  | ndcg@10 |")
     assert found.to_latex().count(r"\\") == 1 + 3 + 3
     assert found.table().height == 3

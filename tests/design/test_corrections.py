@@ -132,6 +132,32 @@ def test_less_gamma_less_bias(replacement):
     assert (naively - truth)[1:].min() > 0  # sampled values flatter
 
 
+@pytest.mark.parametrize("replacement", [False, True])
+def test_a_prior_weighs_ranks(replacement):
+    """γ = 1 is E[M | r̃] by Bayes' rule; for other γ no other values have a smaller objective."""
+    rng = np.random.default_rng(2)
+    prior = rng.dirichlet(np.ones(31))
+    ranks = np.arange(1, 32)
+    chances = sampled_ranks(ranks, pool=30, sample=6, replacement=replacement)
+    truth = rank_metric("ndcg@5", ranks, size=31)
+    how = {"pool": 30, "sample": 6, "replacement": replacement, "prior": prior}
+    posterior = (chances * prior[:, None]).T @ truth / (prior @ chances)
+    assert bias_variance("ndcg@5", gamma=1, **how) == pytest.approx(posterior)
+
+    def objective(f, gamma):
+        mean = chances @ f
+        return prior @ ((mean - truth) ** 2 + gamma * (chances @ f**2 - mean**2))
+
+    for gamma in (0.01, 0.3):
+        best = bias_variance("ndcg@5", gamma=gamma, **how)
+        others = [objective(best + 0.01 * rng.standard_normal(7), gamma) for _ in range(50)]
+        assert objective(best, gamma) < min(others)
+    uniform = bias_variance("ndcg@5", **(how | {"prior": np.full(31, 1 / 31)}))
+    assert uniform == pytest.approx(bias_variance("ndcg@5", **(how | {"prior": None})))
+    with pytest.raises(DefinitionError, match="chance for each rank"):
+        bias_variance("ndcg@5", **(how | {"prior": prior[:5]}))
+
+
 def test_solutions_are_remembered_but_not_shared():
     first = bias_variance("rr", pool=30, sample=6)
     first[:] = 7

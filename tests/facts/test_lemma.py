@@ -163,7 +163,7 @@ def test_corrections_average_over_orders_of_equals():
     world, _ = possible_world(5, Design.parse("1R-AI-NN2"), levels=2)
     facts = facts_of(world, "1R-AI-NN2", ties="expected")
     assert facts.tied.max() > 1
-    found = correct(facts, "ndcg")
+    found = correct(facts, "ndcg", gamma=0.1)
     for u in range(len(facts)):
         pool, sample = int(facts.pool[u]), int(facts.targets[u] - 1)
         by_rank = naive.bias_variance("ndcg", n=pool + 1, m=sample, gamma=0.1, replacement=False)
@@ -193,7 +193,7 @@ def test_corrections_refuse_what_they_cannot_correct():
 def test_units_with_many_pool_sizes_get_the_value_of_their_own():
     sizes = np.random.default_rng(3).permutation(np.repeat(np.arange(300, 340), 3))
     facts = sampled_facts(np.full(120, 30), pool=300, sample=20, seed=1).changed(pool=sizes)
-    found = correct(facts, "ndcg@10")
+    found = correct(facts, "ndcg@10", gamma=0.1)
     wanted = [bias_variance("ndcg@10", pool=n, sample=20)[r - 1] for n, r in zip(sizes.tolist(), facts.rank)]
     np.testing.assert_array_equal(found, wanted)
     assert len(np.unique(found)) > 40

@@ -18,35 +18,40 @@ from trueval.comparison.agreement_shown import (
     print_agreement,
 )
 from trueval.comparison.paired import label_of
-from trueval.comparison.pairing import user_codes
+from trueval.comparison.sampling_noise import Results, SamplingNoise, Wanted, repeated_scores, sampling_noise
 from trueval.comparison.tau import taus
+from trueval.comparison.true_tau import Draws, true_taus
 from trueval.data.ids import Ids, check_same_kind
 from trueval.errors import DataError, DefinitionError, suggest
-from trueval.evaluation.estimate import Sums, resampled
 from trueval.evaluation.outcome import Evaluation
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Scores of the systems by one metric of one result (higher is better), and in resamples of users."""
+    """Scores of the systems by one metric of one result (higher is better)."""
 
     label: str
     scores: np.ndarray
-    drawn: np.ndarray | None  # resamples by systems; None where the scores are not resampled
+    wanted: Wanted
+    sampled: bool  # whether the scores are a sample of users, or taken as they are
 
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """τ between every two rankings, with the bounds of its interval."""
+    """τ between every two rankings: estimates for the true scores with their intervals, and of the observed scores."""
 
     value: np.ndarray
     low: np.ndarray
     high: np.ndarray
+    observed: np.ndarray
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
     """How far rankings of systems agree: τ-b and top-weighted τ of every two of them. Prints as a matrix.
+
+    `tau` and `top` have estimates (`value`, `low`, `high`) for the true scores, those of the population that the users
+    are a sample of, and the τ `observed` on these very users.
 
     >>> import polars as pl, trueval as tv
     >>> test = pl.DataFrame({"user": range(30), "item": [0] * 30})
@@ -68,7 +73,7 @@ class Agreement:
     notes: list[str] = field(default_factory=list)
 
     def __getitem__(self, pair: tuple[str, str]) -> float:
-        """τ-b of two rankings by their labels."""
+        """The estimate of τ-b of two rankings by their labels."""
         places = []
         for label in pair:
             if label not in self.labels:
@@ -80,7 +85,7 @@ class Agreement:
         return agreement_text(self)
 
     def table(self) -> pl.DataFrame:
-        """One row per pair of rankings: tau and top, each with its interval."""
+        """One row per pair of rankings: tau and top, each with its interval and as observed."""
         return pl.DataFrame(agreement_rows(self), infer_schema_length=None)
 
     def to_dict(self) -> dict[str, Any]:
@@ -105,10 +110,6 @@ class Agreement:
         print_agreement(self, file, width=width)
 
 
-Results = Mapping[str, Sequence[Evaluation]]  # by name, each one evaluation or those of its folds and seeds
-Place = tuple[str, int, str, str]  # result, repeat, metric, system
-
-
 def agree(
     results: Results,
     *,
@@ -120,26 +121,27 @@ def agree(
 ) -> Agreement:
     """Agreement between all metrics of all results over the systems that all have, and the truth where given.
 
-    One draw of users serves all metrics and results, so that intervals know what rankings have in common.
+    Estimates are for the true scores (see `true_tau`): what rankings share because they share users is measured over
+    users, whether the results are metrics, designs or tests, and taken out. `resamples` are draws of the true scores.
     """
     if not 0.5 <= level < 1:
         raise DefinitionError("the level must be from 0.5 to below 1", found=f"{level:g}", do="use 0.95")
     if resamples < 1:
         raise DefinitionError("resamples are one or more", found=str(resamples), do="1,000 is usual")
     systems = _systems(results, true)
+    by_name = sorted(systems)  # so that nothing depends on the order in which systems are given
     users = _vocabulary(results)
     wanted = [(name, label) for name, parts in results.items() for label in _labels(parts[0], metrics)]
-    sums, places = _parts(results, wanted, systems, users)
-    drawn = resampled(sums, len(users), seed=seed, resamples=resamples) if len(users) > 1 and sums else []
-    rankings = [_ranking(results, name, label, systems, drawn, places) for name, label in wanted]
+    noise = sampling_noise(results, wanted, by_name, users)
+    rankings = [_ranking(results, one, by_name, sampled=one in noise.wanted) for one in wanted]
+    fixed = [r.label for r in rankings if not r.sampled]
     if true is not None:
-        rankings.append(Ranking("true", np.array([true[name] for name in systems], float), None))
+        rankings.append(Ranking("true", np.array([true[name] for name in by_name], float), ("", "true"), sampled=False))
     if len(rankings) < 2:
         found = rankings[0].label if rankings else "no metric"
         raise DataError("agreement needs two rankings", found=found, do="give more metrics or results")
-    fixed = [r.label for r in rankings if r.drawn is None and r.label != "true"]
-    notes = [f"taken as they are, not resampled: {', '.join(fixed)}"] if fixed else []
-    tau, top = _matrices(rankings, level)
+    notes = [f"taken as they are, without sampling error: {', '.join(fixed)}"] if fixed else []
+    tau, top = _matrices(rankings, noise, level, Draws.of(len(systems), draws=resamples, seed=seed))
     return Agreement([r.label for r in rankings], systems, tau, top, len(users), level, notes)
 
 
@@ -177,63 +179,46 @@ def _vocabulary(results: Results) -> Ids:
     return Ids.of(*(column for _, column in columns))
 
 
-def _parts(
-    results: Results, wanted: Sequence[tuple[str, str]], systems: Sequence[str], users: Ids
-) -> tuple[list[tuple[np.ndarray | None, Sums]], dict[Place, int]]:
-    """What is resampled, sums over the same users side by side, and where each is."""
-    sums: list[tuple[np.ndarray | None, Sums]] = []
-    places: dict[Place, int] = {}
-    for name, parts in results.items():
-        for repeat, part in enumerate(parts):
-            for system in systems:
-                values = part.systems[system]
-                rows = user_codes(values, users)
-                for label in (label for one, label in wanted if one == name and label in values.sums):
-                    places[name, repeat, label, system] = len(sums)
-                    sums.append((rows, values.sums[label]))
-    return sums, places
-
-
-def _ranking(
-    results: Results, name: str, label: str, systems: Sequence[str], drawn: list[np.ndarray],
-    places: Mapping[Place, int],
-) -> Ranking:  # fmt: skip
+def _ranking(results: Results, one: Wanted, systems: Sequence[str], *, sampled: bool) -> Ranking:
     """Scores by one metric; of several folds or seeds, their means."""
-    parts = results[name]
-    sign = -1.0 if parts[0].specs[label].better == "lower" else 1.0
-    values = [[part.systems[system].estimates[label].value for system in systems] for part in parts]
-    scores = sign * np.mean(values, axis=0)
+    name, label = one
+    scores = repeated_scores(results[name], label, systems).mean(axis=0)
     if np.isnan(scores).any():
         raise DefinitionError(f"{label} is undefined for {systems[int(np.argmax(np.isnan(scores)))]}")
-    shown = label if len(results) == 1 else f"{name}: {label}"
-    needed = [[(name, repeat, label, system) for repeat in range(len(parts))] for system in systems]
-    if not drawn or any(place not in places for row in needed for place in row):
-        return Ranking(shown, scores, None)
-    means = [np.mean([drawn[places[place]] for place in row], axis=0) for row in needed]
-    return Ranking(shown, scores, sign * np.stack(means, axis=1))
+    return Ranking(label if len(results) == 1 else f"{name}: {label}", scores, one, sampled)
 
 
-def _matrices(rankings: Sequence[Ranking], level: float) -> tuple[Matrix, Matrix]:
-    """Both τ of every two rankings; intervals are the middle of the resampled values."""
+def _matrices(rankings: Sequence[Ranking], noise: SamplingNoise, level: float, draws: Draws) -> tuple[Matrix, Matrix]:
+    """Both τ of every two rankings, of a ranking with itself 1."""
     n = len(rankings)
-    found = [Matrix(*(np.full((n, n), np.nan) for _ in range(3))) for _ in range(2)]
-    tails = [(1 - level) / 2, (1 + level) / 2]
+    found = [Matrix(*(np.full((n, n), np.nan) for _ in range(4))) for _ in range(2)]
     for i in range(n):
         for j in range(i, n):
-            a, b = rankings[i], rankings[j]
-            values = taus(a.scores[None], b.scores[None])
-            resamples = None if a.drawn is None and b.drawn is None else taus(*_both(a, b))
+            one, other = sorted((rankings[i], rankings[j]), key=lambda r: r.label)  # whichever is named first
+            observed = [float(tau[0]) for tau in taus(one.scores[None], other.scores[None])]
+            drawn = _drawn(one, other, noise, draws) if i < j and not np.isnan(observed).any() else None
             for kind, matrix in enumerate(found):
-                matrix.value[i, j] = matrix.value[j, i] = values[kind][0]
-                if resamples is not None and (~np.isnan(resamples[kind])).any():
-                    low, high = np.nanquantile(resamples[kind], tails)
-                    matrix.low[i, j] = matrix.low[j, i] = low
-                    matrix.high[i, j] = matrix.high[j, i] = high
+                numbers = (observed[kind], np.nan, np.nan) if drawn is None else _middle(drawn[kind], level)
+                for side, number in zip((matrix.value, matrix.low, matrix.high), numbers):
+                    side[i, j] = side[j, i] = number
+                matrix.observed[i, j] = matrix.observed[j, i] = observed[kind]
     return found[0], found[1]
 
 
-def _both(a: Ranking, b: Ranking) -> tuple[np.ndarray, np.ndarray]:
-    """Resampled scores of both; those of a ranking that is not resampled stay."""
-    rows = len(a.drawn if a.drawn is not None else b.drawn)  # type: ignore[arg-type]
-    left, right = (np.tile(r.scores, (rows, 1)) if r.drawn is None else r.drawn for r in (a, b))
-    return left, right
+def _drawn(one: Ranking, other: Ranking, noise: SamplingNoise, draws: Draws) -> tuple[np.ndarray, np.ndarray] | None:
+    """Both τ in draws of the true scores; none where no score is a sample."""
+    if not one.sampled and not other.sampled:
+        return None
+    covariance = np.block([[noise.of(a.wanted, b.wanted) for b in (one, other)] for a in (one, other)])
+    return true_taus(one.scores, other.scores, covariance, users=noise.users, draws=draws)
+
+
+def _middle(drawn: np.ndarray, level: float) -> tuple[float, float, float]:
+    """Mean, and the ends of the middle, values that were drawn (τ has steps), or the mean where that is outside."""
+    known = drawn[~np.isnan(drawn)]
+    if not len(known):
+        return np.nan, np.nan, np.nan
+    low = float(np.quantile(known, (1 - level) / 2, method="lower"))
+    high = float(np.quantile(known, (1 + level) / 2, method="higher"))
+    mean = float(known[0] + (known - known[0]).mean())  # exact where all are equal
+    return mean, min(low, mean), max(high, mean)

@@ -21,16 +21,40 @@ if TYPE_CHECKING:
     from trueval.comparison.agreement import Agreement, Matrix
 
 _PIPED_WIDTH = 160
+UNCLEAR = 1.5  # of an interval of τ, which can be 2 wide
+UNCLEAR_NOTE = (
+    f"unclear: the interval is wider than {UNCLEAR:g}; the systems are too close for so few users to tell whether "
+    "the rankings agree"
+)
 
 
 def told(a: Agreement) -> list[str]:
     """What the numbers mean."""
     lines = [f"Kendall's τ-b below the diagonal, top-weighted τ above it, over {len(a.systems)} systems"]
-    drawn = np.isfinite(a.tau.low).any()
-    if drawn:
-        lines.append(f"[{100 * a.level:g} % bootstrap interval over {a.users:,} users]; the systems are taken as given")
+    if np.isfinite(a.tau.low).any():
+        lines.append(estimate_note(a.level, f"{a.users:,} users"))
+    wide = [matrix.high - matrix.low > UNCLEAR for matrix in (a.tau, a.top)]
+    lines += [UNCLEAR_NOTE] if np.any(wide) else []
     lines.append("1: the same order; 0: none in common; −1: the opposite. Better counts as higher for every metric")
     return lines + a.notes
+
+
+def estimate_note(level: float, users: str) -> str:
+    """What τ is an estimate of."""
+    return (
+        f"estimates [{100 * level:g} % interval] for the true values of these systems, in the population that the "
+        f"{users} are a sample of: the sampling error of the values, and what rankings share of it because they share "
+        "users, is taken out. Observed τ, of these very users, is in table() and --format json"
+    )
+
+
+def tau_text(value: float, low: float, high: float) -> str:
+    """An estimate with its interval; no number where the interval leaves nearly everything open."""
+    if math.isnan(value):
+        return "undefined"
+    if math.isnan(low):
+        return _number(value)
+    return f"{'unclear' if high - low > UNCLEAR else _number(value)} [{_number(low)}, {_number(high)}]"
 
 
 def grid(a: Agreement, *, intervals: bool = True, numbered: bool = False) -> tuple[list[str], list[list[str]]]:
@@ -44,12 +68,8 @@ def grid(a: Agreement, *, intervals: bool = True, numbered: bool = False) -> tup
 
 
 def _cell(matrix: Matrix, i: int, j: int, intervals: bool) -> str:
-    if math.isnan(matrix.value[i, j]):
-        return "undefined"
-    text = _number(matrix.value[i, j])
-    if not intervals or math.isnan(matrix.low[i, j]):
-        return text
-    return f"{text} [{_number(matrix.low[i, j])}, {_number(matrix.high[i, j])}]"
+    text = tau_text(matrix.value[i, j], matrix.low[i, j], matrix.high[i, j])
+    return text if intervals else text.split(" [")[0]
 
 
 def _number(value: float) -> str:
@@ -116,7 +136,7 @@ def agreement_rows(a: Agreement) -> list[dict[str, Any]]:
                 numbers = {
                     f"{kind}{end}": _known(getattr(matrix, part)[i, j])
                     for kind, matrix in (("tau", a.tau), ("top", a.top))
-                    for end, part in (("", "value"), ("_low", "low"), ("_high", "high"))
+                    for end, part in (("", "value"), ("_low", "low"), ("_high", "high"), ("_observed", "observed"))
                 }
                 found.append({"one": one, "other": other, **numbers})
     return found

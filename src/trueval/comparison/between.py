@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
-
 from trueval.comparison.agreement import agree
+from trueval.comparison.agreement_shown import UNCLEAR, UNCLEAR_NOTE, estimate_note, tau_text
 from trueval.errors import TruevalError
 from trueval.evaluation.outcome import Evaluation
 
@@ -17,7 +16,10 @@ LEAST = 3  # systems: two can only agree or not
 
 @dataclass(frozen=True, slots=True)
 class Alike:
-    """How far two designs agree on one metric: Kendall's τ-b over the systems that both have, with an interval."""
+    """How far two designs agree on one metric: Kendall's τ-b over the systems that both have.
+
+    `tau` with its interval is an estimate for the true values (see `true_tau`), `observed` is τ of the values found.
+    """
 
     metric: str
     one: str
@@ -27,13 +29,12 @@ class Alike:
     high: float
     systems: int
     level: float
+    observed: float
 
     @property
     def words(self) -> str:
         """As a cell of a table."""
-        text = f"{self.tau:.2f}"
-        text += "" if np.isnan(self.low) else f" [{self.low:.2f}, {self.high:.2f}]"
-        return text.replace("-", "−")
+        return tau_text(self.tau, self.low, self.high)
 
     def record(self) -> dict[str, Any]:
         """As plain data."""
@@ -71,7 +72,7 @@ def _pair(one: str, other: str, results: Results, *, level: float, seed: int) ->
             continue
         found.append(
             Alike(metric, one, other, float(tau.value[0, 1]), float(tau.low[0, 1]), float(tau.high[0, 1]),
-                  len(shared), level)
+                  len(shared), level, float(tau.observed[0, 1]))
         )  # fmt: skip
     return found
 
@@ -92,7 +93,7 @@ def alike_told(found: list[Alike]) -> list[str]:
         return []
     systems = sorted({a.systems for a in found})
     over = f"{systems[0]} systems" if len(systems) == 1 else f"{systems[0]} to {systems[-1]} systems"
-    return [
-        f"Kendall's τ-b over {over} [{100 * found[0].level:g} % bootstrap interval over users]; "
-        "1: the same order, 0: none in common, −1: the opposite"
-    ]
+    lines = [f"Kendall's τ-b over {over}; 1: the same order, 0: none in common, −1: the opposite"]
+    if any(a.low == a.low for a in found):
+        lines.append(estimate_note(found[0].level, "users"))
+    return [*lines, UNCLEAR_NOTE] if any(a.high - a.low > UNCLEAR for a in found) else lines

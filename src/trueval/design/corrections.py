@@ -4,7 +4,10 @@ One relevant item has rank r among itself and `pool` non-relevant items; `sample
 item has rank r̃ among the drawn ones, from 1 to sample + 1. Metrics of r̃ are not metrics of r: they are
 optimistic, and need not even order systems alike. Three ways back: rescale the rank (unbiased for the rank,
 not for metrics that bend), solve for the values that come closest to the metric of r on average
-(Krichene & Rendle 2020), and, where items were drawn by weight, weigh them back.
+(Krichene & Rendle 2020), and, where items were drawn by weight, weigh them back. None of them finds what the
+sample does not hold: a first place among `sample` drawn items stands for all ranks up to about pool / sample, and a
+metric that tells these apart (a cutoff far below that, or a steep discount) cannot be recovered. How much bias
+remains depends on where a system ranks items; `trueval.facts.corrections.corrected` estimates it.
 """
 
 from __future__ import annotations
@@ -112,7 +115,7 @@ def sampled_ranks(rank: np.ndarray, *, pool: int, sample: int, replacement: bool
     return np.where(possible, np.exp(np.where(possible, ways - all_ways, -np.inf)), 0.0)
 
 
-def _all(pool: int, sample: int) -> np.ndarray:
+def all_sampled_ranks(pool: int, sample: int) -> np.ndarray:
     """`sampled_ranks` of every rank without replacement, from the entries that are not 0 alone.
 
     With j of the drawn items above, r − 1 is j + t for t = 0 … pool − sample: a band along the diagonal.
@@ -142,14 +145,18 @@ def expected_sampled(
 
 
 def bias_variance(
-    metric: RankMetric, *, pool: int, sample: int, gamma: float = 0.1, k: int | None = None, replacement: bool = False
-) -> np.ndarray:
+    metric: RankMetric, *, pool: int, sample: int, gamma: float = 0.1, k: int | None = None, replacement: bool = False,
+    prior: np.ndarray | None = None,
+) -> np.ndarray:  # fmt: skip
     """The corrected value of a metric for each sampled rank 1 to sample + 1.
 
     They minimise Σ_r p(r) · ((E[f(r̃) | r] − M(r))² + γ · Var[f(r̃) | r]) over f, where M is the metric at the
-    rank among all and every rank is equally likely beforehand. γ = 0 is least squares (smallest bias, wild
-    variance), γ = 1 is E[M(r) | r̃]. Values are not clipped to the metric's range: their average is what
-    counts. One linear system of sample + 1 unknowns is solved for each distinct pool size, and remembered.
+    rank among all and p the `prior`, the chances of the ranks 1 to pool + 1; without it every rank is equally likely,
+    which is how a random system ranks. Better systems are then underestimated, the more so the larger γ and the
+    smaller the sample: give the prior, as `trueval.facts.corrections` does from the sampled ranks themselves.
+    γ = 0 is least squares (smallest bias, wild variance), γ = 1 is E[M(r) | r̃]. Values are not clipped to the
+    metric's range: their average is what counts. One linear system of sample + 1 unknowns is solved for each distinct
+    pool size, and remembered where there is no prior.
 
     >>> bias_variance("auc", pool=3, sample=3, gamma=0.5).round(6).tolist()
     [1.0, 0.666667, 0.333333, 0.0]
@@ -157,20 +164,31 @@ def bias_variance(
     if not 0 <= gamma <= 1:
         raise DefinitionError("gamma must be from 0 (least bias) to 1 (least variance)", found=f"gamma = {gamma}")
     _check_sizes(pool, sample, replacement)
-    if callable(metric):
-        return _solve(metric, pool, sample, float(gamma), k, replacement)
+    if prior is not None and (np.shape(prior) != (pool + 1,) or not np.all(np.asarray(prior) >= 0)):
+        raise DefinitionError("the prior must be a chance for each rank", found=f"shape {np.shape(prior)}")
+    if callable(metric) or prior is not None:
+        return _solve(metric, pool, sample, float(gamma), k, replacement, prior)
     name, k = read_metric(metric, k)
     return _solved(name, int(pool), int(sample), float(gamma), k, bool(replacement)).copy()
 
 
-def _solve(metric: RankMetric, pool: int, sample: int, gamma: float, k: int | None, replacement: bool) -> np.ndarray:
+def _solve(
+    metric: RankMetric, pool: int, sample: int, gamma: float, k: int | None, replacement: bool,
+    prior: np.ndarray | None = None,
+) -> np.ndarray:  # fmt: skip
     ranks = np.arange(1, pool + 2)
-    chances = sampled_ranks(ranks, pool=pool, sample=sample, replacement=True) if replacement else _all(pool, sample)
+    chances = (
+        sampled_ranks(ranks, pool=pool, sample=sample, replacement=True)
+        if replacement
+        else all_sampled_ranks(pool, sample)
+    )
     truth = rank_metric(metric, ranks, size=pool + 1, k=k)
     if gamma == 0:  # the normal equations would square a condition number that is bad already
-        return np.linalg.lstsq(chances, truth)[0]
-    left = (1 - gamma) * chances.T @ chances + gamma * np.diag(chances.sum(axis=0))
-    return np.linalg.solve(left, chances.T @ truth)
+        root = np.ones(pool + 1) if prior is None else np.sqrt(prior)
+        return np.linalg.lstsq(chances * root[:, None], truth * root)[0]
+    weighted = chances if prior is None else chances * np.asarray(prior)[:, None]
+    left = (1 - gamma) * weighted.T @ chances + gamma * np.diag(weighted.sum(axis=0))
+    return np.linalg.solve(left, weighted.T @ truth)
 
 
 # values of `sample + 1` numbers each, which every system of an evaluation needs again

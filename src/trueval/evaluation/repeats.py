@@ -217,7 +217,7 @@ def nested_error(repeats: Sequence[Sums], mixing: np.ndarray | None = None) -> t
     number, users = len(values), int(np.logical_or.reduce([(s.denominator > 0).any(axis=1) for s in repeats]).sum())
     if users < 2 or not np.isfinite(values).all():
         return float("nan"), float("nan")
-    moved = np.stack([_influence(s) for s in repeats], axis=1) @ mixing.T
+    moved = np.stack([influence_on(s) for s in repeats], axis=1) @ mixing.T
     shared = moved.T @ moved * users / (users - 1)
     by_user = float(shared.mean())
     if number < 2:
@@ -232,7 +232,7 @@ def nested_error(repeats: Sequence[Sums], mixing: np.ndarray | None = None) -> t
     return float(np.sqrt(variance)), freedom
 
 
-def _influence(s: Sums) -> np.ndarray:
+def influence_on(s: Sums) -> np.ndarray:
     """How much each user moves the value, to first order."""
     middle, moved = s.influence()
     step = max(abs(middle), 1e-9) * 1e-6

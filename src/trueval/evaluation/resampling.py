@@ -17,6 +17,7 @@ Nothing depends on threads, and memory does not grow with users times resamples.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -83,9 +84,14 @@ def resample_sums(batches: Sequence[Batch], users: int, *, seed: int, resamples:
                 _add(found, batches, counts[:, part].astype(np.float64), piece.start + part.start)
         return found
 
-    with _blas().limit(limits=1):  # threads over the resamples, none inside a product
+    with one_thread():  # threads over the resamples, none inside a product
         done = list(in_order(totals, _draws(users, pieces, seed=seed, resamples=resamples)))
     return [np.concatenate([d[j] for d in done]) for j in range(len(batches))]
+
+
+def one_thread() -> AbstractContextManager[object]:
+    """Matrix products on one thread: the same bits however many there are."""
+    return _blas().limit(limits=1)
 
 
 @cache

@@ -127,24 +127,26 @@ def _systems(result: ExperimentResult) -> Section:
 
 
 def in_words(found: list[Alike]) -> list[str]:
-    """For every metric, whether all designs put the systems into the same order.
+    """For every metric, whether all designs put the systems into the same order, and how sure that is.
 
-    >>> in_words([Alike("ndcg@10", "AR-TI-AN", "1R-TI-AN", 0.33, 0.1, 0.5, 4, 0.95)])
-    ['On ndcg@10, AR-TI-AN and 1R-TI-AN put the systems into different orders (τ 0.33).']
+    >>> in_words([Alike("ndcg@10", "AR-TI-AN", "1R-TI-AN", 0.21, -0.33, 0.67, 4, 0.95, 0.33)])[0][25:]
+    '1R-TI-AN put the systems into different orders (τ 0.33; of the true values 0.21 [−0.33, 0.67]).'
     """
     told = []
     for metric in dict.fromkeys(a.metric for a in found):
         own = [a for a in found if a.metric == metric]
-        apart = [a for a in own if a.tau < 1]
+        apart = [a for a in own if a.observed < 1]
+        worst = min(own, key=lambda a: (a.observed, a.low))
+        true = "" if worst.low != worst.low else f"of the true values {worst.words}"
         if not apart:
             designs = list(dict.fromkeys(name for a in own for name in (a.one, a.other)))
-            told.append(f"On {metric}, {listed(designs)} put the systems into the same order.")
+            sure = f" (τ {true})" if true and worst.low < 1 else ""
+            told.append(f"On {metric}, {listed(designs)} put the systems into the same order{sure}.")
         else:
-            worst = min(apart, key=lambda a: a.tau)
             least = "" if len(own) == 1 else "at worst, "
+            number = "; ".join(filter(None, [f"τ {worst.observed:.2f}".replace("-", "−"), true]))
             told.append(
-                f"On {metric}, {least}{worst.one} and {worst.other} put the systems into different orders "
-                f"(τ {worst.tau:.2f})."
+                f"On {metric}, {least}{worst.one} and {worst.other} put the systems into different orders ({number})."
             )
     return told
 

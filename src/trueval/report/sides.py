@@ -57,7 +57,11 @@ class Shown:
 
     @property
     def alike(self) -> list[Alike]:
-        """Whether both sides rank the systems alike: Kendall's τ on every metric; it takes three systems."""
+        """Whether both sides rank the systems alike: Kendall's τ on every metric; it takes three systems.
+
+        `tau` is an estimate for the true values, `observed` that of the values found; users that both sides have
+        make their errors alike, which is taken out.
+        """
         told = self.evaluation.manifest
         parts = {side: result.parts for side, result in self.sides.items()}
         return between_designs(parts, level=told.get("level") or 0.95, seed=told.get("seed", 0))
