@@ -30,10 +30,11 @@ FILE_OPTIONS = {"--output", "--report", "--per-user", "--save"}
 FOLDERS = ("run", "split", "demo")  # -o is a folder
 
 
-def file_options() -> dict[str, set[str]]:
+def file_options() -> dict[str, list[str]]:
     """The commands that write files, with their options for it."""
     commands = typer.main.get_command(make_app()).commands
-    found = {name: {opt for p in command.params for opt in p.opts} & FILE_OPTIONS for name, command in commands.items()}
+    given = {name: [opt for p in command.params for opt in p.opts] for name, command in commands.items()}
+    found = {name: sorted(FILE_OPTIONS.intersection(options)) for name, options in given.items()}
     return {name: options for name, options in found.items() if options}
 
 
