@@ -54,7 +54,7 @@ def test_from_an_evaluation_to_a_correction(parts):
             bias_variance("ndcg@5", pool=int(pool), sample=10, gamma=0.1)[rank - 1]
             for pool, rank in zip(facts.pool, facts.rank)
         ]
-        np.testing.assert_allclose(correct(facts, "ndcg@5"), expected)
+        np.testing.assert_allclose(correct(facts, "ndcg@5", gamma=0.1), expected)
 
 
 def test_from_an_evaluation_to_the_lemma(parts):

@@ -26,16 +26,14 @@ def as_record(evaluation: Evaluation, comparisons: Sequence[Comparison] = ()) ->
     """The contract of `trueval evaluate --format json`; NaN becomes null."""
     from trueval.report.groups import group_record
 
-    systems = {
-        name: {
-            "metrics": {
-                label: {field: getattr(e, field) for field in ESTIMATE} | ({"note": e.note} if e.note else {})
-                for label, e in system.estimates.items()
-            }
-        }
-        | ({"groups": group_record(system.groups)} if system.groups else {})
-        for name, system in evaluation.systems.items()
-    }
+    systems: dict[str, dict[str, Any]] = {}
+    for name, system in evaluation.systems.items():
+        found = system.estimates.items()
+        systems[name] = {"metrics": {label: {field: getattr(e, field) for field in ESTIMATE} for label, e in found}}
+        if notes := {label: e.note for label, e in found if e.note}:
+            systems[name]["notes"] = notes
+        if system.groups:
+            systems[name]["groups"] = group_record(system.groups)
     record = {
         "systems": systems,
         "comparisons": [c.record() for c in comparisons],

@@ -244,12 +244,13 @@ def _system(
         if finish is not None:
             pooled = Ratio(*_read_parts(frame, label), _FINISH[finish])
             by_label[label] = sums(Measured(values[label], ratio=pooled), cluster, len(clusters), stratum)
-    written = told.get("systems", {}).get(name, {}).get("metrics", {})
-    estimates = {label: _estimate(written.get(label), by_label.get(label)) for label in specs}
+    own = told.get("systems", {}).get(name, {})
+    written, notes = own.get("metrics", {}), own.get("notes", {})
+    estimates = {label: _estimate(written.get(label), by_label.get(label), notes.get(label, "")) for label in specs}
     known = {label: e for label, e in estimates.items() if e is not None}
     left_out = {
         label: LeftOut(found["value"], np.array(found["one"]), np.array(found["two"]))
-        for label, found in told.get("systems", {}).get(name, {}).get("left_out", {}).items()
+        for label, found in own.get("left_out", {}).items()
     }
     return SystemValues(
         estimates=known, values=values, sums=by_label, unit_user=unit_user, users=users, stratum=stratum,
@@ -258,9 +259,9 @@ def _system(
     )  # fmt: skip
 
 
-def _estimate(written: dict[str, Any] | None, s: Sums | None) -> Estimate | None:
+def _estimate(written: dict[str, Any] | None, s: Sums | None, note: str) -> Estimate | None:
     """As it was written, or found again."""
     if written is not None:
         number = {key: np.nan if written[key] is None else written[key] for key in ("value", "low", "high")}
-        return Estimate(**number, n=written["n"], undefined=written["undefined"], note=written.get("note", ""))
+        return Estimate(**number, n=written["n"], undefined=written["undefined"], note=note)
     return None if s is None else Estimate(float(s.value()[0]), np.nan, np.nan, s.n, s.undefined)
