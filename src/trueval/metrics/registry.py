@@ -29,7 +29,7 @@ TIES = ("judged", "linear", "anyone", "set", "order", "relevant order", "none")
 _JUDGED = ("accuracy", "false_positives", "incomplete", "errors")
 # Families whose metrics have no value by chance, and why; those of all others must have one.
 NO_CHANCE = {
-    "aspects": "its mean over all orders of the targets depends on which aspects meet in which items: no closed form",
+    "aspects": "it depends on how the aspects of the targets meet, and has not been worked out",
     "errors": "predicted ratings are not a ranking",
     "beyond": "it describes the lists, whatever is relevant",
     "quality": "it describes the lists and the judgements",
