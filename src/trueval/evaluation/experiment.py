@@ -184,7 +184,6 @@ def _groups(
         inputs,
         user_tables=[None if rules.users is None else read_users(rules.users), parts.train.users, parts.test.users],
         item_tables=[items, parts.train.items, parts.test.items],
-        seed=tasks[0].seed,
     )
     return find_groups(rules.by, known)
 
