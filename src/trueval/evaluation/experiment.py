@@ -127,7 +127,8 @@ def conclude(
         stage.specs,
         users=dict.fromkeys(measured, stage.train.users),
         inputs=stage.inputs,
-        notes=[*parts.cautions, *_all_relevant(stage), *notes, *[note] * bool(short)],
+        test=parts.test,
+        notes=[*parts.cautions, *notes, *[note] * bool(short)],
         systems=dict(systems),
         condensed=design.condensed,
         design=str(design),
@@ -135,17 +136,6 @@ def conclude(
         data={"train": parts.train.fingerprint(), "test": parts.test.fingerprint()},
         catalogue=catalogue,
     )
-
-
-def _all_relevant(stage: Stage) -> list[str]:
-    """Of ratings from a biased and an unbiased test: what is missing where every rating counts as liked."""
-    test = stage.parts.test
-    if stage.parts.observed is None or stage.rules.threshold is not None or not test.has("value"):
-        return []
-    values = test.frame["value"].unique().sort()
-    if len(values) < 3 or values[0] <= 0:
-        return []
-    return [f"every rated item counts as relevant, values from {values[0]:g} to {values[-1]:g}: give a threshold"]
 
 
 def _inputs(parts: Parts, train: TrainSet, task: Task, table: pl.DataFrame | None, rules: Rules) -> Inputs:

@@ -53,7 +53,7 @@ class Evaluation:
     random: dict[str, float]  # exact expectation of a random ranking
     manifest: dict[str, Any]
     warnings: list[str] = field(default_factory=list)
-    unlisted: list[str] = field(default_factory=list)  # those of the warnings that tell of users without a list
+    foremost: list[str] = field(default_factory=list)  # those of the warnings that come first
 
     def system(self, name: str) -> SystemValues:
         """One system by name."""
