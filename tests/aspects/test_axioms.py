@@ -207,6 +207,12 @@ def test_the_region_of_top_heaviness_is_that_of_the_formula(case):
     assert f"{border:.4f}" in str(found)
 
 
+def test_verdicts_without_a_border_have_no_region():
+    """Of what holds, or fails, at every value, nothing is said: neither rounding nor chance makes a border."""
+    report = tv.check_axioms("rbu@10", worlds=60)
+    assert [report.regions(axiom) for axiom in ("Pri", "Deep", "TopHeav", "MissOverNon")] == [[], [], [], []]
+
+
 def test_the_border_of_alpha_ndcg_is_at_six_items():
     border = top_heavy_border(*BORDERS["alpha_ndcg@30[gain=probabilistic]", "alpha"])
     assert border == pytest.approx(0.2564, abs=5e-5)

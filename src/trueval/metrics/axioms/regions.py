@@ -11,8 +11,9 @@ import numpy as np
 from trueval.metrics.axioms.scenes import Bench
 from trueval.metrics.grammar import Spec
 
-# Values that are tried of parameters from 0 to 1; where the verdict changes, the place is found by bisection.
-GRID = (0.001, 0.01, *(step / 40 for step in range(1, 40)), 0.99, 0.999)
+# Values that are tried of parameters from 0 to 1; where the verdict changes, the place is found by bisection. Nearer to
+# 0, powers of a parameter are lost in rounding.
+GRID = (*(step / 40 for step in range(1, 40)), 0.99, 0.999)
 _BISECTIONS = 12  # of steps of at most 1/40
 
 

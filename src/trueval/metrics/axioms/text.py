@@ -52,7 +52,7 @@ def table_text(table: AxiomTable) -> str:
         ]
         if verdict.counter_example is not None:
             lines += [f"    {line}" for line in example_lines(verdict.counter_example)]
-    lines += ["", "Verdicts that agree, and depend on a parameter (one changed at a time):"]
+    lines += ["", "TopHeavComp depends on parameters where it holds, too (one changed at a time):"]
     for name, report, verdict in every:
         if verdict.axiom == "TopHeavComp" and verdict.holds:
             lines += [f"  {name}, {verdict.axiom}: {region}" for region in report.regions(verdict.axiom)]
