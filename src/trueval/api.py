@@ -160,7 +160,8 @@ def evaluate_run(
     `by` names groups to tell the values apart by: columns of `users` or `items`, or, from the train log, "activity",
     "taste" (users) and "popularity" (items). Groups of fewer than `min_group` users are left out of gaps.
 
-    Users of the population without recommendations are the first warning. They count as an empty list, 0 for accuracy;
+    Ratings without a `threshold`, of which the lowest would count as relevant, are the first warning, then users of the
+    population without recommendations. They count as an empty list, 0 for accuracy;
     `missing="drop"` leaves them out of every mean of the run (and of the value by chance, over the users of the first
     run), "error" refuses them. A preset (`compat`) decides by its library's rule instead.
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 import trueval as tv
 from oracles import naive_aspects as naive
@@ -165,6 +169,115 @@ def test_counter_examples_hold_water(table):
     )
     assert (found.better, found.worse) == (pytest.approx(better), pytest.approx(worse))
     assert better < worse
+
+
+# ---- why verdicts differ -------------------------------------------------------------------------------------
+
+MANY = (1, 2, 3, 4, 5, 6, 8, 12)  # numbers of items that the trials of TopHeavComp offer
+
+
+def top_heavy_border(discount: Callable[[int, float], float], left: Callable[[float], float]) -> float:
+    """Where the best of MANY items alike, m below m others, are worth as much as one at the top."""
+
+    def surplus(x: float) -> float:
+        sums = [sum(discount(m + j, x) * left(x) ** (j - 1) for j in range(1, m + 1)) for m in MANY]
+        return max(sums) - discount(1, x)
+
+    return brentq(surplus, 0.01, 0.999)
+
+
+BORDERS = {
+    # log2 discount, and an item of the highest rating leaves 1 - x of the interest
+    ("alpha_ndcg@30[gain=probabilistic]", "alpha"): (lambda r, x: 1 / math.log2(r + 1), lambda x: 1 - x),
+    ("abndcg@30", "beta"): (lambda r, x: 1 / math.log2(r + 1), lambda x: 1 - x),
+    ("nrbp[alpha=0.25,beta=0.9,gain=probabilistic]", "alpha"): (lambda r, x: 0.9 ** (r - 1), lambda x: 1 - x),
+    ("nrbp[alpha=0.25,beta=0.9,gain=probabilistic]", "beta"): (lambda r, x: x ** (r - 1), lambda x: 0.75),
+    # of RBU, (2^5 - 1) / 2^5 is satisfied
+    ("rbu@30", "p"): (lambda r, x: x ** (r - 1), lambda x: 1 / 32),
+}
+
+
+@pytest.mark.parametrize("case", BORDERS, ids=str)
+def test_the_region_of_top_heaviness_is_that_of_the_formula(case):
+    metric, parameter = case
+    (found,) = [r for r in tv.check_axioms(metric, worlds=60).regions("TopHeavComp") if r.parameter == parameter]
+    ((low, high),) = found.holds
+    border = low if low > 0.1 else high
+    assert border == pytest.approx(top_heavy_border(*BORDERS[case]), abs=1e-4)
+    assert f"{border:.4f}" in str(found)
+
+
+def test_verdicts_without_a_border_have_no_region():
+    """Of what holds, or fails, at every value, nothing is said: neither rounding nor chance makes a border."""
+    report = tv.check_axioms("rbu@10", worlds=60)
+    assert [report.regions(axiom) for axiom in ("Pri", "Deep", "TopHeav", "MissOverNon")] == [[], [], [], []]
+
+
+def test_the_border_of_alpha_ndcg_is_at_six_items():
+    border = top_heavy_border(*BORDERS["alpha_ndcg@30[gain=probabilistic]", "alpha"])
+    assert border == pytest.approx(0.2564, abs=5e-5)
+    assert sum((1 - border) ** (j - 1) / math.log2(6 + j + 1) for j in range(1, 7)) == pytest.approx(1)
+
+
+def test_every_difference_is_explained_and_nothing_else(table):
+    for report in table.reports.values():
+        for verdict in report.verdicts.values():
+            assert (verdict.explanation is not None) == (verdict.printed != verdict.holds)
+    assert str(table).count("why: ") == 6
+    assert "holds for alpha < 0.2564" in str(table)
+
+
+def test_two_aspects_together_please_less_often_than_one(table):
+    """[a+b, c] and [c, a+b], weights .26, .25, .49, both rated 5: P = .5, no aspect in common."""
+    found = table["αβ-nDCG@k"]["MoreAsp"].counter_example
+    assert found.pair.better == ("a+b", "c")
+    both, one = 1 - (1 - 0.5 * 0.26) * (1 - 0.5 * 0.25), 0.5 * 0.49
+    better, worse = both + one / math.log2(3), one + both / math.log2(3)
+    assert (round(better, 4), round(worse, 4)) == (0.3933, 0.3956)
+    assert found.better / found.worse == pytest.approx(better / worse)
+    assert found.scene.weight("a") + found.scene.weight("b") > found.scene.weight("c")
+
+
+def rbu(scene: Scene, ranking: tuple[str, ...], *, by_aspect: bool) -> float:
+    """RBU with a highest rating for each aspect, or with that of the scale for all of them."""
+    left, total = dict.fromkeys(scene.interest, 1.0), 0.0
+    top = dict.fromkeys(scene.interest, HIGHEST)
+    if by_aspect:
+        top = {a: max([r for i, r in scene.ratings.items() if a in scene.aspects[i]], default=0) for a in top}
+    for rank, item in enumerate(ranking):
+        s = {a: (2 ** scene.ratings.get(item, 0) - 1) / 2 ** top[a] for a in scene.aspects[item]}
+        total += 0.99**rank * (sum(scene.weight(a) * s[a] * left[a] for a in s) - 0.05)
+        left |= {a: left[a] * (1 - s[a]) for a in s}
+    return 0.01 * total
+
+
+def test_the_maximum_by_aspect_alone_makes_rbu_fail_asprel(table):
+    rng = np.random.default_rng(8)
+    surplus = {True: [], False: []}
+    for trial in [AXIOMS["AspRel"](rng, 30) for _ in range(400)]:
+        for by_aspect, found in surplus.items():
+            better, worse = (
+                rbu(trial.scene, ranking, by_aspect=by_aspect)
+                for ranking in (trial.pairs[0].better, trial.pairs[0].worse)
+            )
+            found.append(better - worse)
+    assert min(surplus[False]) > 0
+    assert min(surplus[True]) < 0
+    shown = table["RBU@k"]["AspRel"].counter_example
+    assert (shown.better, shown.worse) == tuple(
+        pytest.approx(rbu(shown.scene, ranking, by_aspect=True)) for ranking in (shown.pair.better, shown.pair.worse)
+    )
+
+
+def test_rbu_fails_moreasp_whichever_maximum_is_taken(table):
+    shown = table["RBU@k"]["MoreAsp"].counter_example
+    assert shown.scene.weight("b") > shown.scene.weight("a")
+    for by_aspect in (True, False):
+        better, worse = (
+            rbu(shown.scene, ranking, by_aspect=by_aspect) for ranking in (shown.pair.better, shown.pair.worse)
+        )
+        assert (shown.better, shown.worse) == (pytest.approx(better), pytest.approx(worse))
+        assert better < worse
 
 
 def test_a_document_claim_that_depends_on_the_form():

@@ -249,8 +249,9 @@ def all_wrong(
         if spec.metric.system:
             found += cell.wrong_system(units, value)
         else:
-            ours = per_user[label].fill_null(float("nan")).to_list()
-            found += cell.wrong(units, ours, value, result.random.get(label))
+            ours, chance = per_user[label].fill_null(float("nan")).to_list(), result.random.get(label)
+            found += cell.wrong(units, ours, value, chance)
+            found += [f"{spec} has no value by chance"] if chance is None and not spec.metric.no_chance else []
     return [f"{config.design}, {config.ties}, {config.compat or config.population}: {each}" for each in found]
 
 

@@ -119,7 +119,8 @@ def test_one_user_of_many_is_told_everywhere(world, trueval, tmp_path: Path, rul
     for name, frame in {"run": run, "test": world["test"]}.items():
         frame.write_csv(tmp_path / f"{name}.csv")
     report = tmp_path / "report.html"
-    command = ["evaluate", tmp_path / "run.csv", "--test", tmp_path / "test.csv", "--metrics", "ndcg@5,coverage@5"]
+    command = ["evaluate", tmp_path / "run.csv", "--test", tmp_path / "test.csv", "--metrics", "ndcg@5,coverage@5",
+               "--threshold", 4]  # fmt: skip
     shown = trueval(*command, "--missing", rule, "--report", report)
     if rule == "error":
         assert shown.code == 2
@@ -306,13 +307,13 @@ def test_ids_that_would_meet_are_told(world, ours, theirs):
             odd = [10 <= id < 20 for id in world[name][role]]
             columns[role] = [spell(id) if o else ours(id) for id, o in zip(world[name][role], odd)]
         frames[name] = world[name].with_columns(**{role: pl.Series(ids) for role, ids in columns.items()})
-    found = tv.evaluate_run(frames["whole"], frames["test"], metrics="rr", interval="none").warnings
+    found = tv.evaluate_run(frames["whole"], frames["test"], metrics="rr", interval="none", threshold=1).warnings
     assert found[0].startswith(f"run: 10 of {USERS} users have no recommendations")
     for role in ("user", "item"):
         (told,) = [note for note in found if f"10 {role} ids of the run would meet others but for" in note]
         assert f"{theirs(10)!r} and {ours(10)!r}" in told
     clean = tv.evaluate_run(frames["test"].with_columns(rank=pl.int_range(1, pl.len() + 1).over("user")).drop("value"),
-                            frames["test"], metrics="rr", interval="none")  # fmt: skip
+                            frames["test"], metrics="rr", interval="none", threshold=1)  # fmt: skip
     assert clean.warnings == []
 
 

@@ -134,21 +134,64 @@ def test_groups_that_cannot_be(world):
         evaluate(world, users=world.users.with_columns(pl.col("user").cast(pl.String)), by="gender")
 
 
-@given(st.lists(st.integers(0, 6), min_size=1, max_size=60), st.integers(1, 7))
-def test_equal_groups_are_equal_and_in_order(amounts, number):
+@given(st.lists(st.integers(0, 6), min_size=1, max_size=60), st.integers(1, 7), st.randoms())
+def test_equal_amounts_are_in_one_group(amounts, number, chance):
+    """Groups are in order, equals together, and sizes differ from equal ones by no more than equals explain."""
     values = np.array(amounts, float)
-    group = equal_groups(values, np.arange(len(values)), number=number, seed=4)
-    sizes = np.bincount(group, minlength=number)
-    assert sizes.max() - sizes.min() <= 1
-    for low, high in zip(range(number), range(1, number)):
-        if sizes[low] and sizes[high]:
-            assert values[group == low].max() <= values[group == high].min()
+    group = equal_groups(values, number=number)
+    assert group.min() >= 0
+    assert group.max() < number
+    for amount in set(amounts):
+        assert len(set(group[values == amount])) == 1
+    for low, high in pairwise(sorted(set(group))):
+        assert values[group == low].max() < values[group == high].min()
+    largest = max(amounts.count(amount) for amount in amounts)
+    for g in range(number):  # both ends of a group move by less than half of the equals there, and by rounding
+        assert abs((group <= g).sum() - (g + 1) * len(values) / number) <= largest / 2
+    order = list(range(len(values)))
+    chance.shuffle(order)  # whoever comes first, and whatever the ids
+    assert equal_groups(values[order], number=number).tolist() == group[order].tolist()
 
 
-def test_equals_are_parted_by_chance_not_by_id():
-    group = equal_groups(np.zeros(1000), np.arange(1000), seed=0)
-    assert abs(np.corrcoef(group, np.arange(1000))[0, 1]) < 0.1
-    assert (group != equal_groups(np.zeros(1000), np.arange(1000), seed=1)).any()
+def test_distinct_amounts_make_groups_of_equal_size():
+    for size, number in ((10, 5), (11, 5), (14, 5), (3, 5)):
+        sizes = np.bincount(equal_groups(np.arange(size, dtype=float), number=number), minlength=number)
+        assert sizes.max() - sizes.min() <= 1
+
+
+@pytest.mark.parametrize("column", ["activity", "taste"])
+def test_users_with_equal_amounts_get_one_label_that_tells_the_amount(column):
+    """Most users have one train row: all of them are in one group, whatever their ids and the seed."""
+    rows = [(u, i) for u in range(60) for i in range(1 if u < 45 else 1 + u % 4)]
+    train = pl.DataFrame(rows, schema=["user", "item"], orient="row")
+    test = pl.DataFrame({"user": range(60), "item": [9] * 60})
+    recs = pl.DataFrame({"user": range(60), "item": [9] * 60, "rank": [1] * 60})
+    counts = dict(train["item"].value_counts().iter_rows())
+    amount = {u: 1 if u < 45 else 1 + u % 4 for u in range(60)}
+    if column == "taste":
+        amount = {u: float(np.median([counts[i] for i in range(n)])) for u, n in amount.items()}
+    for seed in (0, 1):
+        result = tv.evaluate_run(recs, test, train=train, metrics="rr", by=column, interval="none", seed=seed)
+        found = result.evaluation.system("run").by(column).groups
+        own = [sorted({amount[u] for u in found.members(g).tolist()}) for g in range(len(found))]
+        assert len(set(chain(*own))) == sum(map(len, own))
+        ends = [dict.fromkeys((low, high)) for low, *_, high in ([*each, each[-1]] for each in own)]
+        assert found.labels == tuple("–".join(f"{x:g}" for x in end) for end in ends)
+
+
+def test_strata_when_runs_have_other_users():
+    """With all users in the population, a run may bring users of its own, and with them other groups."""
+    train = pl.DataFrame({"user": [1, 1, 2, 3, 3, 3], "item": [1, 2, 1, 1, 2, 3]})
+    test = pl.DataFrame({"user": [1, 2], "item": [4, 4]})
+    users = {"one": [1, 2], "two": [1, 2, 7, 8, 9]}
+    runs = {name: pl.DataFrame({"user": own, "item": 4, "rank": 1}) for name, own in users.items()}
+    for names in (["one", "two"], ["two", "one"]):
+        result = tv.evaluate_run(
+            {name: runs[name] for name in names}, test, train=train, metrics="rr", by="activity", population="all",
+        )  # fmt: skip
+        shown = {name: rows["group"].to_list() for (name,), rows in result.by("activity").group_by("system")}
+        assert shown == {"one": ["1", "2", "3"], "two": ["0", "1", "2", "3"]}
+        assert any("0 (3), 1 (1)" in note or "1 (1), 2 (1), 3 (1), 0 (3)" in note for note in result.warnings)
 
 
 def test_strata_of_users(world):
@@ -159,14 +202,14 @@ def test_strata_of_users(world):
     profiles = {u: [counts[i] for i in world.train.filter(user=u)["item"]] for u in relevant}
     for column, amount in (("activity", len), ("taste", np.median)):
         found = result.evaluation.system("run").by(column).groups
-        own = [sorted(found.members(g).tolist()) for g in range(5)]
+        own = [sorted(found.members(g).tolist()) for g in range(len(found))]
         assert sorted(chain(*own)) == relevant
-        assert max(map(len, own)) - min(map(len, own)) <= 1
         for low, high in pairwise(own):
-            assert max(amount(profiles[u]) for u in low) <= min(amount(profiles[u]) for u in high)
-        first, last = (amount(profiles[u]) for u in (own[0][0], own[-1][-1]))
-        assert found.about.startswith(f"{min(amount(profiles[u]) for u in own[0]):g} to ")
-        assert first <= last
+            assert max(amount(profiles[u]) for u in low) < min(amount(profiles[u]) for u in high)
+        for members, label in zip(own, found.labels):
+            amounts = [amount(profiles[u]) for u in members]
+            assert label == "–".join(f"{x:g}" for x in dict.fromkeys((min(amounts), max(amounts))))
+        assert found.about.startswith("groups by")
 
 
 def test_users_without_a_profile_have_no_taste(world):

@@ -5,28 +5,38 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
-from metric_worlds import every_spec
+from metric_worlds import every_spec, random_world, stratified_specs
+from scipy.stats import hypergeom
 
 import trueval as tv
 from oracles import naive_metrics as naive
 from trueval.data.interactions import Interactions
 from trueval.evaluation import measurements
+from trueval.facts.readings import random_ranking
+from trueval.metrics.compute import compute
 from trueval.metrics.grammar import Spec, parse
+from trueval.metrics.incomplete.places import mean_inverse_ranks
+from trueval.metrics.inputs import Inputs
+from trueval.metrics.measure import toy_facts
+from trueval.metrics.registry import all_metrics
 from trueval.metrics.strata import STRATA
 
 ITEMS = list("abcdef")
 USERS = ["u0", "u1", "u2"]
 THRESHOLD = 3
-PLAIN = every_spec("accuracy", cutoffs=(1, 3))
-ANTI = [replace(spec, transforms=("anti",)) for spec in PLAIN[::3]]
+JUDGED = ("accuracy", "false_positives", "incomplete")  # families whose metrics have a value by chance
+PLAIN = every_spec(*JUDGED, cutoffs=(1, 3))
+ACCURACY = [spec for spec in PLAIN if spec.metric.family == "accuracy"]
+ANTI = [replace(spec, transforms=("anti",)) for spec in ACCURACY[::3]]
 LISTED = [s for s in [*PLAIN, *ANTI] if not s.metric.exact and s.parameters.get("against") != "judged"]
-ALONE = [s for s in PLAIN if s.parameters.get("against") != "judged"]  # what 1R designs can measure
+ALONE = [s for s in ACCURACY if s.parameters.get("against") != "judged"]  # what 1R designs can measure
 
 
 @dataclass(frozen=True)
@@ -220,7 +230,10 @@ def test_designs_by_chance(design, repeats, system):
     one, sample = design.startswith("1R"), "NN" in design
     if system == "cut run" and sample:
         pytest.skip("lists say nothing of sampled targets")
-    specs = [s for s in ALONE if system == "popularity" or not s.metric.exact][::2]
+    chosen = ALONE[::2] if one else [*ALONE[::2], *(s for s in PLAIN if s.metric.family != "accuracy")]
+    if sample:  # what a user dislikes may be in the sample or not: see the simulation
+        chosen = [s for s in chosen if s.metric.family == "accuracy"]
+    specs = [s for s in chosen if system == "popularity" or not s.metric.exact]
     systems = ["popularity"] if system == "popularity" else {"run": tv.Run(world.run(5, shown=2))}
     # catalogue: AI ranks all of it, TI what somebody's test has
     result = tv.evaluate(
@@ -235,6 +248,96 @@ def test_designs_by_chance(design, repeats, system):
     found = {str(s): result.random[f"{s}|n=2" if sample else str(s)] for s in specs}
     result = replace(result, evaluation=replace(result.evaluation, random=found))
     assert wrong(result, specs, units, world.highest, condensed="condensed" in design) == []
+
+
+# ---- all metrics -----------------------------------------------------------------------------------------
+
+
+def every_form() -> dict[str, Spec]:
+    """Every form of every metric, weights by popularity and by propensity and turned relevance among them."""
+    additive = [
+        spec for spec in ACCURACY if spec.metric.terms is not None and str(spec) == str(parse(plain_text(spec)))
+    ]
+    weighted = [parse(f"{how}({plain_text(s)})") for s in additive for how in ("ips", "snips")]
+    means = {"recall", "atop", "auc"}  # of which ips is refused
+    weighted = [s for s in weighted if "snips" in s.transforms or s.metric.name not in means]
+    specs = [*every_spec(cutoffs=(1, 3)), *stratified_specs(cutoffs=(1, 3)), *ANTI, *weighted]
+    return {str(spec): spec for spec in specs}
+
+
+def plain_text(spec: Spec) -> str:
+    return spec.metric.name + (f"@{spec.k}" if spec.k else "")
+
+
+def test_every_metric_has_a_value_by_chance_or_a_reason_to_have_none():
+    """A new metric has one without further ado, or is of a family that the README names as having none."""
+    world, specs = random_world(41), every_form()
+    inputs = replace(world.inputs(), propensity=world.propensity(lambda user, item: 0.5))
+    facts = world.facts().changed(score=np.zeros(sum(map(len, world.judged.values()))))
+    found = measurements.measure_facts(facts, specs, population="all", inputs=inputs).random
+    assert {label for label, spec in specs.items() if not spec.metric.no_chance} == set(found)
+    assert {spec.metric.family for label, spec in specs.items() if label in found} == set(JUDGED)
+    for label, measured in found.items():
+        assert measured.per_unit is not None
+        assert np.isfinite(measured.per_unit[facts.R > 0]).any(), label
+
+
+def test_the_readme_names_the_families_without_a_value_by_chance():
+    text = " ".join((Path(__file__).parents[2] / "README.md").read_text().split())
+    families = {metric.family for metric in all_metrics() if metric.no_chance}
+    assert families == {"aspects", "errors", "beyond", "quality"}
+    said = "aspect diversity, rating error, beyond accuracy and data quality have none"
+    assert said in text
+
+
+# ---- blocks of equals, of any size -----------------------------------------------------------------------
+
+
+def exact_inverse_ranks(above: int, size: int, judged: int) -> list[float]:
+    """E[1/rank] of the j-th of the judged items, from the number of ways in which it is at each place."""
+    ways = math.comb(size, judged)
+    return [
+        float(
+            sum(
+                Fraction(math.comb(r - 1, j - 1) * math.comb(size - r, judged - j), above + r)
+                for r in range(1, size + 1)
+            )
+            / ways
+        )
+        for j in range(1, judged + 1)
+    ]
+
+
+@pytest.mark.parametrize("above", [0, 1, 7, 300])
+@pytest.mark.parametrize("size", [1, 2, 9, 40, 120])
+def test_mean_inverse_ranks_are_exact(above, size):
+    numbers = np.unique(np.linspace(1, size, 7).astype(int))
+    found = [[math.nan] * number for number in numbers]
+    for rows, place, mean in mean_inverse_ranks(np.full(len(numbers), above), np.full(len(numbers), size), numbers):
+        for row, j, value in zip(rows, place, mean):
+            assert math.isnan(found[row][j - 1])
+            found[row][j - 1] = value
+    for number, values in zip(numbers, found):
+        assert values == pytest.approx(exact_inverse_ranks(above, size, int(number)), rel=1e-12)
+
+
+@pytest.mark.parametrize(("targets", "relevant", "others"), [(2000, 30, 12), (500, 200, 190), (60, 1, 0), (60, 60, 0)])
+def test_bpref_and_infap_of_many_targets(targets, relevant, others):
+    """From the distribution of what stands above one relevant item at each rank."""
+    judged = {f"i{j}": float(j < relevant) for j in range(relevant + others)}
+    run = [f"i{j}" for j in range(targets)]
+    facts = random_ranking(toy_facts(run, judged, complete=True))
+    rank, more = np.arange(1, targets + 1)[:, None], relevant + others - 1
+    s = np.arange(more + 1)[None, :]
+    chance = hypergeom.pmf(s, targets - 1, more, rank - 1) / targets
+    good = (s * (relevant - 1) / max(more, 1) + 1e-5) / (s + 2e-5)
+    for pool, pooled in (("all", rank - 1), ("judged", s)):
+        expected = (chance * np.where(rank == 1, 1.0, 1 / rank + pooled / rank * good)).sum()
+        found = compute(parse(f"infap[pool={pool}]"), facts, Inputs()).value()
+        assert found == pytest.approx(expected, rel=1e-9), pool
+    above = np.arange(others + 1)  # as likely at each place among the disliked
+    lost = np.minimum(above, relevant) / max(min(others, relevant), 1)
+    assert compute(parse("bpref"), facts, Inputs()).value() == pytest.approx(1 - lost.mean(), rel=1e-12)
 
 
 # ---- simulation ------------------------------------------------------------------------------------------
@@ -259,7 +362,8 @@ def test_random_runs_score_what_they_score_by_chance(repeats, how):
     ]
     train = pl.DataFrame({"user": np.repeat(np.arange(users), known), "item": order[:, :known].ravel()})
     test = pl.DataFrame({"user": np.repeat(np.arange(users), 5), "item": judged.ravel(), "value": value.ravel()})
-    metrics = ["ndcg@5", "precision@3", "recall@4", "hit@2", "rr@4", "ap@5", "f1@3", "rbp@5", "err@5", "anti(hit)@2"]
+    metrics = ["ndcg@5", "precision@3", "recall@4", "hit@2", "rr@4", "ap@5", "f1@3", "rbp@5", "err@5", "anti(hit)@2",
+               "antiprecision@3", "fallout@3", "bpref", "infap", "infap[pool=judged]"]  # fmt: skip
     result = tv.evaluate_run(
         table(rows, "user", "item", "rank"), test, train=train, items=pl.DataFrame({"item": range(items)}),
         metrics=metrics, threshold=4, interval="none", seen="allow" if repeats else "exclude", **how,

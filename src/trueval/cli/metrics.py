@@ -77,6 +77,7 @@ def explain(name: str) -> str:
         f"  range       {low} to {high}; {better}",
         f"  cutoff      {cutoff}",
         f"  undefined   {metric.undefined}",
+        f"  by chance   {f'none: {metric.no_chance}' if metric.no_chance else 'exact expectation of a random ranking'}",
     ]
     if metric.aliases:
         lines.append(f"  also called {', '.join(metric.aliases)}")

@@ -133,7 +133,8 @@ def conclude(
         users=dict.fromkeys(measured, stage.train.users),
         items=stage.train.items,
         inputs=stage.inputs,
-        notes=[*parts.cautions, *_repeats(stage.train), *_all_relevant(stage), *notes, *[note] * bool(short)],
+        test=parts.test,
+        notes=[*parts.cautions, *_repeats(stage.train), *notes, *[note] * bool(short)],
         systems=dict(systems),
         condensed=design.condensed,
         design=str(design),
@@ -148,17 +149,6 @@ def _repeats(train: TrainSet) -> list[str]:
     times = train.log.times
     again = np.empty(0, np.int64) if times is None else times[times > 1]
     return repeats_told(len(again), int(again.sum()), count=train.count, learned=learned(train.log.value is not None))
-
-
-def _all_relevant(stage: Stage) -> list[str]:
-    """Of ratings from a biased and an unbiased test: what is missing where every rating counts as liked."""
-    test = stage.parts.test
-    if stage.parts.observed is None or stage.rules.threshold is not None or not test.has("value"):
-        return []
-    values = test.frame["value"].unique().sort()
-    if len(values) < 3 or values[0] <= 0:
-        return []
-    return [f"every rated item counts as relevant, values from {values[0]:g} to {values[-1]:g}: give a threshold"]
 
 
 def _inputs(parts: Parts, train: TrainSet, task: Task, table: pl.DataFrame | None, rules: Rules) -> Inputs:
@@ -198,7 +188,6 @@ def _groups(
         inputs,
         user_tables=[None if rules.users is None else read_users(rules.users), parts.train.users, parts.test.users],
         item_tables=[items, parts.train.items, parts.test.items],
-        seed=tasks[0].seed,
     )
     return find_groups(rules.by, known)
 

@@ -195,7 +195,10 @@ def notes_on_groups(systems: Mapping[str, Mapping[str, GroupValues]], metrics: S
         groups = first.groups
         if groups.without:
             notes.append(f"by {name}: {groups.without:,} of {len(groups.offered):,} {groups.kind}s are in no group")
-        counts = {label: min(s[name].users[label] for s in systems.values()) for label in groups.labels}
+        counts: dict[str, int] = {}
+        for system in systems.values():  # with all users in the population, a run may bring groups of its own
+            for label, n in system[name].users.items():
+                counts[label] = min(n, counts.get(label, n))
         small = [f"{label} ({n:,})" for label, n in counts.items() if n < first.min_group]
         if small:
             notes.append(

@@ -77,7 +77,6 @@ class Known:
     inputs: Inputs
     user_tables: Sequence[pl.DataFrame | None] = ()  # the first that has the column is used
     item_tables: Sequence[pl.DataFrame | None] = ()
-    seed: int = 0
 
 
 def names_of(by: By) -> list[str]:
@@ -153,10 +152,10 @@ def _of_stratum(name: str, stratum: Stratum, known: Known) -> Groups:
     for need in stratum.needs:
         known.inputs.supply(need, metric=f"grouping by {name}")
     offered = known.evaluated if stratum.kind == "user" else known.recommendable
-    group, about = stratum.cut(known.inputs, offered, known.seed)
-    inside = group >= 0
+    cut = stratum.cut(known.inputs, offered)
+    inside = cut.group >= 0
     return Groups.of(
-        name, stratum.kind, stratum.labels, offered[inside], group[inside], offered=offered, about=about
+        name, stratum.kind, cut.labels, offered[inside], cut.group[inside], offered=offered, about=cut.about
     )  # fmt: skip
 
 

@@ -126,7 +126,7 @@ def _by_chance(
             )
         return _under(preset, spec, facts, found)
 
-    return _all_values(shuffled, {label: s for label, s in specs.items() if s.metric.against_random}, measure)
+    return _all_values(shuffled, {label: s for label, s in specs.items() if not s.metric.no_chance}, measure)
 
 
 def _all_values(

@@ -56,7 +56,7 @@ class Evaluation:
     random: dict[str, float]  # exact expectation of a random ranking
     manifest: dict[str, Any]
     warnings: list[str] = field(default_factory=list)
-    unlisted: list[str] = field(default_factory=list)  # those of the warnings that tell of users without a list
+    foremost: list[str] = field(default_factory=list)  # those of the warnings that come first
     repeats: Mapping[str, Evaluation] = field(default_factory=dict, repr=False)  # by name, where this is their mean
     facts: KeptFacts = field(default_factory=lambda: KeptFacts(otherwise=NOT_KEPT), repr=False)  # by system
 

@@ -108,7 +108,7 @@ def _notes(evaluations: Mapping[str, Evaluation]) -> list[str]:
     for name, part in evaluations.items():
         for note in part.warnings:
             having.setdefault(note, []).append(name)
-    first = {note for part in evaluations.values() for note in part.unlisted}
+    first = {note for part in evaluations.values() for note in part.foremost}
     return [
         note if len(having[note]) == len(evaluations) else f"{'; '.join(having[note])}: {note}"
         for note in sorted(having, key=lambda note: note not in first)

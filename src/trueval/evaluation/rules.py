@@ -8,6 +8,8 @@ from functools import cached_property
 from typing import Any
 
 from trueval.data.ids import Ids
+from trueval.data.interactions import Interactions
+from trueval.data.rating_scale import notes_on_ratings
 from trueval.evaluation.compat import Preset, check_ties, find_preset
 from trueval.evaluation.drawing import RESAMPLES, Drawing
 from trueval.evaluation.group_values import MIN_GROUP, check_min_group, notes_on_groups
@@ -102,6 +104,7 @@ class Rules:
         *,
         users: Mapping[str, Ids],
         inputs: Inputs,
+        test: Interactions,
         items: Ids | None = None,
         notes: Sequence[str] = (),
         **told: Any,
@@ -138,4 +141,5 @@ class Rules:
         if self.interval != "none" and first.unit_user.min() == first.unit_user.max():
             all_notes.append("one user only: intervals are undefined")
         all_notes += notes_on_weights(specs, inputs.propensity) + notes_on_intervals(found, specs)
-        return Evaluation(found, dict(specs), random_values(first), manifest, [*unlisted, *all_notes, *notes], unlisted)
+        foremost = [*notes_on_ratings(test, self.threshold), *unlisted]
+        return Evaluation(found, dict(specs), random_values(first), manifest, [*foremost, *all_notes, *notes], foremost)

@@ -66,6 +66,7 @@ def evaluate_runs(
         specs,
         users={name: run.users for name, run in found.items()},
         inputs=last.inputs,
+        test=held.test,
         notes=notes,
         condensed=condensed,
         design=_design_of(share, condensed=condensed, seen=seen),

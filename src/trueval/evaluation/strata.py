@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trueval.kernels.plain import user_key
-from trueval.kernels.seeds import derive
 from trueval.metrics.beyond.popularity import strata as popularity_strata
 from trueval.metrics.inputs import Inputs
 
@@ -17,47 +15,67 @@ _FIFTHS = 5
 
 
 @dataclass(frozen=True, slots=True)
+class Cut:
+    """Codes cut into groups: the number of each one's group (-1: none), what groups are called, words about the cut."""
+
+    group: np.ndarray
+    labels: tuple[str, ...]
+    about: str
+
+
+@dataclass(frozen=True, slots=True)
 class Stratum:
-    """How some codes are cut into groups: the number of each one's group (-1: none), and words about the cut."""
+    """How some codes are cut into groups, and what that takes."""
 
     kind: str
-    labels: tuple[str, ...]
     needs: tuple[str, ...]
-    meaning: str
-    cut: Callable[[Inputs, np.ndarray, int], tuple[np.ndarray, str]]
+    cut: Callable[[Inputs, np.ndarray], Cut]
 
 
-def equal_groups(amount: np.ndarray, codes: np.ndarray, *, number: int = _FIFTHS, seed: int = 0) -> np.ndarray:
-    """Groups of equal size (to one) by an amount, smallest first; NaN is in no group (-1).
+def equal_groups(amount: np.ndarray, *, number: int = _FIFTHS) -> np.ndarray:
+    """Groups by an amount, smallest first, of sizes as equal as equal amounts allow; NaN is in no group (-1).
 
-    Who is where among equals is a matter of chance: a hash of the seed and the code, never the order of ids.
+    Equal amounts are in one group: the one in which the middle of them falls. A group may so remain empty.
 
-    >>> equal_groups(np.array([9.0, 1.0, np.nan, 4.0]), np.arange(4), number=3).tolist()
+    >>> equal_groups(np.array([9.0, 1.0, np.nan, 4.0]), number=3).tolist()
     [2, 0, -1, 1]
+    >>> equal_groups(np.array([1.0, 1.0, 1.0, 1.0, 2.0, 3.0]), number=3).tolist()
+    [1, 1, 1, 1, 2, 2]
     """
-    known = np.flatnonzero(~np.isnan(amount))
-    chance = user_key(int(derive(seed, "equal groups")), codes[known])
-    order = known[np.lexsort((chance, amount[known]))]
+    known = ~np.isnan(amount)
+    order = np.sort(amount[known])
+    below, upto = (np.searchsorted(order, amount[known], side=side) for side in ("left", "right"))
     group = np.full(len(amount), -1)
-    for g, part in enumerate(np.array_split(order, number)):
-        group[part] = g
+    # the places of equals are below + 1 to upto; in whole numbers, so that no rounding decides
+    group[known] = number * (below + upto) // (2 * max(len(order), 1))
     return group
 
 
-def _ranges(amount: np.ndarray, group: np.ndarray, what: str) -> str:
-    """What each group reaches over, e.g. "20 to 41, 41 to 76 train items"."""
-    parts = [amount[group == g] for g in range(int(group.max(initial=-1)) + 1)]
-    return ", ".join(f"{part.min():g} to {part.max():g}" for part in parts if len(part)) + f" {what}"
+def _by_amount(amount: np.ndarray, what: str) -> Cut:
+    """Fifths by an amount, each called by what it reaches over, e.g. "20–41"."""
+    group = equal_groups(amount)
+    parts = [amount[group == g] for g in range(_FIFTHS)]
+    labels = [_range(float(part.min()), float(part.max())) if len(part) else "" for part in parts]
+    about = f"groups by {what}: fifths of the users, but for users with equal numbers, who are in one group"
+    return Cut(group, tuple(labels), about)
 
 
-def _activity(inputs: Inputs, users: np.ndarray, seed: int) -> tuple[np.ndarray, str]:
+def _range(low: float, high: float) -> str:
+    """Two amounts, one where they are equal; all digits count, or two groups might be called the same.
+
+    >>> _range(1234.0, 123456.5), _range(3.0, 3.0)
+    ('1,234–123,456.5', '3')
+    """
+    words = [f"{x:,.0f}" if x == int(x) else f"{x:,.1f}" for x in (low, high)]
+    return words[0] if low == high else "–".join(words)
+
+
+def _activity(inputs: Inputs, users: np.ndarray) -> Cut:
     assert inputs.train is not None
-    rows = inputs.train.counts[users].astype(np.float64)
-    group = equal_groups(rows, users, seed=seed)
-    return group, _ranges(rows, group, "train items")
+    return _by_amount(inputs.train.counts[users].astype(np.float64), "number of train items")
 
 
-def _taste(inputs: Inputs, users: np.ndarray, seed: int) -> tuple[np.ndarray, str]:
+def _taste(inputs: Inputs, users: np.ndarray) -> Cut:
     assert inputs.train is not None
     assert inputs.popularity is not None
     profile = inputs.train.pick(users)
@@ -68,28 +86,20 @@ def _taste(inputs: Inputs, users: np.ndarray, seed: int) -> tuple[np.ndarray, st
     some = length > 0
     low, high = (begin + (length - 1) // 2)[some], (begin + length // 2)[some]
     median[some] = (counts[low] + counts[high]) / 2
-    group = equal_groups(median, users, seed=seed)
-    return group, _ranges(median, group, "is the popularity of the median item of the profile")
+    return _by_amount(median, "popularity of the median item of the user's profile")
 
 
-def _popularity(inputs: Inputs, items: np.ndarray, seed: int) -> tuple[np.ndarray, str]:
+def _popularity(inputs: Inputs, items: np.ndarray) -> Cut:
     assert inputs.positives is not None
     about = (
         f"head: the most popular {HEAD:.0%} of the items, tail: the least popular {TAIL:.0%}, by relevant train ratings"
     )
-    return popularity_strata(inputs.positives, HEAD, TAIL, metric="grouping by popularity")[items], about
+    group = popularity_strata(inputs.positives, HEAD, TAIL, metric="grouping by popularity")[items]
+    return Cut(group, ("head", "mid", "tail"), about)
 
 
 STRATA: dict[str, Stratum] = {
-    "activity": Stratum(
-        "user", ("1 least active", "2", "3", "4", "5 most active"), ("train",),
-        "five equal groups by number of train items", _activity,
-    ),
-    "taste": Stratum(
-        "user", ("1 least popular", "2", "3", "4", "5 most popular"), ("train", "popularity"),
-        "five equal groups by median popularity of the profile", _taste,
-    ),
-    "popularity": Stratum(
-        "item", ("head", "mid", "tail"), ("positives",), "head, mid and tail by popularity rank", _popularity
-    ),
-}  # fmt: skip
+    "activity": Stratum("user", ("train",), _activity),
+    "taste": Stratum("user", ("train", "popularity"), _taste),
+    "popularity": Stratum("item", ("positives",), _popularity),
+}

@@ -162,7 +162,6 @@ class TruthSource:
                 *(log.users for log in logs),
             ],
             item_tables=[self.item_table, *(log.items for log in logs)],
-            seed=self.seed,
         )
         return find_groups(self.rules.by, known)
 

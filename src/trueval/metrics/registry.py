@@ -6,7 +6,7 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -27,6 +27,13 @@ FAMILIES = {
 TIES = ("judged", "linear", "anyone", "set", "order", "relevant order", "none")
 # Families whose metrics look at judged items alone, and so have all that the tie rules need.
 _JUDGED = ("accuracy", "false_positives", "incomplete", "errors")
+# Families whose metrics have no value by chance, and why; those of all others must have one.
+NO_CHANCE = {
+    "aspects": "it depends on how the aspects of the targets meet, and has not been worked out",
+    "errors": "predicted ratings are not a ranking",
+    "beyond": "it describes the lists, whatever is relevant",
+    "quality": "it describes the lists and the judgements",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +87,7 @@ class Metric:
     by_set: bool = False  # looks at which items are within k, not at their order
     condensed: str = ""  # the formula on condensed rankings, where it is another one
     terms: Callable[..., Any] | None = None  # the metric taken apart, where it is additive (see terms.py)
-    against_random: bool = field(default=False)  # its expected value for a random ranking is computed
+    no_chance: str = ""  # why its expected value for a random ranking is not computed; "" where it is
     ties: str | Callable[[Mapping[str, Any]], str] = "order"  # how equal scores concern it, by its parameters
 
     @property
@@ -153,9 +160,10 @@ def metric(
             raise TypeError(f"{label}: of a linear metric more is better, or neither")
         if isinstance(concern, str) and concern not in TIES:
             raise TypeError(f"{label}: ties must be one of {', '.join(TIES)}")
+        no_chance = NO_CHANCE.get(family, "one value for all users" if system else "")
         entry = Metric(
             label, function, family, formula, range, better, cutoff, dict(parameters or {}), needs, wants, undefined,
-            reference, aliases, system, exact, by_set, condensed, terms, family == "accuracy" and not system, concern,
+            reference, aliases, system, exact, by_set, condensed, terms, no_chance, concern,
         )  # fmt: skip
         for known in (label, *aliases):
             if known in _METRICS:

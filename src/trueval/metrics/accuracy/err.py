@@ -7,6 +7,9 @@ import numpy as np
 from trueval.errors import DefinitionError
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.metrics.registry import Parameter, metric
+from trueval.metrics.scale import MOST_EXPONENTIAL, check_grades
+
+_DO = "grades: state the top of their scale, err[gmax=5]; counts: use rr, or write 1 for every relevant item"
 
 
 @metric(
@@ -16,7 +19,10 @@ from trueval.metrics.registry import Parameter, metric
     cutoff="optional",
     parameters={
         "gmax": Parameter(
-            0.0, low=0.0, high=1000.0, meaning="highest gain of the scale; 0 takes the highest in the test set"
+            0.0,
+            low=0.0,
+            high=1000.0,
+            meaning="highest gain of the scale; 0 takes the highest in the test set, which must not be above 10",
         )
     },
     reference="Chapelle et al. 2009",
@@ -24,13 +30,15 @@ from trueval.metrics.registry import Parameter, metric
 def err(facts: RankingFacts, k: int | None, *, gmax: float) -> np.ndarray:
     """Expected reciprocal of the rank at which a reader is satisfied.
 
+    Gains are grades of a scale whose top satisfies almost surely. Counts are no such scale, and are refused.
+
     >>> from trueval.metrics.measure import measure
     >>> round(measure("err[gmax=4]", ["a", "b", "c", "d"], {"a": 3, "c": 1, "d": 2}), 6)
     0.473938
     """
     h = facts.hits
     highest = float(facts.value[facts.relevant].max(initial=0))
-    top = gmax or max(facts.highest, highest)
+    top = gmax or check_grades(facts, "err", most=MOST_EXPONENTIAL, do=_DO)
     if highest > top:
         raise DefinitionError(
             "a gain is above gmax of err", found=f"{highest:g} > {top:g}", do=f"err[gmax={highest:g}]"

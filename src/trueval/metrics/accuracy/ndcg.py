@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from trueval.errors import DefinitionError
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.readings import settled_by
 from trueval.metrics.discount import Table, collect, deepest_rank, lenskit, log2, share
 from trueval.metrics.registry import Parameter, metric
+from trueval.metrics.scale import MOST_EXPONENTIAL, check_grades
 from trueval.metrics.terms import Terms
 
 _GAIN = Parameter("linear", ("linear", "exp", "binary"), meaning="the value itself, 2^value - 1, or 1")
@@ -17,17 +17,14 @@ _DISCOUNT = Parameter("log2", ("log2", "lenskit"), meaning="1/log2(rank+1), or 1
 
 def _gains(values: np.ndarray, gain: str) -> np.ndarray:
     if gain == "exp":
-        if values.max(initial=0) > 1000:
-            raise DefinitionError(
-                "gain=exp of such values is beyond all numbers",
-                found=f"a value of {values.max():g}",
-                do="use gain=linear, or values of a scale",
-            )
         return np.exp2(values) - 1
     return np.ones_like(values) if gain == "binary" else values
 
 
-def _table(facts: RankingFacts, k: int | None, discount: str, *, ideal: str = "cut") -> Table:
+def _table(facts: RankingFacts, k: int | None, gain: str, discount: str, *, ideal: str = "cut") -> Table:
+    """The discounts, once it is clear that the gains are what they should be."""
+    if gain == "exp":
+        check_grades(facts, "gain=exp", most=MOST_EXPONENTIAL, do="use gain=linear or gain=binary")
     deepest = max(deepest_rank(facts, k), int(facts.R.max(initial=1)), (k or 1) if ideal == "k" else 1)
     return log2(deepest) if discount == "log2" else lenskit(deepest)
 
@@ -41,7 +38,7 @@ def _dcg(facts: RankingFacts, k: int | None, gain: str, table: Table) -> np.ndar
 
 
 def _dcg_terms(facts: RankingFacts, k: int | None, gain: str, discount: str) -> Terms:
-    rows, weight = collect(facts, k, _table(facts, k, discount))
+    rows, weight = collect(facts, k, _table(facts, k, gain, discount))
     return Terms(rows, weight * _gains(facts.hits.gain[rows], gain), mean=False)
 
 
@@ -86,7 +83,7 @@ def dcg(facts: RankingFacts, k: int | None, *, gain: str, discount: str) -> np.n
     >>> round(measure("dcg@5[gain=exp]", ["a", "b", "c", "d", "e"], {"a": 3, "c": 1, "e": 2}), 3)
     8.661
     """
-    return _dcg(facts, k, gain, _table(facts, k, discount))
+    return _dcg(facts, k, gain, _table(facts, k, gain, discount))
 
 
 @metric(
@@ -113,5 +110,5 @@ def ndcg(facts: RankingFacts, k: int | None, *, gain: str, discount: str, ideal:
     >>> round(measure("ndcg@5[gain=exp]", ["a", "b", "c", "d", "e"], {"a": 3, "c": 1, "e": 2}), 3)
     0.922
     """
-    table = _table(facts, k, discount, ideal=ideal)
+    table = _table(facts, k, gain, discount, ideal=ideal)
     return share(_dcg(facts, k, gain, table), _ideal(facts, k, gain, ideal, table))

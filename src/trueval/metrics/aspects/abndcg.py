@@ -8,6 +8,7 @@ from trueval.data.aspects import Aspects
 from trueval.errors import DefinitionError
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.metrics.aspects.columns import (
+    COUNTS,
     PROFILE,
     highest,
     item_aspects,
@@ -22,6 +23,7 @@ from trueval.metrics.aspects.columns import (
 from trueval.metrics.discount import share
 from trueval.metrics.interest import Interest, Targets
 from trueval.metrics.registry import Parameter, metric
+from trueval.metrics.scale import MOST_LINEAR, check_grades
 
 
 @metric(
@@ -74,4 +76,5 @@ def _rescaled(facts: RankingFacts, interest: Interest) -> np.ndarray:
             found=f"all are {low:g}",
             do="leave rescale out",
         )
+    check_grades(facts, "a graded gain", most=MOST_LINEAR, highest=high, do=COUNTS)
     return (facts.value - low) / (high - low)

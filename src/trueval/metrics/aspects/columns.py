@@ -15,6 +15,7 @@ from trueval.kernels.aspect_rows import ItemAspects, Lists, Owned, Pool, Ranked,
 from trueval.metrics.inputs import require
 from trueval.metrics.interest import Interest, Targets
 from trueval.metrics.registry import Parameter
+from trueval.metrics.scale import MOST_EXPONENTIAL, MOST_LINEAR, check_grades
 
 ALPHA = Parameter(0.5, low=0.0, high=1.0, meaning="share of the interest in its aspects that a relevant item satisfies")
 PROFILE = Parameter("train", ("train", "test"), meaning="ratings that tell the user's interest in each aspect")
@@ -22,6 +23,7 @@ GAIN = Parameter(
     "binary", ("binary", "graded", "probabilistic"),
     meaning="1 for every relevant item, value/highest value, or that with an interest that fades in proportion",
 )  # fmt: skip
+COUNTS = "write counts as 1, or take a metric with gain=binary; or use values of a rating scale"
 NOBODY = np.empty(0, np.int64)
 # Units one worker takes at a time; it changes nothing but speed.
 BLOCK = 4096
@@ -81,19 +83,14 @@ def highest(facts: RankingFacts, interest: Interest) -> float:
             found=f"values from {low:g} to {high:g}",
             do="use gain=binary, or shift the values",
         )
+    check_grades(facts, "a graded gain", most=MOST_LINEAR, highest=high, do=COUNTS)
     return high
 
 
-def exponential(facts: RankingFacts) -> np.ndarray:
-    """2^value - 1 of each judged row that is relevant."""
-    value = np.where(facts.relevant, facts.value, 0.0)
-    if value.max(initial=0) > 1000 or value.min(initial=0) < 0:
-        raise DefinitionError(
-            "2^value of such values is beyond all numbers, or below 1",
-            found=f"values from {value.min():g} to {value.max():g}",
-            do="use values of a rating scale",
-        )
-    return np.exp2(value) - 1
+def exponential(facts: RankingFacts, highest: float = 0.0) -> np.ndarray:
+    """2^value - 1 of each judged row that is relevant; `highest` is the top of the scale, where it is known."""
+    check_grades(facts, "2^value", most=MOST_EXPONENTIAL, highest=highest, do=COUNTS)
+    return np.exp2(np.where(facts.relevant, facts.value, 0.0)) - 1
 
 
 def ranked_rows(facts: RankingFacts, gain: np.ndarray, fade: np.ndarray) -> Ranked:

@@ -46,7 +46,8 @@ def err_ia(
     rank = np.arange(1, k + 1)
     discount = with_zero(1 / rank)
     if form == "weighted":
-        satisfied = exponential(facts) / np.exp2(highest(facts, interest))
+        top = highest(facts, interest)
+        satisfied = exponential(facts, top) / np.exp2(top)
         weights = profile_rows(facts, interest, profile, metric="err_ia")
         return cascade_value(facts, aspects, (satisfied, satisfied), discount, profile=weights)
     total = cascade_value(facts, aspects, gains(facts, alpha, "binary", interest), discount)

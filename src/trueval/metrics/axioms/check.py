@@ -10,7 +10,9 @@ import numpy as np
 
 from trueval.errors import DefinitionError
 from trueval.kernels.seeds import derive
-from trueval.metrics.axioms.scenes import Bench, Pair, Scene
+from trueval.metrics.axioms.explained import EXPLANATIONS, Explanation
+from trueval.metrics.axioms.regions import Region, failing, regions
+from trueval.metrics.axioms.scenes import Bench, Pair, Scene, Trial
 from trueval.metrics.axioms.statements import AXIOMS
 from trueval.metrics.grammar import Spec, parse
 
@@ -53,6 +55,7 @@ class Verdict:
     failures: int
     counter_example: CounterExample | None = None
     printed: bool | None = None  # what the document's Table 1 says
+    explanation: Explanation | None = None  # of a verdict that differs from it
 
     @property
     def holds(self) -> bool:
@@ -71,6 +74,16 @@ class AxiomReport:
 
     spec: Spec
     verdicts: dict[str, Verdict]
+    worlds: int = 200
+    seed: int = 0
+
+    def regions(self, axiom: str) -> list[Region]:
+        """The parameters on which the verdict depends, with the values for which the axiom holds in these worlds.
+
+        >>> [str(region) for region in check_axioms("nrbp", worlds=20).regions("AspRel")]
+        []
+        """
+        return regions(self.spec, _bench(axiom, self.spec.k, self.worlds, self.seed))
 
     def __getitem__(self, axiom: str) -> Verdict:
         return self.verdicts[axiom]
@@ -126,7 +139,7 @@ def check_axioms(metric: str | Spec | None = None, *, worlds: int = 200, seed: i
     verdicts = {
         name: _verdict(name, _bench(name, spec.k, worlds, seed), spec, row) for name, row in zip(AXIOMS, printed)
     }
-    return AxiomReport(spec, verdicts)
+    return AxiomReport(spec, verdicts, worlds, seed)
 
 
 @lru_cache(maxsize=2 * len(AXIOMS))  # metrics of a table share their worlds
@@ -136,19 +149,22 @@ def _bench(axiom: str, k: int | None, worlds: int, seed: int) -> Bench:
 
 
 def _verdict(name: str, bench: Bench, spec: Spec, printed: bool | None) -> Verdict:
-    worlds, failures = 0, []
-    for trial, pairs in zip(bench.trials, bench.scores(spec)):
-        known = ~np.isnan(pairs).any(axis=1)
-        if not known.any():
-            continue
-        worlds += 1
-        better, worse = pairs[known].T
-        # rounding makes two ways of adding the same gains differ in the last digits
-        if not (better > worse + 1e-12 * np.maximum(1.0, np.abs(worse))).any():
-            at = int(np.argmax(better - worse))
-            pair = [p for p, k in zip(trial.pairs, known) if k][at]
-            failures.append(CounterExample(trial.scene, pair, float(better[at]), float(worse[at]), int(known.sum())))
-    return Verdict(name, worlds, len(failures), min(failures, key=_size, default=None), printed)
+    worlds = sum(not np.isnan(pairs).any(axis=1).all() for pairs in bench.scores(spec))
+    failures = [
+        _example(bench.trials[number], at, pairs, tried=int((~np.isnan(pairs).any(axis=1)).sum()))
+        for number, at, pairs in failing(spec, bench)
+    ]
+    explanation = EXPLANATIONS.get((spec.metric.name, name)) if failures and printed else None
+    shown = min(failures, key=_size, default=None)
+    if explanation is not None and explanation.example is not None:
+        own = Bench.of([explanation.example])
+        shown = next((_example(explanation.example, at, pairs, 1) for _, at, pairs in failing(spec, own)), shown)
+    return Verdict(name, worlds, len(failures), shown, printed, explanation)
+
+
+def _example(trial: Trial, at: int, pairs: np.ndarray, tried: int) -> CounterExample:
+    better, worse = pairs[at].tolist()
+    return CounterExample(trial.scene, trial.pairs[at], better, worse, tried)
 
 
 def _size(example: CounterExample) -> tuple[int, int, int]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
+
 from trueval.metrics.axioms.check import AxiomReport, AxiomTable, CounterExample, Verdict
 from trueval.metrics.axioms.statements import AXIOMS
 
@@ -16,6 +18,7 @@ def report_text(report: AxiomReport) -> str:
             f"  {verdict.axiom:<13} {_found(verdict)}{_document(verdict)}",
             f"  {'':<13} {_statement(verdict.axiom)}",
         ]
+        lines += [f"      {line}" for line in _reasons(report, verdict)]
         if verdict.counter_example is not None:
             lines += [f"      {line}" for line in example_lines(verdict.counter_example)]
         lines.append("")
@@ -37,22 +40,30 @@ def table_text(table: AxiomTable) -> str:
     ]
     lines += ["", "The metrics as they were checked:"]
     lines += [f"  {name:<{width}}{report.spec}" for name, report in table.reports.items()]
-    different = [
-        (name, verdict)
-        for name, report in table.reports.items()
-        for verdict in report.verdicts.values()
-        if verdict.printed is not None and verdict.holds != verdict.printed
-    ]
+    every = [(name, report, verdict) for name, report in table.reports.items() for verdict in report.verdicts.values()]
+    different = [one for one in every if one[2].printed is not None and one[2].holds != one[2].printed]
     lines += ["", f"Verdicts that differ from the document's: {len(different)}"]
-    for name, verdict in different:
+    for name, report, verdict in different:
         lines += [
             "",
             f"{name}, {verdict.axiom}: {_found(verdict)}{_document(verdict)}",
             f"  {_statement(verdict.axiom)}",
+            *(f"  {line}" for line in _reasons(report, verdict)),
         ]
         if verdict.counter_example is not None:
             lines += [f"    {line}" for line in example_lines(verdict.counter_example)]
+    lines += ["", "TopHeavComp depends on parameters where it holds, too (one changed at a time):"]
+    for name, report, verdict in every:
+        if verdict.axiom == "TopHeavComp" and verdict.holds:
+            lines += [f"  {name}, {verdict.axiom}: {region}" for region in report.regions(verdict.axiom)]
     return "\n".join(lines) + "\n"
+
+
+def _reasons(report: AxiomReport, verdict: Verdict) -> list[str]:
+    """What a difference is and why, and for which parameters the axiom holds."""
+    told = verdict.explanation
+    lines = [] if told is None else wrap(f"why: {told.kind}; {told.why}", 110, subsequent_indent="     ")
+    return lines + [f"{region}, in these worlds" for region in report.regions(verdict.axiom)]
 
 
 def example_lines(example: CounterExample) -> list[str]:

@@ -7,6 +7,7 @@ import numpy as np
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.metrics.discount import share
 from trueval.metrics.incomplete.judged_above import judged_above
+from trueval.metrics.incomplete.places import mean_inverse_ranks
 from trueval.metrics.registry import Parameter, metric
 
 _SMOOTHING = 0.00001  # as in trec_eval
@@ -34,9 +35,8 @@ def infap(facts: RankingFacts, k: None, *, pool: str) -> np.ndarray:
     h, above = facts.hits, judged_above(facts)
     if facts.ties == "expected":
         cases = np.stack([h.above, h.tied, above.relevant, above.others, above.relevant_tied, above.others_tied])
-        distinct, back = np.unique(cases, axis=1, return_inverse=True)
-        values = np.array([_expected(pool, *map(int, case)) for case in distinct.T])
-        amount = values[back.ravel()] if len(values) else np.empty(0)
+        distinct, back = np.unique(cases.astype(np.int64), axis=1, return_inverse=True)
+        amount = _expected(pool, *distinct)[back.ravel()]
     else:
         amount = _amount(h.rank, above.relevant, above.relevant + above.others, pool)
     return share(facts.per_unit(h.unit, amount), facts.R)
@@ -50,21 +50,20 @@ def _amount(rank: np.ndarray, relevant: np.ndarray, judged: np.ndarray, pool: st
 
 
 def _expected(
-    pool: str, above: int, size: int, relevant: int, others: int, more_relevant: int, more_others: int
-) -> float:
-    """Mean over the places of a block of equals: at place j the number s of judged equals before the item is
-    hypergeometric, and of those a share more_relevant / (more_relevant + more_others) is relevant on average."""
-    from scipy.special import gammaln
+    pool: str, above: np.ndarray, size: np.ndarray, relevant: np.ndarray, others: np.ndarray,
+    more_relevant: np.ndarray, more_others: np.ndarray,
+) -> np.ndarray:  # fmt: skip
+    """Mean over the orders of blocks of equals, of what a relevant item adds.
 
-    def log_choose(n: np.ndarray | int, k: np.ndarray) -> np.ndarray:
-        inside = (k >= 0) & (k <= n)
-        k = np.where(inside, k, 0)
-        return np.where(inside, gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0), -np.inf)
-
-    judged = more_relevant + more_others
-    place, s = np.arange(1, size + 1)[:, None], np.arange(judged + 1)[None, :]
-    chance = np.exp(
-        log_choose(judged, s) + log_choose(size - 1 - judged, place - 1 - s) - log_choose(size - 1, place - 1)
-    )
-    relevant_above = relevant + (s * more_relevant / judged if judged else 0.0 * s)
-    return float((chance * _amount(above + place, relevant_above, relevant + others + s, pool)).sum() / size)
+    It is the first, second, … of the judged equals with equal chances, whatever the unjudged ones do. With s of them
+    before it, a share more_relevant / (more_relevant + more_others) of these is relevant on average.
+    """
+    more = more_relevant + more_others
+    rate = np.divide(more_relevant, more, out=np.zeros(len(more)), where=more > 0)
+    total = np.zeros(len(size))
+    for rows, place, inverse in mean_inverse_ranks(above, size, more + 1):
+        before = place - 1
+        judged = (relevant + others)[rows] + before
+        good = (relevant[rows] + before * rate[rows] + _SMOOTHING) / (judged + 2 * _SMOOTHING)
+        total[rows] += inverse + (1 - inverse if pool == "all" else judged * inverse) * good
+    return total / (more + 1)
