@@ -68,8 +68,9 @@ def evaluate(
     fewer than `min_group` users are shown, but left out of gaps.
 
     `propensity` is how likely a relevant pair was to be observed, for ips(m) and snips(m): "column:NAME" of the log,
-    "popularity:GAMMA", a table of item (or user, position) and p, or a `Propensity`. Where the split drew the test
-    part by chance, it is multiplied by the share that was held out.
+    "popularity:GAMMA", "display_share:FILE", "position_model:FILE", "randomised:FILE", a table or file of p by item
+    (or user, position), or a `Propensity`. Where the split drew the test part by chance, it is multiplied by the
+    share that was held out.
 
     >>> import polars as pl, trueval as tv
     >>> pairs = [(u, (u + j * j) % 11) for u in range(8) for j in range(4)]
