@@ -178,7 +178,10 @@ def test_command_json(trueval, two_files):
     assert ran.code == 0, ran.err
     record = json.loads(ran.out, parse_constant=lambda text: pytest.fail(f"{text} is not JSON"))
     assert set(record) == {"calibrator", "before", "after", "changes", "manifest", "warnings"}
-    assert set(record["after"]["metrics"]["ece"]) == {"value", "low", "high", "n", "undefined"}
+    assert set(record["after"]["metrics"]["ece"]) == {
+        "value", "low", "high", "n", "undefined", "by_chance", "p",
+    }  # fmt: skip
+    assert "p" not in record["after"]["metrics"]["auc"]
     assert record["after"]["metrics"]["ece"]["value"] < record["before"]["metrics"]["ece"]["value"]
     assert [row["high"] for row in record["before"]["reliability"]["bins"]] == [0.25, 0.5, 0.75, 1]
     assert set(record["after"]["brier"]) >= {"brier", "reliability", "resolution", "uncertainty", "within_variance"}

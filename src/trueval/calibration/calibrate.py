@@ -20,9 +20,10 @@ from trueval.calibration.losses import check_clip
 from trueval.calibration.metrics import PointSpec
 from trueval.calibration.pointwise import Pointwise, chosen, measured, resamples_of
 from trueval.calibration.predictions import Predictions, check_probabilities, read_predictions
-from trueval.calibration.resampling import Summed, bounds, gap_bounds
+from trueval.calibration.resampling import Summed, bounds
 from trueval.data.columns import ColumnMap
 from trueval.errors import DataError
+from trueval.evaluation.estimate import Estimate
 
 _COLUMN = "calibrated"
 
@@ -125,13 +126,15 @@ def calibrate(
     if calibrator.input == "probability":
         check_probabilities(data, do="predictions of both tables must be probabilities, or say input='score'")
     specs = chosen(metrics, data)
+    asked = interval != "none"
     clusters, draws = resamples_of(data, interval=interval, resamples=resamples, seed=seed)
     # Scores are no probabilities, whatever their range: only their order can be judged before.
     ranked = [spec for spec in specs if calibrator.input == "probability" or spec.metric.ranks_only]
-    before, summed_before = measured(data, ranked, clusters, draws, clip=clip, seed=seed)
+    before, summed_before = measured(data, ranked, clusters, draws, clip=clip, seed=seed, asked=asked)
     moved = data.with_values(calibrator.apply(data.value))
-    after, summed_after = measured(moved, specs, clusters, draws, clip=clip, seed=seed)
-    changes = {str(s): _change(s, summed_before[str(s)], summed_after[str(s)], draws) for s in ranked}
+    after, summed_after = measured(moved, specs, clusters, draws, clip=clip, seed=seed, asked=asked)
+    sums = {str(s): (summed_before[str(s)], summed_after[str(s)]) for s in ranked}
+    changes = {str(s): _change(s, before[str(s)], after[str(s)], *sums[str(s)], draws) for s in ranked}
     said = [*warnings, *_both(before.warnings, after.warnings), *_ties(data, moved, calibrator)]
     return Calibration(calibrator, before, after, changes, said)
 
@@ -159,18 +162,39 @@ def _input(input: str, validation: Predictions, test: Predictions) -> str:
     return "score" if input == "auto" and not both else input
 
 
-def _change(spec: PointSpec, before: Summed, after: Summed, draws: np.ndarray) -> Change:
+def _change(
+    spec: PointSpec, before: Estimate, after: Estimate, left: Summed, right: Summed, draws: np.ndarray
+) -> Change:
     difference = after.value - before.value if isfinite(after.value) and isfinite(before.value) else float("nan")
-    resampled = after.resampled(draws) - before.resampled(draws)
-    if after.by_chance is None:
-        low, high = bounds(resampled)
-    else:
-        low, high = gap_bounds(difference, resampled, less=after.chance(draws), more=before.chance(draws))
+    low = high = float("nan")
+    if isfinite(difference) and len(draws):
+        values = [side.resampled(draws) for side in (left, right)]
+        if left.gap_range is not None:
+            low, high = _between(before, after, *values)
+        elif isfinite(before.low) and isfinite(after.low):
+            low, high = bounds(values[1] - values[0], n=right.rarest)
+        elif np.abs(values[1] - values[0]).max() < 1e-12:  # the ranking is kept whatever is drawn
+            low = high = 0.0
     verdict = "not shown"
     # A change of the last digits is rounding, not a finding: calibration keeps the ranking.
     if isfinite(low) and (low > 0 or high < 0) and abs(difference) > 1e-12:
         verdict = "better" if (difference > 0) == (spec.metric.better == "higher") else "worse"
     return Change(str(spec), difference, low, high, verdict)
+
+
+def _between(before: Estimate, after: Estimate, left: np.ndarray, right: np.ndarray) -> tuple[float, float]:
+    """An interval of after - before from both intervals, whose ends are as far off as they are for a reason.
+
+    Distances from the values are added up like standard deviations of two values that vary together as their
+    resamples do (Zou and Donner 2008); where these do not vary at all, in the way that makes the interval widest.
+    """
+    together = float(np.corrcoef(left, right)[0, 1]) if left.std() > 0 and right.std() > 0 else -1.0
+    down, up = after.value - after.low, after.high - after.value
+    before_down, before_up = before.value - before.low, before.high - before.value
+    difference = after.value - before.value
+    low = difference - np.sqrt(max(0.0, down**2 + before_up**2 - 2 * together * down * before_up))
+    high = difference + np.sqrt(max(0.0, up**2 + before_down**2 - 2 * together * up * before_down))
+    return float(low), float(high)
 
 
 def _both(before: Sequence[str], after: Sequence[str]) -> list[str]:
