@@ -15,15 +15,16 @@ import polars as pl
 from trueval.arguments import checked
 from trueval.calibration.calibrator import Calibrator
 from trueval.calibration.fit import fit_calibrator
-from trueval.calibration.guard import fingerprint, refuse_same_table, refuse_shared_rows
+from trueval.calibration.guard import fingerprint, refuse_seen_table, refuse_shared_rows
 from trueval.calibration.losses import check_clip
 from trueval.calibration.metrics import PointSpec
 from trueval.calibration.pointwise import Pointwise, chosen, measured, resamples_of
 from trueval.calibration.predictions import Predictions, check_probabilities, read_predictions
-from trueval.calibration.resampling import Summed, bounds
+from trueval.calibration.resampling import FEWEST, Summed, bounds
 from trueval.data.columns import ColumnMap
 from trueval.errors import DataError
 from trueval.evaluation.estimate import Estimate
+from trueval.evaluation.student import t_reach
 
 _COLUMN = "calibrated"
 
@@ -60,9 +61,9 @@ class Calibration:
 
     @property
     def frame(self) -> pl.DataFrame:
-        """The table of predictions, rows in their order, with a column `calibrated`."""
-        frame = self.before.data.frame
-        return frame.with_columns(pl.Series(_COLUMN, self.calibrator.apply(frame["prediction"])))
+        """The table of predictions as it was given, rows and columns in their order, with a column `calibrated`."""
+        data = self.before.data
+        return data.source.with_columns(pl.Series(_COLUMN, self.calibrator.apply(data.frame["prediction"])))
 
     def to_dict(self, *, bins: int = 10, by: str = "mass") -> dict[str, Any]:
         """The record that `trueval calibrate --format json` prints."""
@@ -74,7 +75,7 @@ class Calibration:
         for side in (before, after):
             side.pop("warnings")
         return {
-            "calibrator": self.calibrator.to_dict(),
+            "calibrator": self.calibrator.to_dict(sample=False),
             "before": before,
             "after": after,
             "changes": {name: change.record() for name, change in self.changes.items()},
@@ -115,12 +116,12 @@ def calibrate(
     """
     check_clip(clip)
     data = read_predictions(predictions, columns=columns)
-    if _COLUMN in data.frame.columns:
+    if _COLUMN in data.source.columns:
         raise DataError(
             f"the table already has a column {_COLUMN}",
             where=data.name,
-            found="columns " + ", ".join(data.frame.columns),
-            do="rename or drop it, or calibrate it once more under another name (--columns prediction=…)",
+            found="columns " + ", ".join(data.source.columns),
+            do="rename or drop it: the calibrated predictions would take its name",
         )
     calibrator, warnings = _calibrator(data, validation, method=method, input=input, clip=clip, columns=columns)
     if calibrator.input == "probability":
@@ -146,13 +147,11 @@ def _calibrator(
     if isinstance(validation, str | Path) and str(validation).endswith(".json"):
         validation = Calibrator.load(validation)
     if isinstance(validation, Calibrator):
-        refuse_same_table(validation, data)
-        return validation, ["the calibrator was fitted earlier: only the table as a whole was compared with its own"]
+        return validation, refuse_seen_table(validation, data)
     name = None if isinstance(validation, str | Path) else "validation"
     fitted_on = read_predictions(validation, columns=columns, name=name)
     warnings = refuse_shared_rows(fitted_on, data)
     calibrator = fit_calibrator(fitted_on, method=method, input=_input(input, fitted_on, data), clip=clip)
-    refuse_same_table(calibrator, data)
     return calibrator, warnings
 
 
@@ -170,7 +169,7 @@ def _change(
     if isfinite(difference) and len(draws):
         values = [side.resampled(draws) for side in (left, right)]
         if left.gap_range is not None:
-            low, high = _between(before, after, *values)
+            low, high = _gap_change(before, after, left, right, values[1] - values[0])
         elif isfinite(before.low) and isfinite(after.low):
             low, high = bounds(values[1] - values[0], n=right.rarest)
         elif np.abs(values[1] - values[0]).max() < 1e-12:  # the ranking is kept whatever is drawn
@@ -182,19 +181,23 @@ def _change(
     return Change(str(spec), difference, low, high, verdict)
 
 
-def _between(before: Estimate, after: Estimate, left: np.ndarray, right: np.ndarray) -> tuple[float, float]:
-    """An interval of after - before from both intervals, whose ends are as far off as they are for a reason.
+def _gap_change(
+    before: Estimate, after: Estimate, left: Summed, right: Summed, resampled: np.ndarray
+) -> tuple[float, float]:
+    """An interval of after - before for gaps, which chance makes larger on either side, by at most what it would add
+    to gaps of 0.
 
-    Distances from the values are added up like standard deviations of two values that vary together as their
-    resamples do (Zou and Donner 2008); where these do not vary at all, in the way that makes the interval widest.
+    A mean gap moves smoothly with the rows: beyond that it varies as its resamples do, before and after together. A
+    largest gap may rest on a single row, and a table with hardly any positive tells little by its resamples: there
+    the interval is what both intervals leave open.
     """
-    together = float(np.corrcoef(left, right)[0, 1]) if left.std() > 0 and right.std() > 0 else -1.0
-    down, up = after.value - after.low, after.high - after.value
-    before_down, before_up = before.value - before.low, before.high - before.value
+    assert left.gap_range is not None
+    assert right.gap_range is not None
+    if not right.smooth or right.rarest is None or right.rarest < FEWEST:
+        return after.low - before.high, after.high - before.low
+    reach = t_reach(0.95, right.rarest - 1) * float(resampled.std())
     difference = after.value - before.value
-    low = difference - np.sqrt(max(0.0, down**2 + before_up**2 - 2 * together * down * before_up))
-    high = difference + np.sqrt(max(0.0, up**2 + before_down**2 - 2 * together * up * before_down))
-    return float(low), float(high)
+    return difference - right.gap_range().by_chance - reach, difference + left.gap_range().by_chance + reach
 
 
 def _both(before: Sequence[str], after: Sequence[str]) -> list[str]:

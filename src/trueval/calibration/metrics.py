@@ -187,7 +187,7 @@ def _gauc(data: Predictions, clusters: Clusters) -> Summed:
     statistics = [np.bincount(group, x, minlength=clusters.n_groups) for x in (numerator, denominator)]
     sums = np.stack(statistics, axis=1)
     n = int(known.sum())
-    return Summed(sums, _ratio, float(_ratio(sums.sum(axis=0)[None])[0]), n, len(known) - n, None, n, BOTH)
+    return Summed(sums, _ratio, float(_ratio(sums.sum(axis=0)[None])[0]), n, len(known) - n, rarest=n, rests_on=BOTH)
 
 
 def _gaps(data: Predictions, clusters: Clusters, bins: int, by: str) -> tuple[np.ndarray, Bins]:
@@ -213,7 +213,7 @@ def _ece(data: Predictions, clusters: Clusters, *, bins: int, by: str) -> Summed
 
     value = float(finish(statistics.sum(axis=0)[None])[0])
     ranged = cache(lambda: make_gaps(data, made, clusters).ece())
-    return Summed(statistics, finish, value, len(data), gap_range=ranged)
+    return Summed(statistics, finish, value, len(data), gap_range=ranged, rarest=_rarest(data, clusters))
 
 
 def _mce(data: Predictions, clusters: Clusters, *, bins: int, by: str) -> Summed:
@@ -225,7 +225,7 @@ def _mce(data: Predictions, clusters: Clusters, *, bins: int, by: str) -> Summed
 
     value = float(finish(statistics.sum(axis=0)[None])[0])
     ranged = cache(lambda: make_gaps(data, made, clusters).mce())
-    return Summed(statistics, finish, value, len(data), gap_range=ranged)
+    return Summed(statistics, finish, value, len(data), gap_range=ranged, smooth=False)
 
 
 POINTWISE: dict[str, PointMetric] = {

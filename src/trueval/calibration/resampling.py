@@ -95,6 +95,7 @@ class Summed:
     undefined: int = 0
     # For absolute gaps, which noise makes larger: what chance does to them (see gaps.py).
     gap_range: Callable[[], GapRange] | None = None
+    smooth: bool = True  # whether resamples show how it varies: a maximum that rests on one row does not
     # What the interval rests on: users (or rows) with the rarer kind of label; of gauc, users with both kinds.
     rarest: int | None = None
     rests_on: str = "the rarer kind of label"
