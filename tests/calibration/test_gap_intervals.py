@@ -50,7 +50,7 @@ def check(world: World, rounds: int, *, calibrated: bool) -> None:
 
 @pytest.mark.parametrize("name", ["few rows", "rare clicks", "users alike"])
 def test_calibrated_tables_quick(name):
-    check(CALIBRATED[name], 60, calibrated=True)
+    check(CALIBRATED[name], 40, calibrated=True)
 
 
 @pytest.mark.parametrize("name", ["too sure", "rare and too low"])
@@ -61,21 +61,21 @@ def test_miscalibrated_tables_quick(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CALIBRATED)
 def test_calibrated_tables(name):
-    check(CALIBRATED[name], 600, calibrated=True)
+    check(CALIBRATED[name], 400, calibrated=True)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MISCALIBRATED)
 def test_miscalibrated_tables(name):
-    check(MISCALIBRATED[name], 400, calibrated=False)
+    check(MISCALIBRATED[name], 300, calibrated=False)
 
 
 @pytest.mark.slow
 def test_the_p_value_of_ece_has_its_size_and_power():
     """Not only at most 5 % of calibrated tables: about 5 %, and nearly all of clearly miscalibrated ones."""
-    found = held(World(2000), 600)
+    found = held(World(2000), 500)
     for metric in ("ece", "ece[by=mass]"):
-        assert found[metric]["rejected"] >= least(0.05, 600) - 0.01
+        assert found[metric]["rejected"] >= least(0.05, 500)
     found = held(World(1000, slope=0.5), 50)
     assert min(found[metric]["rejected"] for metric in METRICS) > 0.9
 
@@ -240,6 +240,18 @@ def test_no_interval_has_width_zero(seed):
                     assert math.isnan(e.low) or e.low < e.high
 
 
+def test_the_number_of_threads_changes_no_bit():
+    from threadpoolctl import threadpool_limits
+
+    found = []
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            table, _ = World(3000, users=700, alike=0.3, slope=0.8).draw(1)
+            one = tv.pointwise(table)
+            found.append(repr((one.estimates, one.gaps)))
+    assert found[0] == found[1]
+
+
 def auc_held(n: int, middle: float, rounds: int) -> dict[str, tuple[float, float]]:
     """How often intervals of losses and of auc hold the true value, and how often there is one."""
     world = World(n, middle=middle, spread=1.0)
@@ -265,11 +277,11 @@ def auc_held(n: int, middle: float, rounds: int) -> dict[str, tuple[float, float
 @pytest.mark.parametrize(("n", "middle"), [(40, 0.0), (200, -2.5), (1000, -4.5), (2000, -1.0)])
 def test_intervals_of_losses_and_auc_hold(n, middle):
     """93 % where positives are as few as ten: percentiles of so little are rough even when widened."""
-    for metric, (share, known) in auc_held(n, middle, 400).items():
-        assert share >= least(0.93, 400), (metric, share)
+    for metric, (share, known) in auc_held(n, middle, 300).items():
+        assert share >= least(0.93, 300), (metric, share)
         assert known > 0.8
 
 
 def test_intervals_of_losses_and_auc_hold_quick():
-    for metric, (share, _) in auc_held(200, -2.0, 60).items():
-        assert share >= least(0.93, 60), metric
+    for metric, (share, _) in auc_held(200, -2.0, 40).items():
+        assert share >= least(0.93, 40), metric

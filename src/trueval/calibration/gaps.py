@@ -27,7 +27,7 @@ import numpy as np
 
 from trueval.calibration.bins import Bins
 from trueval.calibration.predictions import Predictions
-from trueval.calibration.resampling import Clusters
+from trueval.calibration.resampling import Clusters, product
 from trueval.calibration.shares import drawn_shares, exact, exact_p, mean_distance, wilson
 from trueval.kernels.seeds import derive
 
@@ -88,7 +88,7 @@ class Gaps:
         scale = np.sqrt((self.residuals**2).sum(axis=0))
         known = scale > 1e-12 * np.abs(self.residuals).max(initial=0.0)
         pushed = rng.standard_normal((draws, len(self.residuals)))
-        own[:, known] = -pushed @ (self.residuals[:, known] / scale[known])  # residuals are p - y
+        own[:, known] = -product(pushed, self.residuals[:, known] / scale[known])  # residuals are p - y
         return own
 
     def drawn(self, part: float = 0.0) -> np.ndarray:
@@ -100,7 +100,7 @@ class Gaps:
         value = float(self.weight @ np.abs(self.gap))
 
         def as_large(part: float) -> float:
-            reached = self.drawn(part) @ self.weight >= value - 1e-12
+            reached = product(self.drawn(part), self.weight) >= value - 1e-12
             return float((reached.sum() + 1) / (len(reached) + 1))
 
         p = as_large(0.0)
@@ -108,7 +108,7 @@ class Gaps:
         below, above = exact(self.observed, self.size)
         furthest = np.maximum(np.abs(self.predicted - below), np.abs(self.predicted - above))
         reach = self.weight * (furthest - np.abs(self.gap)) * np.where(self.gap < 0, 1, -1)
-        width = float(np.sqrt((reach**2).sum()) if self.residuals is None else (self.deviates @ reach).std())
+        width = float(np.sqrt((reach**2).sum()) if self.residuals is None else product(self.deviates, reach).std())
         return GapRange(self.ece_by_chance, p, low, min(1.0, value + width))
 
     def mce(self) -> GapRange:

@@ -83,13 +83,13 @@ def resample_sums(batches: Sequence[Batch], users: int, *, seed: int, resamples:
                 _add(found, batches, counts[:, part].astype(np.float64), piece.start + part.start)
         return found
 
-    with _blas().limit(limits=1):  # threads over the resamples, none inside a product
+    with blas().limit(limits=1):  # threads over the resamples, none inside a product
         done = list(in_order(totals, _draws(users, pieces, seed=seed, resamples=resamples)))
     return [np.concatenate([d[j] for d in done]) for j in range(len(batches))]
 
 
 @cache
-def _blas() -> ThreadpoolController:
+def blas() -> ThreadpoolController:
     """A hold on the threads of matrix products. Looking for them takes longer than small resamples do."""
     from threadpoolctl import ThreadpoolController
 
