@@ -34,6 +34,7 @@ _HOME = {
     "curve": "trueval.metrics.curve",
     "check_axioms": "trueval.metrics.axioms",
     "rating_error": "trueval.metrics.errors.rating_errors",
+    "Propensity": "trueval.propensity.propensity",
     "pointwise": "trueval.calibration.pointwise",
     "calibrate": "trueval.calibration.calibrate",
     "fit_calibrator": "trueval.calibration.fit",
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
     from trueval.online.ab.analysis import ab_test
     from trueval.online.ab.plan import ab_plan
     from trueval.online.ope.estimate import ope
+    from trueval.propensity.propensity import Propensity
     from trueval.recommenders.adapters import adapt
     from trueval.recommenders.given import Factors, Function, Scores
     from trueval.recommenders.registry import make_system, systems

@@ -70,8 +70,9 @@ def evaluate(
     fewer than `min_group` users are shown, but left out of gaps.
 
     `propensity` is how likely a relevant pair was to be observed, for ips(m) and snips(m): "column:NAME" of the log,
-    "popularity:GAMMA", a table of item (or user, position) and p, or a `Propensity`. Where the split drew the test
-    part by chance, it is multiplied by the share that was held out.
+    "popularity:GAMMA", "display_share:FILE", "position_model:FILE", "randomised:FILE", a table or file of p by item
+    (or user, position), or a `Propensity`. Where the split drew the test part by chance, it is multiplied by the
+    share that was held out.
 
     `result.facts["name"]` are the facts of a system (see `Result.facts`). They are kept while all of them together take
     no more than 512 MB; with `keep_facts` all are, or (False) none.

@@ -113,13 +113,28 @@ def test_the_same_pair_at_another_time_is_another_row(parts):
     assert "time" in caught.value.do
 
 
-def test_without_ids_only_the_same_table_can_be_told(parts):
-    test, validation = (t.drop("user", "item") for t in parts)
-    shuffled = test.sample(fraction=1, shuffle=True, seed=1)
-    with pytest.raises(DataError, match="fitted on the table it would be judged on"):
-        tv.calibrate(test, validation=shuffled)
-    found = tv.calibrate(test, validation=validation, metrics=["auc"], interval="none")
-    assert any("only identical tables" in text for text in found.warnings)
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet", ".jsonl"])
+def test_the_table_written_is_the_one_read_with_a_column_more(trueval, tmp_path, parts, suffix):
+    """Other columns, roles in odd places, columns called like roles, ids with leading zeros, labels that are words."""
+    writers = {".parquet": "write_parquet", ".csv": "write_csv", ".tsv": "write_csv", ".jsonl": "write_ndjson"}
+    readers = {".parquet": pl.read_parquet, ".csv": pl.read_csv, ".tsv": pl.read_csv, ".jsonl": pl.read_ndjson}
+    extra = {"separator": "\t"} if suffix == ".tsv" else {}
+    for name, table in zip(("test", "validation"), parts):
+        odd = table.select(
+            note=pl.lit("a, b"), clicked=pl.col("label") == 1, weight=pl.lit(2.0), guess="prediction",
+            sku=pl.format("00{}", "item"), prediction=pl.lit("none"), uid="user",
+        )  # fmt: skip
+        getattr(odd, writers[suffix])(tmp_path / f"{name}{suffix}", **extra)
+    out = tmp_path / f"out{suffix}"
+    ran = trueval(
+        "calibrate", tmp_path / f"test{suffix}", "--validation", tmp_path / f"validation{suffix}", "--columns",
+        "prediction=guess,weight=", "--interval", "none", "-o", out,
+    )  # fmt: skip
+    assert ran.code == 0, ran.err
+    read = {"infer_schema": False, **extra} if suffix in (".csv", ".tsv") else {}
+    given, written = (readers[suffix](path, **read) for path in (tmp_path / f"test{suffix}", out))
+    assert written.columns == [*given.columns, "calibrated"]
+    assert written.drop("calibrated").equals(given)
 
 
 def test_a_calibrator_fitted_earlier_serves_but_not_on_its_own_table(parts, tmp_path):
@@ -130,7 +145,7 @@ def test_a_calibrator_fitted_earlier_serves_but_not_on_its_own_table(parts, tmp_
     assert again.after["brier"].value == fresh.after["brier"].value
     fitted.save(tmp_path / "c.json")
     assert tv.calibrate(test, validation=str(tmp_path / "c.json"), interval="none").frame.equals(fresh.frame)
-    with pytest.raises(DataError, match="fitted on the table it would be judged on"):
+    with pytest.raises(DataError, match="fitted on rows it would be judged on"):
         tv.calibrate(validation, validation=fitted)
 
 
@@ -164,10 +179,12 @@ def test_command_prints_before_and_after_and_writes_the_table(trueval, two_files
     for word in ("before", "after", "logloss ↓", "gauc ↑", "mce ↓", "reliability before", "reliability after", "█"):
         assert word in ran.out
     written = pl.read_csv(out)
-    assert written.columns == ["user", "item", "prediction", "label", "calibrated"]
+    given = pl.read_csv(two_files / "test.csv")
+    assert written.drop("calibrated").equals(given)
+    assert written.columns == [*given.columns, "calibrated"] == ["uid", "sku", "ctr", "clicked", "calibrated"]
     calibrator = tv.Calibrator.load(two_files / "c.json")
-    assert written["calibrated"].to_numpy() == pytest.approx(calibrator.apply(written["prediction"]))
-    assert np.corrcoef(written["calibrated"].rank(), written["prediction"].rank())[0, 1] == pytest.approx(1)
+    assert written["calibrated"].to_numpy() == pytest.approx(calibrator.apply(written["ctr"]))
+    assert np.corrcoef(written["calibrated"].rank(), written["ctr"].rank())[0, 1] == pytest.approx(1)
 
 
 def test_command_json(trueval, two_files):
@@ -178,7 +195,10 @@ def test_command_json(trueval, two_files):
     assert ran.code == 0, ran.err
     record = json.loads(ran.out, parse_constant=lambda text: pytest.fail(f"{text} is not JSON"))
     assert set(record) == {"calibrator", "before", "after", "changes", "manifest", "warnings"}
-    assert set(record["after"]["metrics"]["ece"]) == {"value", "low", "high", "n", "undefined"}
+    assert set(record["after"]["metrics"]["ece"]) == {
+        "value", "low", "high", "n", "undefined", "by_chance", "p",
+    }  # fmt: skip
+    assert "p" not in record["after"]["metrics"]["auc"]
     assert record["after"]["metrics"]["ece"]["value"] < record["before"]["metrics"]["ece"]["value"]
     assert [row["high"] for row in record["before"]["reliability"]["bins"]] == [0.25, 0.5, 0.75, 1]
     assert set(record["after"]["brier"]) >= {"brier", "reliability", "resolution", "uncertainty", "within_variance"}

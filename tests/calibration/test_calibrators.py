@@ -14,9 +14,9 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
 import trueval as tv
-from trueval.calibration.bins import reliability
 from trueval.calibration.calibrator import Calibrator
 from trueval.calibration.predictions import read_predictions
+from trueval.calibration.reliability import reliability
 from trueval.errors import DataError, DefinitionError, OutputError
 
 

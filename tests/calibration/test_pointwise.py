@@ -14,11 +14,13 @@ from sklearn.calibration import calibration_curve
 from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
 import trueval as tv
-from trueval.calibration.bins import make_bins, reliability, wilson
+from trueval.calibration.bins import make_bins
 from trueval.calibration.losses import brier_parts
 from trueval.calibration.metrics import POINTWISE, parse_point
 from trueval.calibration.predictions import read_predictions
+from trueval.calibration.reliability import reliability
 from trueval.calibration.resampling import MOST_GROUPS
+from trueval.calibration.shares import wilson
 
 ALL = ["logloss", "brier", "auc", "gauc", "ece", "ece[by=mass]", "ece[by=value]", "mce", "ece[bins=3]"]
 

@@ -131,7 +131,7 @@ def test_a_result_prints_and_tells_its_definitions():
     assert "◆" in text
     assert "ece[by=mass] = " in text
     assert "95 % bootstrap over 30 users" in text
-    assert found.table().columns == ["metric", "value", "low", "high", "n", "undefined"]
+    assert found.table().columns == ["metric", "value", "low", "high", "n", "undefined", "by_chance", "p"]
     diagram = found.reliability(bins=5).table()
     assert diagram["n"].sum() == 500
     assert set(diagram.columns) >= {"bin", "n", "predicted", "observed", "observed_low", "observed_high"}

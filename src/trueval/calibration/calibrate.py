@@ -15,14 +15,16 @@ import polars as pl
 from trueval.arguments import checked
 from trueval.calibration.calibrator import Calibrator
 from trueval.calibration.fit import fit_calibrator
-from trueval.calibration.guard import fingerprint, refuse_same_table, refuse_shared_rows
+from trueval.calibration.guard import fingerprint, refuse_seen_table, refuse_shared_rows
 from trueval.calibration.losses import check_clip
 from trueval.calibration.metrics import PointSpec
 from trueval.calibration.pointwise import Pointwise, chosen, measured, resamples_of
 from trueval.calibration.predictions import Predictions, check_probabilities, read_predictions
-from trueval.calibration.resampling import Summed, bounds, gap_bounds
+from trueval.calibration.resampling import FEWEST, Summed, bounds
 from trueval.data.columns import ColumnMap
 from trueval.errors import DataError
+from trueval.evaluation.estimate import Estimate
+from trueval.evaluation.student import t_reach
 
 _COLUMN = "calibrated"
 
@@ -59,9 +61,9 @@ class Calibration:
 
     @property
     def frame(self) -> pl.DataFrame:
-        """The table of predictions, rows in their order, with a column `calibrated`."""
-        frame = self.before.data.frame
-        return frame.with_columns(pl.Series(_COLUMN, self.calibrator.apply(frame["prediction"])))
+        """The table of predictions as it was given, rows and columns in their order, with a column `calibrated`."""
+        data = self.before.data
+        return data.source.with_columns(pl.Series(_COLUMN, self.calibrator.apply(data.frame["prediction"])))
 
     def to_dict(self, *, bins: int = 10, by: str = "mass") -> dict[str, Any]:
         """The record that `trueval calibrate --format json` prints."""
@@ -73,7 +75,7 @@ class Calibration:
         for side in (before, after):
             side.pop("warnings")
         return {
-            "calibrator": self.calibrator.to_dict(),
+            "calibrator": self.calibrator.to_dict(sample=False),
             "before": before,
             "after": after,
             "changes": {name: change.record() for name, change in self.changes.items()},
@@ -114,24 +116,26 @@ def calibrate(
     """
     check_clip(clip)
     data = read_predictions(predictions, columns=columns)
-    if _COLUMN in data.frame.columns:
+    if _COLUMN in data.source.columns:
         raise DataError(
             f"the table already has a column {_COLUMN}",
             where=data.name,
-            found="columns " + ", ".join(data.frame.columns),
-            do="rename or drop it, or calibrate it once more under another name (--columns prediction=…)",
+            found="columns " + ", ".join(data.source.columns),
+            do="rename or drop it: the calibrated predictions would take its name",
         )
     calibrator, warnings = _calibrator(data, validation, method=method, input=input, clip=clip, columns=columns)
     if calibrator.input == "probability":
         check_probabilities(data, do="predictions of both tables must be probabilities, or say input='score'")
     specs = chosen(metrics, data)
+    asked = interval != "none"
     clusters, draws = resamples_of(data, interval=interval, resamples=resamples, seed=seed)
     # Scores are no probabilities, whatever their range: only their order can be judged before.
     ranked = [spec for spec in specs if calibrator.input == "probability" or spec.metric.ranks_only]
-    before, summed_before = measured(data, ranked, clusters, draws, clip=clip, seed=seed)
+    before, summed_before = measured(data, ranked, clusters, draws, clip=clip, seed=seed, asked=asked)
     moved = data.with_values(calibrator.apply(data.value))
-    after, summed_after = measured(moved, specs, clusters, draws, clip=clip, seed=seed)
-    changes = {str(s): _change(s, summed_before[str(s)], summed_after[str(s)], draws) for s in ranked}
+    after, summed_after = measured(moved, specs, clusters, draws, clip=clip, seed=seed, asked=asked)
+    sums = {str(s): (summed_before[str(s)], summed_after[str(s)]) for s in ranked}
+    changes = {str(s): _change(s, before[str(s)], after[str(s)], *sums[str(s)], draws) for s in ranked}
     said = [*warnings, *_both(before.warnings, after.warnings), *_ties(data, moved, calibrator)]
     return Calibration(calibrator, before, after, changes, said)
 
@@ -143,13 +147,11 @@ def _calibrator(
     if isinstance(validation, str | Path) and str(validation).endswith(".json"):
         validation = Calibrator.load(validation)
     if isinstance(validation, Calibrator):
-        refuse_same_table(validation, data)
-        return validation, ["the calibrator was fitted earlier: only the table as a whole was compared with its own"]
+        return validation, refuse_seen_table(validation, data)
     name = None if isinstance(validation, str | Path) else "validation"
     fitted_on = read_predictions(validation, columns=columns, name=name)
     warnings = refuse_shared_rows(fitted_on, data)
     calibrator = fit_calibrator(fitted_on, method=method, input=_input(input, fitted_on, data), clip=clip)
-    refuse_same_table(calibrator, data)
     return calibrator, warnings
 
 
@@ -159,18 +161,43 @@ def _input(input: str, validation: Predictions, test: Predictions) -> str:
     return "score" if input == "auto" and not both else input
 
 
-def _change(spec: PointSpec, before: Summed, after: Summed, draws: np.ndarray) -> Change:
+def _change(
+    spec: PointSpec, before: Estimate, after: Estimate, left: Summed, right: Summed, draws: np.ndarray
+) -> Change:
     difference = after.value - before.value if isfinite(after.value) and isfinite(before.value) else float("nan")
-    resampled = after.resampled(draws) - before.resampled(draws)
-    if after.by_chance is None:
-        low, high = bounds(resampled)
-    else:
-        low, high = gap_bounds(difference, resampled, less=after.chance(draws), more=before.chance(draws))
+    low = high = float("nan")
+    if isfinite(difference) and len(draws):
+        values = [side.resampled(draws) for side in (left, right)]
+        if left.gap_range is not None:
+            low, high = _gap_change(before, after, left, right, values[1] - values[0])
+        elif isfinite(before.low) and isfinite(after.low):
+            low, high = bounds(values[1] - values[0], n=right.rarest)
+        elif np.abs(values[1] - values[0]).max() < 1e-12:  # the ranking is kept whatever is drawn
+            low = high = 0.0
     verdict = "not shown"
     # A change of the last digits is rounding, not a finding: calibration keeps the ranking.
     if isfinite(low) and (low > 0 or high < 0) and abs(difference) > 1e-12:
         verdict = "better" if (difference > 0) == (spec.metric.better == "higher") else "worse"
     return Change(str(spec), difference, low, high, verdict)
+
+
+def _gap_change(
+    before: Estimate, after: Estimate, left: Summed, right: Summed, resampled: np.ndarray
+) -> tuple[float, float]:
+    """An interval of after - before for gaps, which chance makes larger on either side, by at most what it would add
+    to gaps of 0.
+
+    A mean gap moves smoothly with the rows: beyond that it varies as its resamples do, before and after together. A
+    largest gap may rest on a single row, and a table with hardly any positive tells little by its resamples: there
+    the interval is what both intervals leave open.
+    """
+    assert left.gap_range is not None
+    assert right.gap_range is not None
+    if not right.smooth or right.rarest is None or right.rarest < FEWEST:
+        return after.low - before.high, after.high - before.low
+    reach = t_reach(0.95, right.rarest - 1) * float(resampled.std())
+    difference = after.value - before.value
+    return difference - right.gap_range().by_chance - reach, difference + left.gap_range().by_chance + reach
 
 
 def _both(before: Sequence[str], after: Sequence[str]) -> list[str]:

@@ -85,8 +85,8 @@ class Calibrator:
             change = "; slope below 1: too sure" if self.slope < 1 else "; slope above 1: not sure enough"
         return f"sigmoid({self.slope:.4g} · {x} {self.intercept:+.4g}){change}; ranking kept"
 
-    def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
+    def to_dict(self, *, sample: bool = True) -> dict[str, Any]:
+        """As plain data; with or without the sample of rows by which those of the fit are recognised."""
         record: dict[str, Any] = {
             "trueval": "calibrator",
             "version": _VERSION,
@@ -97,7 +97,8 @@ class Calibrator:
             record |= {"slope": self.slope, "intercept": self.intercept}
         else:
             record |= {"knots": self.knots.tolist()}
-        return record | {"clip": self.clip, "fitted_on": dict(self.fitted_on)}
+        about = {key: value for key, value in self.fitted_on.items() if sample or key != "sample"}
+        return record | {"clip": self.clip, "fitted_on": about}
 
     def to_json(self) -> str:
         """As text.

@@ -9,7 +9,7 @@ import numpy as np
 
 from trueval.arguments import checked
 from trueval.calibration.calibrator import INPUTS, METHODS, Calibrator
-from trueval.calibration.guard import fingerprint
+from trueval.calibration.guard import fingerprint, remembered
 from trueval.calibration.losses import check_clip, clipped
 from trueval.calibration.predictions import Predictions, check_probabilities, read_predictions
 from trueval.data.columns import ColumnMap
@@ -49,6 +49,7 @@ def fit_calibrator(
         check_probabilities(data, do="give probabilities, or say input='score' (--input score)")
     _check_fit_for_fitting(data)
     about = {"name": data.name, "rows": len(data), "positives": data.positives, "fingerprint": fingerprint(data)}
+    about |= {"sample": remembered(data)}
     if method == "isotonic":
         return Calibrator(method, kind, knots=_isotonic(data), clip=clip, fitted_on=about)
     slope, intercept = _platt(data, kind, clip)

@@ -3,56 +3,95 @@
 from __future__ import annotations
 
 import hashlib
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from trueval.calibration.calibrator import Calibrator
 from trueval.calibration.predictions import Predictions
-from trueval.data.columns import PREDICTION_ROLES
+from trueval.calibration.reuse import Reuse, Rows, find_reuse
 from trueval.data.ids import check_same_kind
 from trueval.errors import DataError, rows_found
 
+_FEW = 50  # rows of a table so small that equal predictions and labels in both, of different ids, may be chance
 _DO = "fit on a part that is held out from the test part (trueval split --validation …)"
 
 
 def fingerprint(data: Predictions) -> str:
-    """A short digest of the set of rows, whatever their order (the same as long as polars' hashes are).
+    """A short digest of what was predicted and what happened, whatever else the table holds and in any order.
 
     >>> from trueval.calibration.predictions import read_predictions
     >>> one = read_predictions(pl.DataFrame({"p": [0.1, 0.2], "y": [0, 1]}))
-    >>> two = read_predictions(pl.DataFrame({"label": [True, False], "score": [0.2, 0.1]}))
+    >>> two = read_predictions(pl.DataFrame({"label": [True, False], "score": [0.2, 0.1], "user": [7, 8]}))
     >>> fingerprint(one) == fingerprint(two)
     True
     """
-    columns = [role for role in PREDICTION_ROLES if role in data.frame.columns]
-    typed = {"prediction": pl.Float64, "label": pl.Float64, "weight": pl.Float64, "time": pl.String}
-    rows = data.frame.select(pl.col(role).cast(typed[role]) if role in typed else role for role in columns)
-    hashes = rows.hash_rows(seed=0).to_numpy()
-    mixed = (int(hashes.sum(dtype=np.uint64)), int(np.bitwise_xor.reduce(hashes)))
-    return hashlib.sha256(f"{columns}{len(hashes)}{mixed}".encode()).hexdigest()[:16]
+    rows = np.stack([data.value, data.label], axis=1) + 0.0  # sorted by both; + 0 makes -0 a 0
+    return hashlib.sha256(np.ascontiguousarray(rows, "<f8").tobytes()).hexdigest()[:16]
 
 
-def refuse_same_table(calibrator: Calibrator, test: Predictions) -> None:
-    """Refuse a test table that is the very one the calibrator was fitted on."""
+def remembered(data: Predictions) -> dict[str, Any]:
+    """What a calibrator keeps of the rows it was fitted on, to recognise them: predictions and labels of a sample.
+
+    >>> from trueval.calibration.predictions import read_predictions
+    >>> remembered(read_predictions(pl.DataFrame({"p": [0.1, 0.2], "y": [0, 1]})))["labels"]
+    '01'
+    """
+    rows = Rows.of(data).sample()
+    labels = "".join("1" if label else "0" for label in rows.label)
+    return {"limit": rows.limit, "predictions": rows.value.tolist(), "labels": labels}
+
+
+def refuse_seen_table(calibrator: Calibrator, test: Predictions) -> list[str]:
+    """Refuse test rows that a calibrator fitted earlier has seen; warn where that cannot be told."""
+    name = str(calibrator.fitted_on.get("name", "validation"))
     if calibrator.fitted_on.get("fingerprint") == fingerprint(test):
-        raise DataError(
-            "the calibrator was fitted on the table it would be judged on",
-            where=f"{calibrator.fitted_on.get('name', 'validation')} and {test.name}",
-            found=f"the same {len(test):,} rows",
-            do=_DO,
-        )
+        raise _seen(f"{name} and {test.name}", f"the same {len(test):,} rows")
+    kept = calibrator.fitted_on.get("sample")
+    if not kept:
+        return ["the calibrator was fitted earlier and keeps no rows: only the table as a whole was compared"]
+    rows = Rows(np.array(kept["predictions"]), np.array([float(x) for x in kept["labels"]]), int(kept["limit"]))
+    return _judged(find_reuse(rows, Rows.of(test)), f"{name} and {test.name}", sampled=True)
+
+
+def _judged(found: Reuse, where: str, *, known_apart: bool = False, sampled: bool = False) -> list[str]:
+    """Refuse what is the same, and say what cannot be told; ids that tell rows apart decide where labels do not."""
+    share = f"{found.rows / max(found.of, 1):.0%} of the rows compared" if sampled else f"{found.rows:,} rows"
+    if found.verdict == "same":
+        raise _seen(where, f"{share} have the same prediction and label, far more than chance would make alike")
+    if known_apart or found.verdict == "other":
+        return []
+    if found.verdict == "unknown":
+        return [
+            f"{share} of both tables have the same prediction, and labels do not tell whether they are the same rows: "
+            "if they are, the calibrator is judged on what it was fitted on; columns of users and items would tell"
+        ]
+    return ["predictions are too coarse to tell rows of one table from those of the other; user and item would tell"]
+
+
+def _seen(where: str, found: str) -> DataError:
+    return DataError("the calibrator was fitted on rows it would be judged on", where=where, found=found, do=_DO)
 
 
 def refuse_shared_rows(validation: Predictions, test: Predictions) -> list[str]:
-    """Refuse tables that share impressions; warn where that cannot be seen.
+    """Refuse tables that share rows, told by ids and by content (see reuse.py); warn where neither tells.
 
     An impression is a user and an item, and the time where both tables know it.
     """
+    known_apart = _refuse_shared_ids(validation, test)
+    found = find_reuse(Rows.of(validation), Rows.of(test))
+    if known_apart and found.of < _FEW:
+        return []
+    return _judged(found, f"{validation.name} and {test.name}", known_apart=known_apart)
+
+
+def _refuse_shared_ids(validation: Predictions, test: Predictions) -> bool:
+    """Refuse tables that share impressions; whether ids show that they do not."""
     where = f"{validation.name} and {test.name}"
     known = [all(role in t.frame.columns for t in (validation, test)) for role in ("user", "item", "time")]
     if not (known[0] and known[1]):
-        return ["no user and item columns in both tables: only identical tables could be told from separate ones"]
+        return False
     keys = ["user", "item", *(["time"] if known[2] else [])]
     left, right = (t.frame.select(keys) for t in (validation, test))
     for role in ("user", "item"):
@@ -70,4 +109,4 @@ def refuse_shared_rows(validation: Predictions, test: Predictions) -> list[str]:
             found=rows_found(rows, len(shared)),
             do=_DO + again,
         )
-    return []
+    return True

@@ -7,7 +7,9 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from trueval.calibration.bins import make_bins
+from trueval.calibration.gaps import make_gaps
 from trueval.calibration.predictions import Predictions
+from trueval.calibration.resampling import make_clusters
 from trueval.errors import DefinitionError
 
 
@@ -48,6 +50,8 @@ class BrierParts:
     """Brier's score in parts: brier = reliability - resolution + uncertainty + within_variance - 2 within_covariance.
 
     The last two say how predictions differ inside the bins; they vanish where each bin holds one prediction.
+    `reliability_by_chance` is the reliability that is expected if every prediction is right: labels are drawn, so
+    that it is above 0 even then.
     """
 
     brier: float
@@ -56,6 +60,7 @@ class BrierParts:
     uncertainty: float
     within_variance: float
     within_covariance: float
+    reliability_by_chance: float
 
     @property
     def within(self) -> float:
@@ -84,6 +89,7 @@ def brier_parts(data: Predictions, *, bins: int = 10, by: str = "value") -> Brie
     safe = np.where(mass > 0, mass, 1)
     predicted, observed = made.total(share * p) / safe, made.total(share * y) / safe
     base = float(share @ y)
+    gaps = make_gaps(data, made, make_clusters(data))
     away = p - predicted[made.of_row]  # centred first: differences of squares would lose digits
     return BrierParts(
         brier=float(share @ (p - y) ** 2),
@@ -92,4 +98,5 @@ def brier_parts(data: Predictions, *, bins: int = 10, by: str = "value") -> Brie
         uncertainty=base * (1 - base),
         within_variance=float(share @ away**2),
         within_covariance=float(share @ (away * (y - observed[made.of_row]))),
+        reliability_by_chance=float(gaps.weight @ gaps.noise**2),
     )

@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from trueval.calibration.areas import area, area_of_counts, areas_by_user
-from trueval.calibration.bins import BY, make_bins
+from trueval.calibration.bins import BY, Bins, make_bins
+from trueval.calibration.gaps import make_gaps
 from trueval.calibration.losses import log_losses
 from trueval.calibration.predictions import Predictions
-from trueval.calibration.resampling import Clusters, Summed
+from trueval.calibration.resampling import BOTH, Clusters, Summed
 from trueval.errors import DataError, DefinitionError, suggest
 from trueval.metrics.grammar import split_list
 from trueval.metrics.registry import Parameter
@@ -126,7 +128,16 @@ def _mean(data: Predictions, clusters: Clusters, values: np.ndarray) -> Summed:
     statistics = np.stack([clusters.total(data.weights * values), clusters.total(data.weights)], axis=1)
     finite = bool(np.isfinite(statistics).all())
     value = float(_ratio(statistics.sum(axis=0)[None])[0]) if finite else float("inf")
-    return Summed(statistics, _ratio, value, len(data))
+    return Summed(statistics, _ratio, value, len(data), rarest=_rarest(data, clusters))
+
+
+def _rarest(data: Predictions, clusters: Clusters) -> int:
+    """Users (or rows) with a positive, or those with a negative if they are fewer; groups stand for their users."""
+    counted = data.weights > 0
+    return min(
+        len(np.unique((clusters.group if data.user is None else data.user)[counted & (data.label == kind)]))
+        for kind in (0, 1)
+    )
 
 
 def _logloss(data: Predictions, clusters: Clusters, *, clip: float | None = None) -> Summed:
@@ -150,7 +161,14 @@ def _auc(data: Predictions, clusters: Clusters) -> Summed:
         return area_of_counts(sums[:, : len(place)], sums[:, len(place) :])
 
     n = len(data)
-    return Summed(np.concatenate(tables, axis=1), finish, value, n if known else 0, 0 if known else n)
+    return Summed(
+        np.concatenate(tables, axis=1),
+        finish,
+        value,
+        n if known else 0,
+        0 if known else n,
+        rarest=_rarest(data, clusters),
+    )
 
 
 def _gauc(data: Predictions, clusters: Clusters) -> Summed:
@@ -169,10 +187,10 @@ def _gauc(data: Predictions, clusters: Clusters) -> Summed:
     statistics = [np.bincount(group, x, minlength=clusters.n_groups) for x in (numerator, denominator)]
     sums = np.stack(statistics, axis=1)
     n = int(known.sum())
-    return Summed(sums, _ratio, float(_ratio(sums.sum(axis=0)[None])[0]), n, len(known) - n)
+    return Summed(sums, _ratio, float(_ratio(sums.sum(axis=0)[None])[0]), n, len(known) - n, rarest=n, rests_on=BOTH)
 
 
-def _gaps(data: Predictions, clusters: Clusters, bins: int, by: str) -> tuple[np.ndarray, int]:
+def _gaps(data: Predictions, clusters: Clusters, bins: int, by: str) -> tuple[np.ndarray, Bins]:
     """Sums of weight and of weighted (prediction - label), by group and bin."""
     made = make_bins(data, bins=bins, by=by)
     if clusters.n_groups * len(made) > 10_000_000:
@@ -183,38 +201,31 @@ def _gaps(data: Predictions, clusters: Clusters, bins: int, by: str) -> tuple[np
         )
     w = data.weights
     parts = [clusters.table(made.of_row, len(made), x) for x in (w, w * (data.value - data.label))]
-    return np.concatenate(parts, axis=1), len(made)
-
-
-def _without_gaps(statistics: np.ndarray, n_bins: int) -> Callable[[np.ndarray], np.ndarray]:
-    """Takes the observed gaps off summed statistics, so that what is left is chance."""
-    weight, gap = np.split(statistics.sum(axis=0), [n_bins])
-    mean = gap / np.where(weight > 0, weight, 1)
-    return lambda sums: np.concatenate([sums[:, :n_bins], sums[:, n_bins:] - sums[:, :n_bins] * mean], axis=1)
+    return np.concatenate(parts, axis=1), made
 
 
 def _ece(data: Predictions, clusters: Clusters, *, bins: int, by: str) -> Summed:
-    statistics, n_bins = _gaps(data, clusters, bins, by)
-    centred = _without_gaps(statistics, n_bins)
+    statistics, made = _gaps(data, clusters, bins, by)
 
     def finish(sums: np.ndarray) -> np.ndarray:
-        weight = sums[:, :n_bins].sum(axis=1)
-        return np.abs(sums[:, n_bins:]).sum(axis=1) / np.where(weight > 0, weight, np.nan)
+        weight = sums[:, : len(made)].sum(axis=1)
+        return np.abs(sums[:, len(made) :]).sum(axis=1) / np.where(weight > 0, weight, np.nan)
 
     value = float(finish(statistics.sum(axis=0)[None])[0])
-    return Summed(statistics, finish, value, len(data), by_chance=lambda sums: finish(centred(sums)))
+    ranged = cache(lambda: make_gaps(data, made, clusters).ece())
+    return Summed(statistics, finish, value, len(data), gap_range=ranged, rarest=_rarest(data, clusters))
 
 
 def _mce(data: Predictions, clusters: Clusters, *, bins: int, by: str) -> Summed:
-    statistics, n_bins = _gaps(data, clusters, bins, by)
-    centred = _without_gaps(statistics, n_bins)
+    statistics, made = _gaps(data, clusters, bins, by)
 
     def finish(sums: np.ndarray) -> np.ndarray:
-        weight = sums[:, :n_bins]
-        return (np.abs(sums[:, n_bins:]) / np.where(weight > 0, weight, np.inf)).max(axis=1)
+        weight = sums[:, : len(made)]
+        return (np.abs(sums[:, len(made) :]) / np.where(weight > 0, weight, np.inf)).max(axis=1)
 
     value = float(finish(statistics.sum(axis=0)[None])[0])
-    return Summed(statistics, finish, value, len(data), by_chance=lambda sums: finish(centred(sums)))
+    ranged = cache(lambda: make_gaps(data, made, clusters).mce())
+    return Summed(statistics, finish, value, len(data), gap_range=ranged, smooth=False)
 
 
 POINTWISE: dict[str, PointMetric] = {

@@ -11,17 +11,20 @@ import numpy as np
 import polars as pl
 
 from trueval.arguments import checked
-from trueval.calibration.bins import Reliability, reliability
+from trueval.calibration.bins import make_bins
+from trueval.calibration.gaps import GapRange, base_rate
 from trueval.calibration.losses import BrierParts, brier_parts, check_clip, log_losses
 from trueval.calibration.metrics import PointSpec, parse_point, parse_points
 from trueval.calibration.predictions import Predictions, check_probabilities, read_predictions
-from trueval.calibration.resampling import Clusters, Summed, draw, estimate, make_clusters
+from trueval.calibration.reliability import Reliability, reliability
+from trueval.calibration.resampling import Clusters, Summed, draw, estimate, make_clusters, no_interval
 from trueval.data.columns import ColumnMap
 from trueval.errors import DefinitionError, suggest
 from trueval.evaluation.estimate import Estimate
 
 DEFAULT = ("logloss", "brier", "auc", "gauc", "ece", "ece[by=mass]", "mce")
 INTERVALS = ("bootstrap", "none")
+_SMALL = 20  # rows of a bin whose share of positives is hardly known
 
 
 @dataclass(frozen=True)
@@ -32,11 +35,16 @@ class Pointwise:
     >>> found = pointwise(table, metrics=["ece", "auc"])
     >>> round(found["ece"].value, 6), found["auc"].value
     (0.1, 0.7083333333333334)
+    >>> round(found.gaps["ece"].by_chance, 3), found.gaps["ece"].p > 0.05  # ten rows do not show a gap of 0.1
+    (0.131, True)
+
+    `gaps` has for ece and mce what they are expected to be if every prediction is right, and the p-value of that.
     """
 
     data: Predictions
     specs: Mapping[str, PointSpec]
     estimates: Mapping[str, Estimate]
+    gaps: Mapping[str, GapRange]
     manifest: Mapping[str, Any]
     warnings: Sequence[str]
 
@@ -49,10 +57,15 @@ class Pointwise:
         return pointwise_text(self)
 
     def table(self) -> pl.DataFrame:
-        """One row per metric: value, interval, n, undefined."""
-        rows = [(name, e.value, e.low, e.high, e.n, e.undefined) for name, e in self.estimates.items()]
-        columns = ["metric", "value", "low", "high", "n", "undefined"]
-        return pl.DataFrame(rows, schema=columns, orient="row").with_columns(pl.col("low", "high").fill_nan(None))
+        """One row per metric: value, interval, n, undefined; of ece and mce also by_chance and p."""
+        rows = []
+        for name, e in self.estimates.items():
+            gap = self.gaps.get(name)
+            chance = (None, None) if gap is None else (gap.by_chance, gap.p)
+            rows.append((name, e.value, e.low, e.high, e.n, e.undefined, *chance))
+        kinds = {"value": pl.Float64, "low": pl.Float64, "high": pl.Float64, "n": pl.Int64, "undefined": pl.Int64}
+        schema = {"metric": pl.String, **kinds, "by_chance": pl.Float64, "p": pl.Float64}
+        return pl.DataFrame(rows, schema=schema, orient="row").with_columns(pl.col("low", "high").fill_nan(None))
 
     def reliability(self, *, bins: int = 10, by: str = "mass") -> Reliability:
         """The data of a reliability diagram; `.table()` of it is a DataFrame."""
@@ -64,7 +77,10 @@ class Pointwise:
 
     def to_dict(self, *, bins: int = 10, by: str = "mass") -> dict[str, Any]:
         """As plain data; what is infinite or undefined becomes None."""
-        record: dict[str, Any] = {"metrics": {name: estimate_record(e) for name, e in self.estimates.items()}}
+        metrics = {name: estimate_record(e) for name, e in self.estimates.items()}
+        for name, gap in self.gaps.items():
+            metrics[name] |= {"by_chance": gap.by_chance, "p": gap.p}
+        record: dict[str, Any] = {"metrics": metrics}
         if self.data.are_probabilities:
             diagram = self.reliability(bins=bins, by=by)
             record["brier"] = self.brier_parts(bins=bins, by=by).record()
@@ -116,7 +132,7 @@ def pointwise(
             data, do="turn scores into probabilities first (tv.calibrate), or ask for auc and gauc only"
         )
     clusters, draws = resamples_of(data, interval=interval, resamples=resamples, seed=seed)
-    return measured(data, specs, clusters, draws, clip=clip, seed=seed)[0]
+    return measured(data, specs, clusters, draws, clip=clip, seed=seed, asked=interval != "none")[0]
 
 
 def chosen(metrics: str | Sequence[str] | None, data: Predictions) -> list[PointSpec]:
@@ -142,22 +158,36 @@ def measured(
     *,
     clip: float | None,
     seed: int,
+    asked: bool = True,
 ) -> tuple[Pointwise, dict[str, Summed]]:
-    """All metrics of checked predictions, and their sums for paired differences."""
+    """All metrics of checked predictions, and their sums for paired differences; `asked` whether with intervals."""
     summed = {str(spec): spec.summed(data, clusters, clip=clip) for spec in specs}
     manifest = {
         "rows": len(data),
         "users": None if data.users is None else len(data.users),
         "positives": data.positives,
+        "base_rate": dict(zip(("value", "low", "high"), base_rate(data, make_clusters(data)))),
         "weighted": data.weight is not None,
         "interval": f"95 % bootstrap over {clusters.told}" if len(draws) else "none",
         "clip": clip,
         "seed": seed,
         "definitions": {str(spec): spec.definition for spec in specs},
     }
-    estimates = {name: estimate(one, draws) for name, one in summed.items()}
-    found = Pointwise(data, {str(s): s for s in specs}, estimates, manifest, _warnings(data, estimates, clip))
-    return found, summed
+    gaps = {name: one.gap_range() for name, one in summed.items() if one.gap_range is not None and len(draws)}
+    estimates = {name: estimate(one, draws, of=clusters.of, gap=gaps.get(name)) for name, one in summed.items()}
+    warnings = _warnings(data, estimates, clip)
+    if asked:
+        reasons = {name: no_interval(one, draws, of=clusters.of) for name, one in summed.items()}
+        warnings += _without_interval({name: reason for name, reason in reasons.items() if reason})
+    return Pointwise(data, {str(s): s for s in specs}, estimates, gaps, manifest, warnings), summed
+
+
+def _without_interval(reasons: Mapping[str, str]) -> list[str]:
+    """Values that have no interval although one was asked for, those with the same reason together."""
+    return [
+        f"no interval of {', '.join(name for name, own in reasons.items() if own == reason)}: {reason}"
+        for reason in dict.fromkeys(reasons.values())
+    ]
 
 
 def _warnings(data: Predictions, estimates: Mapping[str, Estimate], clip: float | None) -> list[str]:
@@ -169,9 +199,28 @@ def _warnings(data: Predictions, estimates: Mapping[str, Estimate], clip: float 
     if "logloss" in estimates and clip is not None:
         moved = int(((data.value < clip) | (data.value > 1 - clip)).sum())
         said.append(f"logloss: {moved:,} of {len(data):,} rows were clipped to [{clip:g}, 1 - {clip:g}]")
+    said += _small_bins(data, estimates)
     if "auc" in estimates and estimates["auc"].undefined:
         said.append("auc is undefined: all labels are equal")
     if "gauc" in estimates and estimates["gauc"].undefined:
         users = estimates["gauc"].n + estimates["gauc"].undefined
         said.append(f"gauc: {estimates['gauc'].undefined:,} of {users:,} users have one kind of label and are left out")
+    return said
+
+
+def _small_bins(data: Predictions, estimates: Mapping[str, Estimate]) -> list[str]:
+    """Maxima over bins of which some hold next to nothing: a single row decides them."""
+    said = []
+    for name in estimates:
+        spec = parse_point(name)
+        if spec.metric.name == "mce":
+            made = make_bins(data, **spec.parameters)
+            rows = np.bincount(made.of_row[data.weights > 0], minlength=len(made))
+            small = int(((rows > 0) & (rows < _SMALL)).sum())
+            if small:
+                bins = "1 bin holds" if small == 1 else f"{small:,} bins hold"
+                said.append(
+                    f"{name}: {bins} fewer than {_SMALL} rows (the smallest {rows[rows > 0].min():,}), whose gaps are "
+                    "chance for the most part; fewer bins, or by=mass, make them larger"
+                )
     return said

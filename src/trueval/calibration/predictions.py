@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from trueval.data.columns import PREDICTION_ROLES, ColumnMap, find_roles, looks_like, parse_columns, renaming
+from trueval.data.columns import (
+    PREDICTION_ROLES,
+    RANKING_ROLES,
+    ColumnMap,
+    find_roles,
+    looks_like,
+    parse_columns,
+    renaming,
+)
 from trueval.data.failures import empty, reading
 from trueval.data.frames import as_polars, is_table
 from trueval.data.id_text import settled
@@ -27,7 +35,8 @@ class Predictions:
     """A checked table of predictions (probabilities or scores), labels and, where known, weights and users.
 
     The arrays are sorted by prediction, label, user and weight: sums, ties and resamples then depend on the
-    set of rows and never on their order. `frame` keeps the rows as they came, with roles as column names.
+    set of rows and never on their order. `frame` keeps the rows as they came, with roles as column names; `source`
+    has the names and values of the table that was read.
     """
 
     frame: pl.DataFrame
@@ -37,6 +46,7 @@ class Predictions:
     weight: np.ndarray | None = None
     user: np.ndarray | None = None  # codes
     users: Ids | None = None
+    source: pl.DataFrame = field(default_factory=pl.DataFrame, repr=False)
 
     def __len__(self) -> int:
         return len(self.value)
@@ -79,18 +89,20 @@ def read_predictions(source: Any, *, columns: ColumnMap | str | None = None, nam
     if is_table(source):
         where = label = name or "predictions"
         frame = as_polars(source, where=where)
+        names = frame.columns
         found = find_roles(frame.columns, columns, roles=_roles(frame.columns, columns), where=where)
         frame = frame.rename(renaming(frame.columns, found, PREDICTION_ROLES))
     else:
         path = locate(source)
         where, label = str(path), name or stem(path)
-        frame = _read_file(path, columns)
+        frame, names = _read_file(path, columns)
     if not len(frame):
         raise empty(where)
+    as_read = frame.rename(dict(zip(frame.columns, names)))
     # A role that was declared absent is absent, even if some column is called like it.
     absent = [role for role, column in (columns or {}).items() if column is None and role in frame.columns]
     frame = frame.rename({role: f"source_{role}" for role in absent})
-    return _checked(frame, label, where)
+    return replace(_checked(frame, label, where), source=as_read)
 
 
 def _roles(names: list[str], columns: ColumnMap | None) -> list[str]:
@@ -104,7 +116,8 @@ def _roles(names: list[str], columns: ColumnMap | None) -> list[str]:
     ]
 
 
-def _read_file(path: Path, columns: ColumnMap | None) -> pl.DataFrame:
+def _read_file(path: Path, columns: ColumnMap | None) -> tuple[pl.DataFrame, list[str]]:
+    """The table with its roles as names, and what its columns are called in the file."""
     with reading(path, what="predictions"):
         names = scan_table(path, columns, roles=("prediction", "label")).collect_schema().names()
         roles = _roles(names, columns)
@@ -112,7 +125,10 @@ def _read_file(path: Path, columns: ColumnMap | None) -> pl.DataFrame:
             frame = scan_table(path, columns, roles=roles).collect()
         except pl.exceptions.ComputeError:  # a later row does not fit the types of the first ones: look at all
             frame = scan_table(path, columns, roles=roles, exact=True).collect()
-    return settled(frame) if ids_are_text(path) else frame
+        # Columns that were named for some role, whichever, tell a header from a first row.
+        named = dict(zip(RANKING_ROLES, (columns or {}).values()))
+        as_written = scan_table(path, {"time": None, **named}, roles=()).collect_schema().names()
+    return (settled(frame) if ids_are_text(path) else frame), as_written
 
 
 def _checked(frame: pl.DataFrame, name: str, where: str) -> Predictions:

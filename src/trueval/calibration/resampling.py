@@ -7,19 +7,26 @@ the groups, and one matrix product gives the sums of all resamples: ten million 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trueval.calibration.bins import Z
 from trueval.calibration.predictions import Predictions
 from trueval.evaluation.estimate import Estimate
-from trueval.evaluation.resampling import draw_users
+from trueval.evaluation.resampling import one_thread, draw_users
+from trueval.evaluation.student import t_reach
 from trueval.kernels.seeds import derive
+
+if TYPE_CHECKING:
+    from trueval.calibration.gaps import GapRange
 
 # More users (or rows) than this are put into that many random groups, which are then drawn whole: the width of
 # an interval is known to 1/√(2·2000), or 1.6 %.
 MOST_GROUPS = 2000
+# With fewer users (or rows) of the rarer label than this, resamples tell too little of the others there could be.
+FEWEST = 5
+BOTH = "both kinds of label"
 
 
 @dataclass(frozen=True)
@@ -30,6 +37,7 @@ class Clusters:
     n_groups: int
     n: int
     of: str  # "users" or "rows"
+    seed: int = 0
 
     @staticmethod
     def one(data: Predictions) -> Clusters:
@@ -44,6 +52,13 @@ class Clusters:
         """Sums by group (row) and place (column)."""
         cell = self.group.astype(np.int64) * n_places + place
         return np.bincount(cell, values, minlength=self.n_groups * n_places).reshape(self.n_groups, n_places)
+
+    def at_most(self, groups: int) -> Clusters:
+        """No more groups than this (two at least): whole groups are put together."""
+        groups = max(2, groups)
+        if groups >= self.n_groups:
+            return self
+        return replace(self, group=self.group % groups, n_groups=groups)
 
     @property
     def told(self) -> str:
@@ -66,7 +81,7 @@ def make_clusters(data: Predictions, *, seed: int = 0) -> Clusters:
     if n > MOST_GROUPS:
         group = (np.random.default_rng(int(derive(seed, "groups"))).permutation(n) % MOST_GROUPS).astype(np.int32)
     of_row = group if data.user is None else group[data.user]
-    return Clusters(of_row, min(n, MOST_GROUPS), n, "rows" if data.user is None else "users")
+    return Clusters(of_row, min(n, MOST_GROUPS), n, "rows" if data.user is None else "users", seed)
 
 
 @dataclass(frozen=True)
@@ -78,22 +93,29 @@ class Summed:
     value: float
     n: int
     undefined: int = 0
-    # For sums of absolute gaps, which noise makes larger: the value of resamples in which every true gap is 0.
-    by_chance: Callable[[np.ndarray], np.ndarray] | None = None
+    # For absolute gaps, which noise makes larger: what chance does to them (see gaps.py).
+    gap_range: Callable[[], GapRange] | None = None
+    smooth: bool = True  # whether resamples show how it varies: a maximum that rests on one row does not
+    # What the interval rests on: users (or rows) with the rarer kind of label; of gauc, users with both kinds.
+    rarest: int | None = None
+    rests_on: str = "the rarer kind of label"
 
     def resampled(self, draws: np.ndarray) -> np.ndarray:
         """The value for each row of draws, moved by what the statistics had to round."""
         if not np.isfinite(self.value) or not len(draws):
             return np.full(len(draws), np.nan)
         whole = float(self.finish(self.statistics.sum(axis=0)[None])[0])
-        return self.finish(draws @ self.statistics) + (self.value - whole)
+        return self.finish(product(draws, self.statistics)) + (self.value - whole)
 
-    def chance(self, draws: np.ndarray) -> float:
-        """The mean value of resamples in which every true gap is 0; 0 for metrics that are no gaps."""
-        if self.by_chance is None or not len(draws):
-            return 0.0
-        values = self.by_chance(draws @ self.statistics)
-        return float(values[np.isfinite(values)].mean())
+
+def product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """A matrix product on one thread: sums of several threads differ in their last bits with the number of threads.
+
+    >>> product(np.eye(2), np.ones((2, 1))).tolist()
+    [[1.0], [1.0]]
+    """
+    with one_thread():
+        return left @ right
 
 
 def draw(clusters: Clusters, *, resamples: int, seed: int) -> np.ndarray:
@@ -104,44 +126,49 @@ def draw(clusters: Clusters, *, resamples: int, seed: int) -> np.ndarray:
     return np.concatenate(list(draw_users(groups, seed=seed, resamples=resamples)))
 
 
-def bounds(resampled: np.ndarray) -> tuple[float, float]:
-    """The middle 95 % of the resamples.
+def bounds(resampled: np.ndarray, *, n: int | None = None) -> tuple[float, float]:
+    """The middle 95 % of the resamples, made wider as Student's t is where they rest on n observations.
 
-    >>> bounds(np.arange(1001.0))
-    (25.0, 975.0)
+    Resamples of n observations vary too little, by (n - 1)/n, and percentiles take their spread for known; the tails
+    are those that widen a normal interval to t (Hesterberg 2015).
+
+    >>> bounds(np.arange(1001.0)), bounds(np.arange(1001.0), n=10)
+    ((25.0, 975.0), (8.6, 991.4))
     """
     known = resampled[np.isfinite(resampled)]
     if not len(known):
         return float("nan"), float("nan")
-    low, high = np.quantile(known, [0.025, 0.975])
+    tail = 0.025
+    if n is not None:
+        from scipy.special import ndtr
+
+        tail = round(float(ndtr(-t_reach(0.95, n - 1) * np.sqrt(n / (n - 1)))), 4)
+    low, high = np.quantile(known, [tail, 1 - tail])
     return float(low), float(high)
 
 
-def gap_bounds(value: float, resampled: np.ndarray, *, less: float = 0.0, more: float = 0.0) -> tuple[float, float]:
-    """An interval for a value that chance has moved up by at most `less`, or down by at most `more`.
+def no_interval(summed: Summed, draws: np.ndarray, *, of: str) -> str:
+    """Why a value has no interval although one was asked for; empty where it has one."""
+    if not np.isfinite(summed.value):
+        return ""  # what is infinite or undefined is said in words of its own
+    if not len(draws):
+        return f"1 {of.removesuffix('s')} alone tells nothing of others"
+    if summed.gap_range is not None:
+        return ""
+    if summed.rarest is not None and summed.rarest < FEWEST:
+        return f"it rests on {summed.rarest:,} {of} with {summed.rests_on}, and at least {FEWEST} are needed"
+    values = summed.resampled(draws)
+    known = values[np.isfinite(values)]
+    if not len(known) or np.ptp(known) <= 1e-12 * max(1.0, abs(summed.value)):
+        return f"all resamples of {of} give the same value, so that they tell nothing of its error"
+    return ""
 
-    Noise never makes a sum of absolute gaps smaller on average, and adds at most what it would add to gaps of 0:
-    the truth lies between the value and the value less that, give or take 1.96 standard deviations. Percentiles
-    would be centred on the value plus that noise once more.
 
-    >>> gap_bounds(0.5, np.array([0.5, 0.5]), less=0.1)
-    (0.4, 0.5)
-    """
-    known = resampled[np.isfinite(resampled)]
-    if not len(known) or not np.isfinite(value):
-        return float("nan"), float("nan")
-    reach = Z * float(known.std())
-    return value - less - reach, value + more + reach
-
-
-def estimate(summed: Summed, draws: np.ndarray) -> Estimate:
-    """The value with its 95 % interval."""
-    resampled = summed.resampled(draws)
-    if summed.by_chance is None:
-        low, high = bounds(resampled)
-    else:
-        low, high = gap_bounds(summed.value, resampled, less=summed.chance(draws))
-        low, high = max(0.0, low), min(1.0, high)
-    if np.isnan(resampled).all():
-        low = high = float("nan")
+def estimate(summed: Summed, draws: np.ndarray, *, of: str, gap: GapRange | None = None) -> Estimate:
+    """The value with its 95 % interval, where there is one that holds."""
+    low = high = float("nan")
+    if gap is not None:
+        low, high = gap.low, gap.high
+    elif len(draws) and not no_interval(summed, draws, of=of):
+        low, high = bounds(summed.resampled(draws), n=summed.rarest)
     return Estimate(summed.value, low, high, summed.n, summed.undefined)

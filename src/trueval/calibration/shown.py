@@ -12,11 +12,12 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from trueval.calibration.bins import Reliability, wilson
+from trueval.calibration.reliability import Reliability
 from trueval.evaluation.estimate import Estimate
 
 if TYPE_CHECKING:
     from trueval.calibration.calibrate import Calibration, Change
+    from trueval.calibration.gaps import GapRange
     from trueval.calibration.metrics import PointSpec
     from trueval.calibration.pointwise import Pointwise
 
@@ -29,10 +30,10 @@ _WIDE = 98  # what the table of changes needs
 
 def pointwise_text(found: Pointwise, *, bins: int = 10, by: str = "mass", width: int = WIDTH) -> str:
     """Metrics with intervals, Brier's parts, and the reliability diagram."""
-    table = _table("metric", "value [95 % interval]")
+    table = _table("metric", "value [95 % interval]", *(["if calibrated", "p"] if found.gaps else []))
     for name, one in found.estimates.items():
-        table.add_row(_head(found.specs, name), value_text(one))
-    lines = [_rests_on(found)]
+        table.add_row(_head(found.specs, name), value_text(one), *_chance(found.gaps.get(name)))
+    lines = _rests_on(found)
     if found.data.are_probabilities:
         lines += ["", _parts(found, bins, by, "brier"), "", *diagram(found.reliability(bins=bins, by=by))]
     return _printed(table) + "\n" + _filled([*lines, *_definitions(found), *_said(found.warnings)], width)
@@ -55,13 +56,37 @@ def calibration_text(found: Calibration, *, bins: int = 10, by: str = "mass", wi
         sides = {"before": found.before, **sides}
     about = found.calibrator.fitted_on
     fitted = f"{found.calibrator.method}, fitted on {about.get('name')} ({about.get('rows', 0):,} rows)"
-    lines = [f"{fitted}: {found.calibrator.told}", _rests_on(found.after), ""]
+    lines = [f"{fitted}: {found.calibrator.told}", *_rests_on(found.after), *_by_chance(sides), ""]
     lines += [_parts(side, bins, by, f"brier {name}") for name, side in sides.items()]
     diagrams = {name: side.reliability(bins=bins, by=by) for name, side in sides.items()}
     scale = max(_scale(one) for one in diagrams.values())
     for name, drawn in diagrams.items():
         lines += ["", *diagram(drawn, title=name, scale=scale)]
     return _printed(table) + "\n" + _filled([*lines, *_definitions(found.after), *_said(found.warnings)], width)
+
+
+def _chance(gap: GapRange | None) -> tuple[str, ...]:
+    """What calibrated predictions would show, and the p-value of that."""
+    return () if gap is None else (f"{gap.by_chance:.4f}", p_text(gap.p))
+
+
+def p_text(p: float) -> str:
+    """A p-value; draws do not tell smaller ones apart.
+
+    >>> p_text(0.2), p_text(0.0004)
+    ('0.200', '< 0.001')
+    """
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def _by_chance(sides: Mapping[str, Pointwise]) -> list[str]:
+    """Of each gap metric, before and after: what calibrated predictions would show, and the p-value of that."""
+    told = []
+    for name in sides["after"].gaps:
+        both = [(when, side.gaps[name]) for when, side in sides.items()]
+        parts = [f"{when} {gap.by_chance:.4f} if calibrated, p = {p_text(gap.p)}" for when, gap in both]
+        told.append(f"{name}: " + "; ".join(parts).replace("= <", "<"))
+    return ["", *told] if told else []
 
 
 def value_text(e: Estimate, *, bare: bool = False) -> str:
@@ -85,7 +110,7 @@ def diagram(found: Reliability, *, title: str = "", scale: float | None = None) 
     scale = scale or _scale(found)
     words = {"width": "bins of equal width", "mass": "bins of equal mass", "value": "one bin per distinct prediction"}
     head = f"reliability{' ' + title if title else ''}, {words[found.by]} (█ observed share, ◆ mean p)"
-    low, high = wilson(found.observed, found.effective)
+    low, high = found.interval
     digits = 4 if scale < 0.1 else 3
     lines = [head, f"{'predictions':>13} {'rows':>10} 0{f'{scale:g}':>{_BAR - 1}} {'mean p':>6} observed"]
     places = list(range(len(found.bin)))
@@ -97,7 +122,7 @@ def diagram(found: Reliability, *, title: str = "", scale: float | None = None) 
         lines.append(f"{span:>13} {found.n[place]:>10,} {bar} {found.predicted[place]:>6.{digits}f} {seen}")
     if len(shown) < len(places):
         lines.append(f"{'':>13} {len(places) - len(shown):,} bins in the middle are left out")
-    chance = f"about {found.ece_by_chance:.4f} would be seen if every prediction were right"
+    chance = f"{found.ece_by_chance:.4f} would be expected if every prediction were right"
     return [*lines, f"mean gap {found.ece:.4f}; {chance}"]
 
 
@@ -119,23 +144,28 @@ def _parts(found: Pointwise, bins: int, by: str, name: str) -> str:
     parts = found.brier_parts(bins=bins, by=by)
     sum_ = f"{parts.reliability:.4f} reliability - {parts.resolution:.4f} resolution"
     sum_ += f" + {parts.uncertainty:.4f} uncertainty"
+    sum_ = sum_.replace(" reliability", f" reliability ({parts.reliability_by_chance:.4f} if calibrated)", 1)
     return f"{name} {parts.brier:.4f} = {sum_} {'+' if parts.within >= 0 else '-'} {abs(parts.within):.4f} within bins"
 
 
-def _rests_on(found: Pointwise) -> str:
+def _rests_on(found: Pointwise) -> list[str]:
     m = found.manifest
     users = "" if m["users"] is None else f", {m['users']:,} users"
     weighted = ", weighted" if m["weighted"] else ""
-    return f"{m['rows']:,} rows{users}, {m['positives']:,} positives{weighted} · interval: {m['interval']}"
+    rate = "{value:.4f} [{low:.4f}, {high:.4f}]".format(**m["base_rate"])
+    rows = f"{m['rows']:,} rows{users}, {m['positives']:,} positives{weighted}, share of positives {rate}"
+    return [rows, f"interval: {m['interval']}"]
 
 
 def _definitions(found: Pointwise) -> list[str]:
     told = [f"{name} = {text}" for name, text in found.manifest["definitions"].items()]
     if found.manifest["interval"] != "none" and any(s.metric.name in ("ece", "mce") for s in found.specs.values()):
-        told.append("intervals of ece and mce reach down by what noise alone would add to gaps of 0")
-    told.append(
-        "a prediction on an edge belongs to the bin below; observed: Wilson's 95 % interval of independent rows"
-    )
+        told.append(
+            "if calibrated: what ece and mce are expected to be if every prediction is right, for labels are drawn; p: "
+            "how likely a value as large is then; intervals hold 0 unless p is below 0.025"
+        )
+    users = "" if found.data.users is None else ", fewer rows where those of one user go together"
+    told.append(f"a prediction on an edge belongs to the bin below; observed: Wilson's 95 % interval{users}")
     return ["", *told]
 
 

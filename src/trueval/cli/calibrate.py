@@ -19,7 +19,7 @@ _INPUT = "What predictions are: probability, score, or auto (probabilities if al
 _METRICS = "logloss, brier, auc, gauc, ece[bins=10,by=width|mass|value], mce[…]."
 _CLIP = "Keep probabilities this far from 0 and 1 in logloss and Platt's log odds."
 _COLUMNS = "Roles of columns: user=uid,item=sku,prediction=ctr,label=clicked."
-_OUTPUT = f"Write the predictions here, with a column `calibrated`: {endings(ROWS)}."
+_OUTPUT = f"Write the table here, its columns as they are, with a column `calibrated` added: {endings(ROWS)}."
 _FORMATS = ("table", "json")
 
 

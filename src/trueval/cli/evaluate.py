@@ -31,7 +31,11 @@ _OUTPUT = (
 _PER_USER = f"Write every user's values here: {endings(ROWS)}."
 _SORTED = "Runs are sorted by user: read them in pieces."
 _ENGINE = "What does the work: local (this machine, all cores) or spark (parquet files; a cluster, if one is set up)."
-_PROPENSITY = "Chances to be observed, for ips(…) and snips(…): column:NAME of the test, popularity:GAMMA."
+_PROPENSITY = (
+    "Chances to be observed, for ips(…) and snips(…): FILE (p by user, item or position), column:NAME of the test, "
+    "popularity:GAMMA (needs --train), display_share:FILE (displays: item, perhaps count), position_model:FILE (item, "
+    "position, click), or randomised:FILE (position, click)."
+)
 
 
 def evaluate_command(
@@ -79,6 +83,8 @@ def evaluate_command(
       trueval evaluate a.run --test truth.qrels --compat trec_eval --metrics "map,ndcg@10" --format json
 
       trueval evaluate recs.csv --test test.csv --users users.csv --items items.csv --by gender,provider
+
+      trueval evaluate recs.csv --test test.csv --metrics "snips(recall)@10" --propensity display_share:displays.csv
     """
     from trueval.api import evaluate_run
     from trueval.evaluation.compat import supported

@@ -60,7 +60,7 @@ class TruthSource:
         self.propensity: Propensity | None = None
         self.share: Share | None = None
         if rules.propensity is not None:
-            self.propensity = Propensity.read(rules.propensity, train=self.train, test=self.test)
+            self.propensity = Propensity.read(rules.propensity, train=self.train, test=self.test, columns=columns)
             parts = saved_parts(test) if isinstance(test, (str, Path)) else None
             self.share = None if parts is None else held_out_share(parts)
         self.head = None if without_head is None else Head.of(without_head, self.train, self.test)

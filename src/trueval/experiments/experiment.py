@@ -18,6 +18,7 @@ from trueval.experiments.sources import Source, read_source
 from trueval.experiments.splitting import Splitting, read_splitting, split_options
 from trueval.experiments.written import Written, read_written
 from trueval.facts.readings import TIES
+from trueval.propensity.sources import beside
 
 _RULES = ("population", "ties", "level", "resamples", "compat", "min_group", "propensity", "missing")
 
@@ -75,6 +76,11 @@ def _rules(written: Written, chosen: Mapping[str, Any], splitting: Splitting) ->
     data = written.section("data")
     method = chosen.get("interval") or ("nested" if splitting.repeated else "bootstrap")
     given = {name: chosen[name] for name in _RULES if name in chosen}
+    if "propensity" in given:
+        try:
+            given["propensity"] = beside(given["propensity"], written.base)
+        except TruevalError as problem:
+            raise written.refused(problem, "evaluation", "propensity") from None
     by = chosen.get("by")
     if by is not None and splitting.repeated:
         raise DefinitionError(

@@ -26,7 +26,12 @@ def checked_clicks(frame: pl.DataFrame, *, needs: tuple[str, ...], where: str) -
     """
     for column in (*needs, "click"):
         if column not in frame.columns:
-            raise DataError(f"there is no column {column}", where=where, found=", ".join(frame.columns))
+            raise DataError(
+                f"there is no column {column}",
+                where=where,
+                found="columns " + ", ".join(frame.columns),
+                do=f"give a log with the columns {', '.join((*needs, 'click'))}",
+            )
     if not len(frame):
         raise DataError("there are no clicks", where=where, found="0 rows", do="check the log")
     click = frame["click"].cast(pl.Float64, strict=False)
@@ -79,7 +84,9 @@ def click_rates(frame: pl.DataFrame, *, where: str) -> pl.DataFrame:
     n, c = (rates[name].to_numpy().astype(np.float64) for name in ("n", "c"))
     check_clicked(rates["position"], n, c, where=where)
     rate, best = c / n, int(np.argmax(c / n))
-    spread = (1 - rate) / c  # variance of the log of the rate
+    # Variance of the log of the rate. Where everything was clicked half a row is taken as not clicked: an error of 0
+    # would say that the rate is known.
+    spread = np.where(c < n, n - c, 0.5) / n / c
     error = np.where(np.arange(len(rate)) == best, 0.0, rate / rate[best] * np.sqrt(spread + spread[best]))
     return rates.select("position", p=pl.Series(rate / rate[best]), error=pl.Series(error))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from trueval.data.frames import as_polars, is_table
-from trueval.data.ids import plain
+from trueval.data.ids import check_same_kind, plain
 from trueval.data.interactions import Interactions
 from trueval.data.popularity import check_count_of, chosen
 from trueval.errors import DataError, DefinitionError, rows_found
@@ -23,12 +24,20 @@ _UNSURE = 0.2  # a standard error above this share of the propensity is said
 class Propensity:
     """A table of chances `p` with the columns it is looked up by: user, item, position, or some of them.
 
-    `unseen` is the chance of what is not in the table, where there is one. `errors` are standard errors of chances
-    that were estimated from clicks, and `notes` say what a reader should know.
+    Made by `Propensity.column`, `.popularity`, `.display_share`, `.position` or `.randomised`, or from a table of
+    your own; given to `evaluate(…, propensity=…)`, `evaluate_run` and `ope`. `unseen` is the chance of what is not in
+    the table, where there is one. `errors` are standard errors of chances that were estimated from clicks, and
+    `notes` say what a reader should know.
 
-    >>> p = Propensity.display_share(pl.DataFrame({"item": ["A"] * 8 + ["B"] * 2}))
+    >>> import trueval as tv
+    >>> p = tv.Propensity.display_share(pl.DataFrame({"item": ["A"] * 8 + ["B"] * 2}))
     >>> p.of(pl.DataFrame({"item": ["A", "A", "B"]})).to_list()
     [0.8, 0.8, 0.2]
+    >>> clicked = pl.DataFrame({"user": [1, 2, 3], "item": ["A", "A", "B"]})
+    >>> shown = pl.DataFrame({"user": [1, 2, 3], "item": ["A", "A", "A"], "rank": [1, 1, 1]})
+    >>> found = tv.evaluate_run(shown, clicked, metrics="snips(recall)@1", propensity=p, interval="none")
+    >>> round(found["run", "snips(recall)@1"].value, 3)  # clicks on A weigh 1/0.8 each, the one on B weighs 1/0.2
+    0.333
     """
 
     table: pl.DataFrame
@@ -47,12 +56,18 @@ class Propensity:
         """Given: a column of the test log holds the chance of each of its rows."""
         frame = _frame(log)
         if name not in frame.columns:
-            raise DataError(f"there is no propensity column {name!r}", where="test", found=", ".join(frame.columns))
+            raise DataError(
+                f"there is no propensity column {name!r}",
+                where="test",
+                found="columns " + ", ".join(frame.columns),
+                do="name a column of the test log",
+            )
         if not frame.schema[name].is_numeric():
             raise DataError(
-                "propensities must be numbers", where=f"test, column {name}", found=f"type {frame.schema[name]}"
-            )
-        return _checked(frame.select("user", "item", p=pl.col(name).cast(pl.Float64)), f"column {name}")
+                "propensities must be numbers", where=f"test, column {name}", found=f"type {frame.schema[name]}",
+                do="write each chance as a number above 0 and at most 1",
+            )  # fmt: skip
+        return given(frame.select("user", "item", p=pl.col(name).cast(pl.Float64)), f"column {name}")
 
     @staticmethod
     def popularity(train: Any, *, gamma: float, count: str | None = None) -> Propensity:
@@ -73,7 +88,7 @@ class Propensity:
         counts = frame.group_by("item").agg(p=pl.len().cast(pl.Float64))
         power = (gamma + 1) / 2
         most = float(counts["p"].max() or 0.0)  # type: ignore[arg-type]
-        found = _checked(counts.with_columns(p=(pl.col("p") / most) ** power), f"popularity, gamma={gamma:g}")
+        found = given(counts.with_columns(p=(pl.col("p") / most) ** power), f"popularity, gamma={gamma:g}")
         source = f"{found.source} (items unseen in train count as {_UNSEEN:g} {counted})"
         return replace(found, source=source, unseen=(_UNSEEN / most) ** power)
 
@@ -85,7 +100,7 @@ class Propensity:
         if "count" in frame.columns:
             frame, amount = checked_counts(frame, where="display share"), pl.col("count").sum()
         counts = frame.group_by("item").agg(p=amount.cast(pl.Float64))
-        return _checked(counts.with_columns(p=pl.col("p") / pl.col("p").sum()), "display share")
+        return given(counts.with_columns(p=pl.col("p") / pl.col("p").sum()), "display share")
 
     @staticmethod
     def position(clicks: Any, *, steps: int = 200) -> Propensity:
@@ -116,27 +131,22 @@ class Propensity:
         return _with_errors(click_rates(_frame(clicks), where="randomised slice"), "randomised slice", [])
 
     @staticmethod
-    def read(source: Any, *, train: Interactions | None, test: Interactions) -> Propensity:
-        """A Propensity as it is, "column:NAME" of the test log, "popularity:GAMMA", or a table with a column p."""
-        if isinstance(source, Propensity):
-            return source
-        if is_table(source):
-            frame = _frame(source)
-            keys = [key for key in ("user", "item", "position") if key in frame.columns]
-            if not keys or "p" not in frame.columns:
-                found = "columns " + ", ".join(frame.columns)
-                raise DataError("a table of propensities needs p and user, item or position", found=found)
-            return _checked(frame.select(*keys, pl.col("p").cast(pl.Float64)), "table")
-        kind, _, detail = str(source).partition(":")
-        if kind == "column" and detail:
-            return Propensity.column(test, detail)
-        if kind == "popularity" and train is not None:
-            return Propensity.popularity(train, gamma=read_gamma(detail, where=str(source)))
-        do = "pass train=… (--train FILE)" if kind == "popularity" else "column:NAME, popularity:GAMMA or a table"
-        raise DefinitionError("propensities cannot be read from this", found=repr(source), do=do)
+    def read(
+        source: Any, *, train: Interactions | None, test: Interactions, columns: Mapping[str, Any] | None = None
+    ) -> Propensity:
+        """Propensities from what a person writes: see `trueval.propensity.sources` for the forms.
+
+        >>> log = Interactions.of(pl.DataFrame({"user": [1, 2], "item": ["a", "a"], "seen": [0.5, 0.2]}))
+        >>> Propensity.read("column:seen", train=None, test=log).of(log.frame).to_list()
+        [0.5, 0.2]
+        """
+        from trueval.propensity.sources import read_propensity
+
+        return read_propensity(source, train=train, test=test, columns=columns)
 
     def of(self, rows: pl.DataFrame) -> pl.Series:
         """The propensity of some rows; rows without one are an error."""
+        rows = _with_position(rows) if "position" in self.keys else rows
         missing = [key for key in self.keys if key not in rows.columns]
         if missing:
             raise DataError(
@@ -145,6 +155,8 @@ class Propensity:
                 found="columns " + ", ".join(rows.columns),
                 do=f"add the column {missing[0]} to the test log",
             )
+        for key in self.keys:
+            check_same_kind(self.table[key], rows[key], role=key, where=(self.source, "test"))
         found = rows.select(self.keys).join(self.table, on=self.keys, how="left", maintain_order="left")["p"]
         if found.null_count() and self.unseen is not None:
             return found.fill_null(self.unseen)
@@ -160,6 +172,7 @@ class Propensity:
 
     def unseen_in(self, rows: pl.DataFrame) -> list[str]:
         """A note on rows that are not in the table and take the chance of unseen ones."""
+        rows = _with_position(rows) if "position" in self.keys else rows
         new = rows.select(self.keys).join(self.table, on=self.keys, how="anti")
         if self.unseen is None or not len(new):
             return []
@@ -187,10 +200,19 @@ def _with_errors(table: pl.DataFrame, source: str, notes: list[str]) -> Propensi
     """Chances estimated from clicks, with a note where a standard error is large."""
     unsure = table.filter(pl.col("error") > _UNSURE * pl.col("p"))
     if len(unsure):
-        told = [f"position {at}: {p:.2g} ± {error:.2g}" for at, p, error in unsure.head(5).rows()]
+        told = [f"position {at}: {p:.2g} ({error:.2g})" for at, p, error in unsure.head(5).rows()]
         more = ", …" if len(unsure) > 5 else ""
-        notes = [*notes, f"{source}: too few clicks for some propensities (standard errors): {', '.join(told)}{more}"]
-    return replace(_checked(table.drop("error"), source), errors=table.drop("p"), notes=tuple(notes))
+        few = f"{source}: too few clicks for some propensities (in brackets their standard errors)"
+        notes = [*notes, f"{few}: {', '.join(told)}{more}"]
+    return replace(given(table.drop("error"), source), errors=table.drop("p"), notes=tuple(notes))
+
+
+def _with_position(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows whose position is called so, where one column of theirs looks like it."""
+    from trueval.propensity.sources import is_like
+
+    like = [name for name in rows.columns if is_like(name, "position")]
+    return rows.rename({like[0]: "position"}) if len(like) == 1 else rows
 
 
 def _once(frame: pl.DataFrame) -> pl.DataFrame:
@@ -221,8 +243,12 @@ def _frame(source: Any) -> pl.DataFrame:
     return frame.with_columns(plain(frame[role], where="log").alias(role) for role in ids)
 
 
-def _checked(table: pl.DataFrame, source: str) -> Propensity:
-    """Refuse what is not a probability of being seen."""
+def given(table: pl.DataFrame, source: str) -> Propensity:
+    """Chances as they are given; what is not a probability of being seen is refused.
+
+    >>> given(pl.DataFrame({"item": ["a"], "p": [0.5]}), "table").keys
+    ['item']
+    """
     keys = [column for column in table.columns if column != "p"]
     table = table.unique(maintain_order=True)
     wrong = ~(table["p"].is_finite() & (table["p"] > 0) & (table["p"] <= 1)).fill_null(False)

@@ -156,7 +156,7 @@ def seconds_of(column: pl.Series, *, where: str) -> np.ndarray:
             values = pl.Series(column.name, [None] * len(column), dtype=pl.Datetime("us"))
         if values.null_count() and not column.cast(pl.Float64, strict=False).null_count():
             values = column.cast(pl.Float64)
-    if values.dtype.is_temporal():
+    if values.dtype == pl.Date or isinstance(values.dtype, pl.Datetime):
         found = values.cast(pl.Datetime("us")).cast(pl.Float64) / 1e6
     elif values.dtype.is_numeric():
         most = values.cast(pl.Float64).abs().max()
