@@ -14,7 +14,7 @@ import numpy as np
 
 from trueval.calibration.predictions import Predictions
 from trueval.evaluation.estimate import Estimate
-from trueval.evaluation.resampling import one_thread, draw_users
+from trueval.evaluation.resampling import draw_users, one_thread
 from trueval.evaluation.student import t_reach
 from trueval.kernels.seeds import derive
 
