@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 # tests share the cores; two workers on a two-core machine
 WORKERS ?= 2
 
-.PHONY: help demo test test-adapters test-slow lint bench clean
+.PHONY: help demo test test-adapters test-slow lint bench coverage-table clean
 .DEFAULT_GOAL := help
 
 help:            ## show this list
@@ -47,6 +47,9 @@ test-slow: $(VENV)/test ## run the statistical and paper-scale tests in full
 
 bench: $(VENV)/base ## measure speed and memory against other libraries (installs them in .venv-bench)
 	$(PYTHON) benchmarks/run.py w1 w2 small bootstrap aspects catalogue
+
+coverage-table: $(VENV)/base ## measure how often intervals hold and tests err (20 minutes), for docs/coverage.md
+	$(BIN)/python benchmarks/coverage_table.py -o docs/coverage.md
 
 clean:           ## remove what make made
 	rm -rf $(VENV) .venv-adapters .venv-bench* demo-output build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache

@@ -66,7 +66,8 @@ def print_evaluation(
     for column in columns_of(evaluation):
         console.print(first_fitting(group_layouts(evaluation, column), console))
     console.print()
-    for line in footer(evaluation, comparisons, definitions=definitions and not brief):
+    told = footer(evaluation, comparisons, definitions=definitions and not brief, bold=console.is_terminal)
+    for line in told:
         console.print(_filled(line, console), style="dim", markup=False)
     for line in group_footer(next(iter(evaluation.systems.values())).groups):
         console.print(_filled(line, console), style="dim", markup=False)
@@ -81,8 +82,11 @@ def table_text(evaluation: Evaluation, comparisons: Sequence[Comparison] = ()) -
     return out.getvalue()
 
 
-def footer(evaluation: Evaluation, comparisons: Sequence[Comparison] = (), *, definitions: bool = True) -> list[str]:
-    """What the numbers rest on: users, design, ties, interval, and the definition of every metric."""
+def footer(
+    evaluation: Evaluation, comparisons: Sequence[Comparison] = (), *, definitions: bool = True, bold: bool = True
+) -> list[str]:
+    """What the numbers rest on: users, design, ties, interval, and the definition of every metric; what `bold` means
+    where it is seen."""
     m = evaluation.manifest
     system = next(iter(evaluation.systems.values()))
     users = len(set(system.unit_user.tolist()))
@@ -93,7 +97,7 @@ def footer(evaluation: Evaluation, comparisons: Sequence[Comparison] = (), *, de
         rules += f" · relevant from {m['threshold']:g}"
     if m.get("compat"):
         rules += f" · rules of {m['compat']}"
-    lines = [rules, *(f"{s}: {told}" for s, told in notation(evaluation).items() if s == "bold")]
+    lines = [rules, *(f"{s}: {told}" for s, told in notation(evaluation).items() if s == "bold" and bold)]
     lines += _weights_told(m.get("propensity"))
     tallied = [label for label, spec in evaluation.specs.items() if spec.metric.system]
     if tallied and m["interval"] != "none" and "repeats" not in m:
