@@ -120,10 +120,11 @@ def _card(
     for name, e in estimates.items():
         colour, sign = _SIGNS.get(verdicts.get((name, label), ""), ("other", ""))
         value, _, reach = cell(e, ends=ends).partition(" ")
+        value = f"<b>{value}</b>" if name in best else value
         reach = f" <small>{reach}</small>" if reach else ""
         rows.append(
             f'<tr{_class("best" if name in best else "")}><th scope="row" title="{escape(name)}">{escape(name)}</th>'
-            f'<td>{estimate_bar(e, top, chance, level=level)}</td><td class="num"><b>{value}</b>{reach}</td>'
+            f'<td>{estimate_bar(e, top, chance, level=level)}</td><td class="num">{value}{reach}</td>'
             + (f'<td class="sign {colour}">{sign}</td>' if verdicts else "")
             + "</tr>"
         )

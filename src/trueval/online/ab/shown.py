@@ -40,7 +40,7 @@ def as_text(found: AbTest, *, width: int = WIDTH) -> str:
 
 def control_words(found: AbTest) -> str:
     """Which arm is the control, and why."""
-    return f"control {found.arms[0]} ({found.manifest['control_is']})"
+    return f"control arm: {found.arms[0]} ({found.manifest['control_is']})"
 
 
 def foot(found: AbTest) -> list[str]:
