@@ -150,7 +150,7 @@ def test_a_randomised_slice_has_standard_errors():
 
 def test_large_errors_and_too_few_steps_are_said():
     fitted = Propensity.position(world(60, 8, seed=2))
-    assert any("too few clicks" in note and "±" in note for note in fitted.notes)
+    assert any("too few clicks" in note and "standard errors" in note for note in fitted.notes)
     hasty = Propensity.position(world(40, 500, seed=2), steps=1)
     assert any("not converged after 1 steps" in note for note in hasty.notes)
 
