@@ -97,8 +97,8 @@ def test_leaders_are_those_of_a_paired_t_test_with_holms_correction():
 def test_lower_is_better_for_some():
     hits = {"more": np.arange(200) < 120, "less": np.arange(200) < 20}
     recs, test = runs(hits)
-    disliked = pl.concat([test.with_columns(value=pl.lit(1.0)), pl.DataFrame({"user": [0], "item": [1], "value": [5.0]})],
-                         how="vertical_relaxed")  # fmt: skip
+    liked = pl.DataFrame({"user": [0], "item": [1], "value": [5.0]})
+    disliked = pl.concat([test.with_columns(value=pl.lit(1.0)), liked], how="vertical_relaxed")
     result = tv.evaluate_run(recs, disliked, threshold=3, population="judged", metrics="antiprecision@1")
     assert leaders(result.evaluation)["antiprecision@1"] == {"less"}
 
