@@ -18,7 +18,7 @@ from trueval.calibration.calibrator import Calibrator
 from trueval.calibration.gaps import make_gaps
 from trueval.calibration.predictions import read_predictions
 from trueval.calibration.resampling import make_clusters
-from trueval.calibration.shares import drawn_shares, exact, exact_p, mean_distance
+from trueval.statistics.binomial import drawn_shares, exact, exact_p, mean_distance
 
 CALIBRATED = {
     "few rows": World(100),

@@ -20,7 +20,7 @@ from trueval.calibration.metrics import POINTWISE, parse_point
 from trueval.calibration.predictions import read_predictions
 from trueval.calibration.reliability import reliability
 from trueval.calibration.resampling import MOST_GROUPS
-from trueval.calibration.shares import wilson
+from trueval.statistics.binomial import wilson
 
 ALL = ["logloss", "brier", "auc", "gauc", "ece", "ece[by=mass]", "ece[by=value]", "mce", "ece[bins=3]"]
 

@@ -10,10 +10,10 @@ from scipy import stats
 
 import trueval as tv
 from trueval.api import Result
-from trueval.comparison.corrections import corrected
 from trueval.comparison.nested import mean_of
-from trueval.comparison.power import power
-from trueval.comparison.significance import sign_flips, signed_ranks, t_test
+from trueval.statistics.corrections import corrected
+from trueval.statistics.power import power
+from trueval.statistics.significance import sign_flips, signed_ranks, t_test
 
 
 def no_difference(rng, users):

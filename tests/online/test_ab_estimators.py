@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint, proportions_ztest
 
 import trueval as tv
-from trueval.online.ab.bootstrap import MOST_GROUPS, at_share, quantile_draws, ratio_draws
 from trueval.online.ab.cuped import adjust
 from trueval.online.ab.declared import parse_metrics
 from trueval.online.ab.differences import Difference, difference, fieller
 from trueval.online.ab.estimates import Estimated, Rules, Sample, estimate, mean, ratio, trimmed
+from trueval.statistics.direct_draws import MOST_GROUPS, at_share, quantile_draws, ratio_draws
 
 
 def compared(metric: str, a: Sample, b: Sample, rules: Rules = Rules()) -> Difference:

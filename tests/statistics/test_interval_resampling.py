@@ -15,10 +15,10 @@ from scipy import stats
 from trueval.errors import DefinitionError
 from trueval.evaluation.drawing import Drawing
 from trueval.evaluation.estimate import Sums, estimate_all, resampled, t_interval
-from trueval.evaluation.resampling import bca_bounds, draw_users, percentile_bounds, resample_sums
-from trueval.evaluation.student import t_reach
 from trueval.kernels import use_kernels, use_threads
 from trueval.metrics.results import same
+from trueval.statistics.resampling import bca_bounds, draw_users, percentile_bounds, resample_sums
+from trueval.statistics.student import t_reach
 
 
 def mean_of(values: np.ndarray) -> Sums:

@@ -12,9 +12,9 @@ from polars.testing import assert_frame_equal
 import trueval as tv
 from trueval.evaluation.drawing import Drawing
 from trueval.evaluation.jackknife import GROUPS, LeftOut, estimate_tallies, group_users, leave_out, pairs
-from trueval.evaluation.resampling import draw_users, percentile_bounds
 from trueval.metrics.beyond.concentration import gini_index
 from trueval.metrics.results import Added, Tally
+from trueval.statistics.resampling import draw_users, percentile_bounds
 
 ITEMS, LENGTH = 150, 5
 DRAWING = Drawing("bootstrap", 0, 1000)

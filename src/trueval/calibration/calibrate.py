@@ -24,7 +24,7 @@ from trueval.calibration.resampling import FEWEST, Summed, bounds
 from trueval.data.columns import ColumnMap
 from trueval.errors import DataError
 from trueval.evaluation.estimate import Estimate
-from trueval.evaluation.student import t_reach
+from trueval.statistics.student import t_reach
 
 _COLUMN = "calibrated"
 

@@ -28,8 +28,8 @@ import numpy as np
 from trueval.calibration.bins import Bins
 from trueval.calibration.predictions import Predictions
 from trueval.calibration.resampling import Clusters, product
-from trueval.calibration.shares import drawn_shares, exact, exact_p, mean_distance, wilson
 from trueval.kernels.seeds import derive
+from trueval.statistics.binomial import drawn_shares, exact, exact_p, mean_distance, wilson
 
 _TAIL = 0.025
 _DRAWS = 2000

@@ -11,7 +11,7 @@ from trueval.calibration.bins import make_bins
 from trueval.calibration.gaps import Gaps, make_gaps
 from trueval.calibration.predictions import Predictions
 from trueval.calibration.resampling import make_clusters
-from trueval.calibration.shares import wilson
+from trueval.statistics.binomial import wilson
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ import numpy as np
 
 from trueval.calibration.predictions import Predictions
 from trueval.evaluation.estimate import Estimate
-from trueval.evaluation.resampling import draw_users, one_thread
-from trueval.evaluation.student import t_reach
 from trueval.kernels.seeds import derive
+from trueval.statistics.resampling import draw_users, one_thread
+from trueval.statistics.student import t_reach
 
 if TYPE_CHECKING:
     from trueval.calibration.gaps import GapRange

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trueval.comparison.comparable import Joined, Repeat, mixing
-from trueval.comparison.exact import FEW, exact_interval, exact_p, least_p
 from trueval.comparison.nested import Mean, mean_of, nested_mean, nested_tally
 from trueval.comparison.pairing import Common, Pair, common_users, pair
-from trueval.comparison.significance import rank_lean, sign_flips, signed_ranks, studentised, t_reach, t_test
 from trueval.errors import DataError, DefinitionError
-from trueval.evaluation.resampling import resample_sums
+from trueval.statistics.resampling import resample_sums
+from trueval.statistics.sign_flips import FEW, exact_interval, exact_p, least_p
+from trueval.statistics.significance import rank_lean, sign_flips, signed_ranks, studentised, t_reach, t_test
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,10 +18,10 @@ import numpy as np
 
 from trueval.evaluation.drawing import Drawing
 from trueval.evaluation.few_users import allow_for_few
-from trueval.evaluation.resampling import bca_bounds, percentile_bounds, resample_sums
-from trueval.evaluation.student import t_reach
 from trueval.metrics.compute import Measured
 from trueval.metrics.results import Ratio, product_of_ratios, same
+from trueval.statistics.resampling import bca_bounds, percentile_bounds, resample_sums
+from trueval.statistics.student import t_reach
 
 Range = tuple[float, float]
 UNBOUNDED: Range = (-np.inf, np.inf)

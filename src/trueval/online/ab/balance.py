@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from trueval.comparison.corrections import corrected
 from trueval.online.ab.covariates import Covariate
+from trueval.statistics.corrections import corrected
 
 THRESHOLD = 0.001
 MIN_EXPECTED = 10  # users expected in every arm; rarer groups are put together

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from trueval.comparison.corrections import corrected
 from trueval.online.ab.cuped import adjust
 from trueval.online.ab.declared import LINEAR, Declared
 from trueval.online.ab.differences import Difference, difference
 from trueval.online.ab.estimates import Estimated, Rules, around, estimate, normal_point, t_point
 from trueval.online.ab.sequential import always_valid_reach
 from trueval.online.ab.units import Units
+from trueval.statistics.corrections import corrected
 
 POWER = 0.8  # a difference that could have been seen is one that is seen in 8 of 10 such tests
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trueval.online.ab.bootstrap import percentile_p, percentiles
 from trueval.online.ab.declared import SHARES, Declared
 from trueval.online.ab.estimates import Estimated, Rules, Sample, normal_point, t_point, wilson
 from trueval.online.ab.ranks import placements, rank_sum_p
 from trueval.online.ab.sequential import always_valid_p, always_valid_reach
+from trueval.statistics.direct_draws import percentile_p, percentiles
 
 
 @dataclass(frozen=True, slots=True)

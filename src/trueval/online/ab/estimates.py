@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trueval.kernels.seeds import derive
-from trueval.online.ab.bootstrap import RESAMPLES, at_share, percentiles, quantile_draws, ratio_draws
 from trueval.online.ab.declared import SHARES, Declared
 from trueval.online.ab.sequential import always_valid_reach
+from trueval.statistics.direct_draws import RESAMPLES, at_share, percentiles, quantile_draws, ratio_draws
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 
 from trueval.arguments import checked
-from trueval.comparison.exact import least_p
 from trueval.errors import DefinitionError
+from trueval.statistics.sign_flips import least_p
 
 POWER = 0.8  # what "would show" means, unless said otherwise
 

@@ -12,11 +12,11 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 
-from trueval.comparison.corrections import corrected
 from trueval.comparison.nested import mean_of
-from trueval.comparison.power import power, t_power
-from trueval.comparison.significance import Studentised, sign_flips, signed_ranks, studentised, t_reach, t_test
 from trueval.errors import DefinitionError
+from trueval.statistics.corrections import corrected
+from trueval.statistics.power import power, t_power
+from trueval.statistics.significance import Studentised, sign_flips, signed_ranks, studentised, t_reach, t_test
 
 SIDES = ["two-sided", "greater", "less"]
 FEW = st.lists(st.sampled_from([-0.3, -0.2, -0.1, 0.0, 0.1, 0.2, 0.25]), min_size=2, max_size=9)

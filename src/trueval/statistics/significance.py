@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from trueval.comparison.exact import FEW, exact_p, least_p
 from trueval.errors import DefinitionError, suggest
 from trueval.kernels import blocks
 from trueval.kernels.seeds import derive
+from trueval.statistics.sign_flips import FEW, exact_p, least_p
 
 TESTS = ("t", "wilcoxon", "permutation", "bootstrap")
 TAILS = ("two-sided", "greater", "less")
