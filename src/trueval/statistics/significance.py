@@ -12,6 +12,7 @@ from trueval.errors import DefinitionError, suggest
 from trueval.kernels import blocks
 from trueval.kernels.seeds import derive
 from trueval.statistics.sign_flips import FEW, exact_p, least_p
+from trueval.statistics.student import t_p_value
 
 TESTS = ("t", "wilcoxon", "permutation", "bootstrap")
 TAILS = ("two-sided", "greater", "less")
@@ -34,22 +35,10 @@ def t_test(difference: float, error: float, free: float, tail: str = "two-sided"
     >>> t_test(1.0, 0.0, 2)  # three equal values
     0.25
     """
-    from scipy.special import stdtr
-
     if error == 0:
         toward = difference > 0 if tail == "greater" else difference < 0 if tail == "less" else difference != 0
         return least_p(int(free) + 1, tail) if toward else 1.0
-    t = difference / error
-    if tail == "two-sided":
-        return float(2 * stdtr(free, -abs(t)))
-    return float(stdtr(free, -t if tail == "greater" else t))
-
-
-def t_reach(error: float, free: float, level: float) -> float:
-    """Half the width of Student's interval."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(free, (1 + level) / 2)) * error
+    return t_p_value(difference / error, freedom=free, tail=tail)
 
 
 def signed_ranks(differences: np.ndarray, tail: str = "two-sided") -> float:
