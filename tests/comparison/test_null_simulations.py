@@ -13,7 +13,8 @@ from trueval.api import Result
 from trueval.comparison.nested import mean_of
 from trueval.statistics.corrections import corrected
 from trueval.statistics.power import power
-from trueval.statistics.significance import sign_flips, signed_ranks, t_test
+from trueval.statistics.sign_flips import sign_flips
+from trueval.statistics.significance import signed_ranks, t_test
 
 
 def no_difference(rng, users):

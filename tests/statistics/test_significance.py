@@ -16,7 +16,8 @@ from trueval.comparison.nested import mean_of
 from trueval.errors import DefinitionError
 from trueval.statistics.corrections import corrected
 from trueval.statistics.power import power, t_power
-from trueval.statistics.significance import Studentised, sign_flips, signed_ranks, studentised, t_test
+from trueval.statistics.sign_flips import sign_flips
+from trueval.statistics.significance import Studentised, signed_ranks, studentised, t_test
 from trueval.statistics.student import t_quantile
 
 SIDES = ["two-sided", "greater", "less"]

@@ -11,8 +11,8 @@ from trueval.comparison.nested import Mean, mean_of, nested_mean, nested_tally
 from trueval.comparison.pairing import Common, Pair, common_users, pair
 from trueval.errors import DataError, DefinitionError
 from trueval.statistics.resampling import resample_sums
-from trueval.statistics.sign_flips import FEW, exact_interval, exact_p, least_p
-from trueval.statistics.significance import rank_lean, sign_flips, signed_ranks, studentised, t_test
+from trueval.statistics.sign_flips import FEW, exact_interval, exact_p, least_p, sign_flips
+from trueval.statistics.significance import rank_lean, signed_ranks, studentised, t_test
 from trueval.statistics.student import t_quantile
 
 

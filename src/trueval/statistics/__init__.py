@@ -6,8 +6,8 @@ resampling      users drawn with replacement, and sums over them in each resampl
 direct_draws    quantiles and ratios of resamples, drawn from their own distribution
 percentiles     intervals and p-values from values of resamples
 jackknife       standard errors from leaving out groups of users
-sign_flips      the exact test of few paired differences
-significance    tests of paired differences
+sign_flips      the sign-flip test of paired differences, exact for few
+significance    the other tests of paired differences: t, signed ranks, bootstrap-t
 corrections     p-values of many comparisons
 power           what so many users can show
 bounds          the ends of an interval, and why there is none
