@@ -20,11 +20,12 @@ from trueval.comparison.comparable import Joined, Repeat
 from trueval.comparison.paired import Options, compare_joined
 from trueval.evaluation.drawing import Drawing
 from trueval.evaluation.estimate import Estimate, Sums, estimate_all
-from trueval.evaluation.jackknife import LeftOut, estimate_tallies, leave_out
+from trueval.evaluation.jackknife import estimate_tallies, leave_out
 from trueval.evaluation.outcome import SystemValues
 from trueval.evaluation.repeats import over_repeats
 from trueval.metrics.grammar import parse
 from trueval.metrics.results import Added, Tally, same
+from trueval.statistics.jackknife import LeftOut
 
 USERS = (20, 200, 2000)
 BATCH = 50  # worlds that share their resamples, as the metrics of one evaluation do

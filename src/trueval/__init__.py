@@ -29,7 +29,7 @@ _HOME = {
     "run": "trueval.experiments.run",
     "compare": "trueval.report.compared",
     "agreement": "trueval.report.compared",
-    "power": "trueval.comparison.power",
+    "power": "trueval.statistics.power",
     "measure": "trueval.metrics.measure",
     "curve": "trueval.metrics.curve",
     "check_axioms": "trueval.metrics.axioms",
@@ -55,7 +55,6 @@ if TYPE_CHECKING:
     from trueval.calibration.calibrator import Calibrator
     from trueval.calibration.fit import fit_calibrator
     from trueval.calibration.pointwise import pointwise
-    from trueval.comparison.power import power
     from trueval.data.interactions import Interactions
     from trueval.data.read import read
     from trueval.design.design import Design
@@ -79,6 +78,7 @@ if TYPE_CHECKING:
     from trueval.splits import split
     from trueval.splits.leakage import leakage
     from trueval.splits.parts import Parts
+    from trueval.statistics.power import power
 
 
 def __getattr__(name: str) -> Any:

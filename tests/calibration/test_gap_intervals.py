@@ -8,9 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 from gap_worlds import METRICS, World, held, true_gaps
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy.stats import beta, binom, binomtest
+from scipy.stats import beta, binom
 
 import trueval as tv
 from trueval.calibration.bins import make_bins
@@ -18,7 +16,6 @@ from trueval.calibration.calibrator import Calibrator
 from trueval.calibration.gaps import make_gaps
 from trueval.calibration.predictions import read_predictions
 from trueval.calibration.resampling import make_clusters
-from trueval.calibration.shares import drawn_shares, exact, exact_p, mean_distance
 
 CALIBRATED = {
     "few rows": World(100),
@@ -110,35 +107,6 @@ def test_intervals_of_changes_hold(world, slope, intercept):
 
 def test_intervals_of_changes_hold_quick():
     assert min(changes_held(World(300, slope=0.5), 0.5, 0.0, 20).values()) >= least(0.95, 20)
-
-
-@given(st.integers(1, 60), st.floats(0.001, 0.999))
-def test_the_mean_distance_is_the_sum_over_all_outcomes(n, p):
-    k = np.arange(n + 1)
-    assert mean_distance(np.array([n]), np.array([p]))[0] == pytest.approx(binom.pmf(k, n, p) @ np.abs(k / n - p))
-
-
-@given(st.integers(1, 80), st.data())
-def test_exact_limits_and_p_values_are_those_of_scipy(n, data):
-    k = data.draw(st.integers(0, n))
-    p = data.draw(st.floats(0.01, 0.99))
-    found = exact(np.array([k / n]), np.array([float(n)]))
-    ci = binomtest(k, n).proportion_ci(method="exact")
-    assert (found[0][0], found[1][0]) == pytest.approx((ci.low, ci.high), abs=1e-9)
-    tails = binom.cdf(k, n, p), binom.sf(k - 1, n, p)
-    assert exact_p(np.array([k / n]), np.array([float(n)]), np.array([p]))[0] == pytest.approx(min(1, 2 * min(tails)))
-
-
-@pytest.mark.parametrize(("n", "p"), [(1, 0.3), (7, 0.02), (40, 0.97), (500, 0.001), (5000, 0.4)])
-def test_drawn_shares_are_binomial(n, p):
-    z = np.random.default_rng(1).standard_normal((40_000, 1))
-    shares = drawn_shares(z, np.array([float(n)]), np.array([p]))[:, 0]
-    assert shares.mean() == pytest.approx(p, abs=4 * math.sqrt(p * (1 - p) / n / 40_000))
-    assert shares.var() == pytest.approx(p * (1 - p) / n, rel=0.1)
-    if n <= 40:
-        for k in range(n + 1):
-            share, chance = np.mean(shares == k / n), binom.pmf(k, n, p)
-            assert abs(share - chance) <= 4 * math.sqrt(chance * (1 - chance) / 40_000) + 1e-9
 
 
 @pytest.mark.parametrize("metric", METRICS)

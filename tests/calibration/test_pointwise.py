@@ -19,8 +19,7 @@ from trueval.calibration.losses import brier_parts
 from trueval.calibration.metrics import POINTWISE, parse_point
 from trueval.calibration.predictions import read_predictions
 from trueval.calibration.reliability import reliability
-from trueval.calibration.resampling import MOST_GROUPS
-from trueval.calibration.shares import wilson
+from trueval.statistics.resampling import MOST_GROUPS
 
 ALL = ["logloss", "brier", "auc", "gauc", "ece", "ece[by=mass]", "ece[by=value]", "mce", "ece[bins=3]"]
 
@@ -189,15 +188,6 @@ def test_intervals_of_ece_hold_the_true_value_in_full(slope):
 def test_the_gap_of_chance_is_what_perfect_predictions_show():
     seen = [reliability(read_predictions(world(1000, seed))) for seed in range(60)]
     assert np.mean([r.ece for r in seen]) == pytest.approx(np.mean([r.ece_by_chance for r in seen]), rel=0.1)
-
-
-def test_wilson_against_scipy():
-    from scipy.stats import binomtest
-
-    low, high = wilson(np.array([0.3, 1.0]), np.array([20.0, 8.0]))
-    for place, (hits, n) in enumerate([(6, 20), (8, 8)]):
-        exact = binomtest(hits, n).proportion_ci(method="wilson")
-        assert (low[place], high[place]) == pytest.approx((exact.low, exact.high))
 
 
 @given(tables(), st.integers(1, 6))

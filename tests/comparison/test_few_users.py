@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 import trueval as tv
 from trueval.api import Result
-from trueval.comparison.exact import FEW, exact_interval, exact_p, least_p
 from trueval.errors import DefinitionError
 from trueval.metrics.results import Ratio
+from trueval.statistics.sign_flips import FEW, exact_interval, exact_p, least_p
 
 TESTS = ["t", "wilcoxon", "permutation", "bootstrap"]
 STEPS = [-0.5, -0.1, 0.0, 0.0, 0.1, 0.3, 1.0]

@@ -10,10 +10,11 @@ from scipy import stats
 
 import trueval as tv
 from trueval.api import Result
-from trueval.comparison.corrections import corrected
 from trueval.comparison.nested import mean_of
-from trueval.comparison.power import power
-from trueval.comparison.significance import sign_flips, signed_ranks, t_test
+from trueval.statistics.corrections import corrected
+from trueval.statistics.power import power
+from trueval.statistics.sign_flips import sign_flips
+from trueval.statistics.significance import signed_ranks, t_test
 
 
 def no_difference(rng, users):

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from trueval.evaluation.drawing import Drawing
-from trueval.evaluation.estimate import Estimate, Sums, around, estimate, estimate_all, resampled
+from trueval.evaluation.estimate import Estimate, Sums, estimate, estimate_all, resampled
 from trueval.evaluation.repeats import Repeated, nested_error
 from trueval.metrics.results import same
+from trueval.statistics.student import student_interval
 
 Sampler = Callable[[np.random.Generator, int], tuple[np.ndarray, np.ndarray]]
 
@@ -130,7 +131,9 @@ def nested_share(by_seed: float, by_user: float, both: float, *, seeds: int, wor
             inside[np.arange(users), np.arange(users) % seeds] = 1.0
         repeats = [Sums((values * inside)[:, [s]], inside[:, [s]], same, users, 0) for s in range(seeds)]
         error, freedom = nested_error(repeats)
-        low, high = around(float(np.mean([s.value()[0] for s in repeats])), error, freedom, 0.95)
+        low, high = student_interval(
+            float(np.mean([s.value()[0] for s in repeats])), error, freedom=freedom, level=0.95
+        )
         held += low <= 0 <= high
     return held / worlds
 

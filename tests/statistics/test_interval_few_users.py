@@ -10,10 +10,11 @@ from scipy import stats
 import trueval as tv
 from trueval.evaluation.drawing import Drawing
 from trueval.evaluation.estimate import Estimate, Sums, estimate_all
-from trueval.evaluation.few_users import FEW, clopper_pearson
+from trueval.evaluation.few_users import FEW
 from trueval.evaluation.group_values import spread
 from trueval.evaluation.repeats import _over_users
 from trueval.metrics.results import same
+from trueval.statistics.binomial import clopper_pearson
 
 METHODS = ["bootstrap", "bca", "t"]
 
@@ -34,9 +35,11 @@ def test_the_exact_interval_is_scipys(level):
     for trials in (1, 2, 7, 20, 1000, 100_000):
         for successes in sorted({0, 1, 3, 5, trials // 2, trials} & set(range(trials + 1))):
             expected = stats.binomtest(successes, trials).proportion_ci(level, method="exact")
-            assert clopper_pearson(successes, trials, level) == pytest.approx((expected.low, expected.high), abs=1e-9)
+            assert clopper_pearson(successes, trials, tail=(1 - level) / 2) == pytest.approx(
+                (expected.low, expected.high), abs=1e-9
+            )
     weighted = stats.beta.ppf(0.025, 2.5, 18.5), stats.beta.ppf(0.975, 3.5, 17.5)  # counts need not be whole
-    assert clopper_pearson(2.5, 20.0, 0.95) == pytest.approx(weighted)
+    assert clopper_pearson(2.5, 20.0, tail=0.025) == pytest.approx(weighted)
 
 
 @pytest.mark.parametrize("interval", METHODS)

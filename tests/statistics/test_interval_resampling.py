@@ -15,10 +15,11 @@ from scipy import stats
 from trueval.errors import DefinitionError
 from trueval.evaluation.drawing import Drawing
 from trueval.evaluation.estimate import Sums, estimate_all, resampled, t_interval
-from trueval.evaluation.resampling import bca_bounds, draw_users, percentile_bounds, resample_sums
-from trueval.evaluation.student import t_reach
 from trueval.kernels import use_kernels, use_threads
 from trueval.metrics.results import same
+from trueval.statistics.percentiles import bca_bounds, percentile_bounds
+from trueval.statistics.resampling import draw_users, resample_sums
+from trueval.statistics.student import t_quantile
 
 
 def mean_of(values: np.ndarray) -> Sums:
@@ -178,7 +179,9 @@ def test_students_t_of_a_mean_is_scipys():
 @pytest.mark.parametrize("level", [0.5, 0.8, 0.95, 0.99, 0.9999])
 def test_students_quantiles_are_scipys(level):
     for freedom in (1, 2, 3, 4, 5, 10, 49, 99, 100, 101, 2.5, 1e6):
-        assert t_reach(level, freedom) == pytest.approx(stats.t(freedom).ppf((1 + level) / 2), rel=1e-9)
+        assert t_quantile(level=level, freedom=freedom) == pytest.approx(
+            stats.t(freedom).ppf((1 + level) / 2), rel=1e-9
+        )
 
 
 @pytest.mark.parametrize("interval", ["bootstrap", "bca", "t"])
@@ -224,3 +227,11 @@ def test_the_default_path_of_a_small_result_loads_no_compiler():
         "sys.exit('numba' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_students_quantiles_of_extreme_levels_and_undefined_freedom():
+    """Where the series has nothing left to tell, and where there is none."""
+    assert t_quantile(level=1 - 1e-12, freedom=3) == pytest.approx(stats.t(3).isf(5e-13), rel=1e-3)
+    assert t_quantile(level=1.0, freedom=3) == np.inf
+    assert np.isnan(t_quantile(level=0.95, freedom=np.nan))
+    assert t_quantile(level=0.95, freedom=np.inf) == pytest.approx(stats.norm.ppf(0.975))

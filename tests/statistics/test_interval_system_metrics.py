@@ -11,10 +11,12 @@ from polars.testing import assert_frame_equal
 
 import trueval as tv
 from trueval.evaluation.drawing import Drawing
-from trueval.evaluation.jackknife import GROUPS, LeftOut, estimate_tallies, group_users, leave_out, pairs
-from trueval.evaluation.resampling import draw_users, percentile_bounds
+from trueval.evaluation.jackknife import estimate_tallies, leave_out
 from trueval.metrics.beyond.concentration import gini_index
 from trueval.metrics.results import Added, Tally
+from trueval.statistics.jackknife import GROUPS, LeftOut, group_users, pairs
+from trueval.statistics.percentiles import percentile_bounds
+from trueval.statistics.resampling import draw_users
 
 ITEMS, LENGTH = 150, 5
 DRAWING = Drawing("bootstrap", 0, 1000)

@@ -24,7 +24,7 @@ from trueval.calibration.resampling import FEWEST, Summed, bounds
 from trueval.data.columns import ColumnMap
 from trueval.errors import DataError
 from trueval.evaluation.estimate import Estimate
-from trueval.evaluation.student import t_reach
+from trueval.statistics.student import t_quantile
 
 _COLUMN = "calibrated"
 
@@ -195,7 +195,7 @@ def _gap_change(
     assert right.gap_range is not None
     if not right.smooth or right.rarest is None or right.rarest < FEWEST:
         return after.low - before.high, after.high - before.low
-    reach = t_reach(0.95, right.rarest - 1) * float(resampled.std())
+    reach = t_quantile(level=0.95, freedom=right.rarest - 1) * float(resampled.std())
     difference = after.value - before.value
     return difference - right.gap_range().by_chance - reach, difference + left.gap_range().by_chance + reach
 

@@ -28,8 +28,8 @@ import numpy as np
 from trueval.calibration.bins import Bins
 from trueval.calibration.predictions import Predictions
 from trueval.calibration.resampling import Clusters, product
-from trueval.calibration.shares import drawn_shares, exact, exact_p, mean_distance, wilson
 from trueval.kernels.seeds import derive
+from trueval.statistics.binomial import binomial_p, clopper_pearson, drawn_shares, mean_distance, wilson_interval
 
 _TAIL = 0.025
 _DRAWS = 2000
@@ -95,6 +95,10 @@ class Gaps:
         """Absolute gaps in draws where the true gaps are a part of the observed ones."""
         return np.abs(self.predicted - drawn_shares(self.deviates, self.size, self.predicted - part * self.gap))
 
+    def _limits(self, tail: float) -> tuple[np.ndarray, np.ndarray]:
+        """Exact limits of the observed shares."""
+        return clopper_pearson(self.observed * self.size, self.size, tail=tail)
+
     def ece(self) -> GapRange:
         """The mean gap: by chance, p-value and interval."""
         value = float(self.weight @ np.abs(self.gap))
@@ -105,7 +109,7 @@ class Gaps:
 
         p = as_large(0.0)
         low = 0.0 if p > _TAIL else value * _crossing(as_large)
-        below, above = exact(self.observed, self.size)
+        below, above = self._limits(_TAIL)
         furthest = np.maximum(np.abs(self.predicted - below), np.abs(self.predicted - above))
         reach = self.weight * (furthest - np.abs(self.gap)) * np.where(self.gap < 0, 1, -1)
         width = float(np.sqrt((reach**2).sum()) if self.residuals is None else product(self.deviates, reach).std())
@@ -114,12 +118,12 @@ class Gaps:
     def mce(self) -> GapRange:
         """The largest gap: by chance, p-value and interval."""
         bins = len(self.weight)
-        smallest = float(exact_p(self.observed, self.size, self.predicted).min())
+        smallest = float(binomial_p(self.observed * self.size, self.size, self.predicted).min())
         p = float(-np.expm1(bins * np.log1p(-min(smallest, 1 - 1e-16))))
         each = -np.expm1(np.log1p(-_TAIL) / bins)
-        below, above = exact(self.observed, self.size, alpha=float(each))
+        below, above = self._limits(float(each) / 2)
         low = float(np.maximum(0.0, np.maximum(self.predicted - above, below - self.predicted)).max())
-        below, above = exact(self.observed, self.size)
+        below, above = self._limits(_TAIL)
         high = float(np.maximum(np.abs(self.predicted - below), np.abs(self.predicted - above)).max())
         return GapRange(float(self.drawn().max(axis=1).mean()), p, low, high)
 
@@ -137,7 +141,7 @@ def base_rate(data: Predictions, clusters: Clusters) -> tuple[float, float, floa
     one = Bins(np.zeros(len(data), np.int64), np.zeros(1), np.ones(1))
     share = float(data.weights @ data.label / data.weights.sum())
     gaps = make_gaps(data.with_values(np.full(len(data), share)), one, clusters)  # predictions do not matter
-    low, high = wilson(gaps.observed, gaps.size)
+    low, high = wilson_interval(gaps.observed, gaps.size)
     return float(gaps.observed[0]), float(low[0]), float(high[0])
 
 

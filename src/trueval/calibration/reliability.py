@@ -11,7 +11,7 @@ from trueval.calibration.bins import make_bins
 from trueval.calibration.gaps import Gaps, make_gaps
 from trueval.calibration.predictions import Predictions
 from trueval.calibration.resampling import make_clusters
-from trueval.calibration.shares import wilson
+from trueval.statistics.binomial import wilson_interval
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Reliability:
     @property
     def interval(self) -> tuple[np.ndarray, np.ndarray]:
         """Wilson's 95 % interval of the observed share, for as many independent rows as the bin is worth."""
-        return wilson(self.observed, self.gaps.size)
+        return wilson_interval(self.observed, self.gaps.size)
 
     @property
     def gap(self) -> np.ndarray:

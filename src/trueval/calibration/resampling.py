@@ -14,16 +14,13 @@ import numpy as np
 
 from trueval.calibration.predictions import Predictions
 from trueval.evaluation.estimate import Estimate
-from trueval.evaluation.resampling import draw_users, one_thread
-from trueval.evaluation.student import t_reach
 from trueval.kernels.seeds import derive
+from trueval.statistics.percentiles import percentile_bounds
+from trueval.statistics.resampling import MOST_GROUPS, draw_users, one_thread, random_groups
 
 if TYPE_CHECKING:
     from trueval.calibration.gaps import GapRange
 
-# More users (or rows) than this are put into that many random groups, which are then drawn whole: the width of
-# an interval is known to 1/√(2·2000), or 1.6 %.
-MOST_GROUPS = 2000
 # With fewer users (or rows) of the rarer label than this, resamples tell too little of the others there could be.
 FEWEST = 5
 BOTH = "both kinds of label"
@@ -79,7 +76,7 @@ def make_clusters(data: Predictions, *, seed: int = 0) -> Clusters:
     # Rows are sorted by content and users by id, so that this depends on what they are, not on where they stand.
     group = np.arange(n, dtype=np.int32)
     if n > MOST_GROUPS:
-        group = (np.random.default_rng(int(derive(seed, "groups"))).permutation(n) % MOST_GROUPS).astype(np.int32)
+        group = random_groups(n, np.random.default_rng(int(derive(seed, "groups")))).astype(np.int32)
     of_row = group if data.user is None else group[data.user]
     return Clusters(of_row, min(n, MOST_GROUPS), n, "rows" if data.user is None else "users", seed)
 
@@ -127,24 +124,12 @@ def draw(clusters: Clusters, *, resamples: int, seed: int) -> np.ndarray:
 
 
 def bounds(resampled: np.ndarray, *, n: int | None = None) -> tuple[float, float]:
-    """The middle 95 % of the resamples, made wider as Student's t is where they rest on n observations.
+    """The middle 95 % of the resamples that are finite, made wider as Student's t is where they rest on n observations.
 
-    Resamples of n observations vary too little, by (n - 1)/n, and percentiles take their spread for known; the tails
-    are those that widen a normal interval to t (Hesterberg 2015).
-
-    >>> bounds(np.arange(1001.0)), bounds(np.arange(1001.0), n=10)
+    >>> bounds(np.append(np.arange(1001.0), np.inf)), bounds(np.arange(1001.0), n=10)
     ((25.0, 975.0), (8.6, 991.4))
     """
-    known = resampled[np.isfinite(resampled)]
-    if not len(known):
-        return float("nan"), float("nan")
-    tail = 0.025
-    if n is not None:
-        from scipy.special import ndtr
-
-        tail = round(float(ndtr(-t_reach(0.95, n - 1) * np.sqrt(n / (n - 1)))), 4)
-    low, high = np.quantile(known, [tail, 1 - tail])
-    return float(low), float(high)
+    return percentile_bounds(resampled[np.isfinite(resampled)], 0.95, observations=n)
 
 
 def no_interval(summed: Summed, draws: np.ndarray, *, of: str) -> str:

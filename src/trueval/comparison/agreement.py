@@ -24,6 +24,7 @@ from trueval.comparison.true_tau import Draws, true_taus
 from trueval.data.ids import Ids, check_same_kind
 from trueval.errors import DataError, DefinitionError, suggest
 from trueval.evaluation.outcome import Evaluation
+from trueval.statistics.percentiles import percentile_bounds
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +219,6 @@ def _middle(drawn: np.ndarray, level: float) -> tuple[float, float, float]:
     known = drawn[~np.isnan(drawn)]
     if not len(known):
         return np.nan, np.nan, np.nan
-    low = float(np.quantile(known, (1 - level) / 2, method="lower"))
-    high = float(np.quantile(known, (1 + level) / 2, method="higher"))
+    low, high = percentile_bounds(known, level, outward=True)
     mean = float(known[0] + (known - known[0]).mean())  # exact where all are equal
     return mean, min(low, mean), max(high, mean)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from trueval.evaluation.estimate import Sums
-from trueval.evaluation.jackknife import LeftOut
 from trueval.evaluation.repeats import nested_error
 from trueval.metrics.results import same
+from trueval.statistics.jackknife import LeftOut
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from trueval.comparison.comparable import Joined
-from trueval.comparison.corrections import check_correction, corrected
-from trueval.comparison.exact import least_p
-from trueval.comparison.power import chance_to_show, detectable_shift
-from trueval.comparison.significance import check_test
 from trueval.comparison.tested import Tested, all_tested
 from trueval.comparison.words import in_words
 from trueval.errors import DefinitionError, suggest
 from trueval.metrics.grammar import Spec, parse
+from trueval.statistics.corrections import check_correction, corrected
+from trueval.statistics.power import chance_to_show, detectable_shift
+from trueval.statistics.sign_flips import least_p
+from trueval.statistics.significance import check_test
 
 ALTERNATIVES = ("two-sided", "better", "worse")
 

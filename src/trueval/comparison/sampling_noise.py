@@ -11,7 +11,7 @@ from trueval.comparison.pairing import user_codes
 from trueval.data.ids import Ids
 from trueval.evaluation.outcome import Evaluation
 from trueval.evaluation.repeats import influence_on
-from trueval.evaluation.resampling import one_thread
+from trueval.statistics.resampling import one_thread
 
 Results = Mapping[str, Sequence[Evaluation]]  # by name, each one evaluation or those of its folds and seeds
 Wanted = tuple[str, str]  # name of a result, label of a metric

@@ -11,8 +11,8 @@ from rich.console import Console, JustifyMethod
 from rich.markup import escape
 from rich.table import Table
 
-from trueval.comparison.corrections import NAMES
 from trueval.comparison.words import number
+from trueval.statistics.corrections import NAMES
 
 if TYPE_CHECKING:
     from trueval.comparison.paired import Comparison

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trueval.comparison.comparable import Joined, Repeat, mixing
-from trueval.comparison.exact import FEW, exact_interval, exact_p, least_p
 from trueval.comparison.nested import Mean, mean_of, nested_mean, nested_tally
 from trueval.comparison.pairing import Common, Pair, common_users, pair
-from trueval.comparison.significance import rank_lean, sign_flips, signed_ranks, studentised, t_reach, t_test
 from trueval.errors import DataError, DefinitionError
-from trueval.evaluation.resampling import resample_sums
+from trueval.statistics.resampling import resample_sums
+from trueval.statistics.sign_flips import FEW, exact_interval, exact_p, least_p, sign_flips
+from trueval.statistics.significance import rank_lean, signed_ranks, studentised, t_test
+from trueval.statistics.student import t_quantile
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +177,8 @@ def _student(mean: Mean, tail: str, level: float) -> tuple[float, float, float]:
     """p and interval; a difference without a spread has no interval, for how it varies is not known."""
     if np.isnan(mean.error):
         return float("nan"), float("nan"), float("nan")
-    reach = t_reach(mean.error, mean.free, level) if mean.error > 0 or not mean.value else float("nan")
+    known = mean.error > 0 or not mean.value
+    reach = t_quantile(level=level, freedom=mean.free) * mean.error if known else float("nan")
     return t_test(mean.value, mean.error, mean.free, tail), mean.value - reach, mean.value + reach
 
 

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from trueval.comparison.tau import taus
-from trueval.evaluation.resampling import one_thread
 from trueval.kernels.seeds import derive
+from trueval.statistics.resampling import one_thread
 
 _CLEAR = 4.0  # standard errors: systems further apart are taken as ordered
 _NODES = 256  # values of the two spreads and the correlation that are weighed

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from trueval.comparison.corrections import NAMES
-from trueval.comparison.exact import least_p
-from trueval.comparison.power import POWER
+from trueval.statistics.corrections import NAMES
+from trueval.statistics.power import POWER
+from trueval.statistics.sign_flips import least_p
 
 if TYPE_CHECKING:
     from trueval.comparison.paired import Comparison

@@ -18,10 +18,11 @@ import numpy as np
 
 from trueval.evaluation.drawing import Drawing
 from trueval.evaluation.few_users import allow_for_few
-from trueval.evaluation.resampling import bca_bounds, percentile_bounds, resample_sums
-from trueval.evaluation.student import t_reach
 from trueval.metrics.compute import Measured
 from trueval.metrics.results import Ratio, product_of_ratios, same
+from trueval.statistics.percentiles import bca_bounds, percentile_bounds
+from trueval.statistics.resampling import resample_sums
+from trueval.statistics.student import student_interval
 
 Range = tuple[float, float]
 UNBOUNDED: Range = (-np.inf, np.inf)
@@ -238,16 +239,6 @@ def t_interval(s: Sums, level: float) -> tuple[float, float]:
         return np.nan, np.nan
     value, moved = s.influence()
     error = np.sqrt((moved**2).sum() * users / (users - 1))
-    ends = np.array(around(value, float(error), users - 1, level))
+    ends = np.array(student_interval(value, float(error), freedom=users - 1, level=level))
     low, high = s.finish(np.maximum(ends, 0.0 if s.finish is np.sqrt else -np.inf))
     return float(low), float(high)
-
-
-def around(value: float, error: float, freedom: float, level: float) -> tuple[float, float]:
-    """Student's t interval from a standard error.
-
-    >>> [round(end, 3) for end in around(0.42, 0.0070711, 4, 0.95)]
-    [0.4, 0.44]
-    """
-    reach = t_reach(level, freedom) * error
-    return value - reach, value + reach

@@ -13,10 +13,10 @@ from trueval.evaluation.estimate import Estimate, Sums, estimate
 from trueval.evaluation.group_measures import Shown
 from trueval.evaluation.group_values import GroupValues, Spread, spread
 from trueval.evaluation.groups import Groups
-from trueval.evaluation.resampling import resample_sums
 from trueval.metrics.discount import log2
 from trueval.metrics.lists import mean_weight
 from trueval.metrics.results import same
+from trueval.statistics.resampling import resample_sums
 
 AGAINST = ("catalogue", "equal")
 

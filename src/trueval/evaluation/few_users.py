@@ -8,26 +8,17 @@ none was seen, at worst at the end of the metric's range. Intervals are never na
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+from trueval.statistics.binomial import clopper_pearson
+from trueval.statistics.bounds import Bounds
 
 if TYPE_CHECKING:
     from trueval.evaluation.estimate import Sums
 
 FEW = 5  # users who differ: with more, percentiles of resamples cover at least nine times in ten, whatever the share
-
-
-class Bounds(NamedTuple):
-    """The ends of an interval, and why they are not those of the method asked for (empty where they are)."""
-
-    low: float
-    high: float
-    note: str = ""
-
-
-NO_SPREAD = Bounds(float("nan"), float("nan"), "no interval: nothing varies here, so the spread is unknown")
 
 
 def allow_for_few(s: Sums, low: float, high: float, level: float) -> Bounds:
@@ -68,40 +59,8 @@ def allow_for_few(s: Sums, low: float, high: float, level: float) -> Bounds:
 def _reach(away: np.ndarray, weight: np.ndarray, number: float, furthest: float, level: float) -> tuple[float, float]:
     """How far users above the common value lift the mean: at least and at most."""
     above = away > 0
-    least, most = clopper_pearson(float(weight[above].sum() / weight.sum()) * number, number, level)
+    least, most = clopper_pearson(float(weight[above].sum() / weight.sum()) * number, number, tail=(1 - level) / 2)
     if not above.any():
         return 0.0, most * furthest if furthest > 0 else 0.0
     mean = float(np.average(away[above], weights=weight[above]))
     return least * mean, most * mean
-
-
-def clopper_pearson(successes: float, trials: float, level: float) -> tuple[float, float]:
-    """The exact interval of a share.
-
-    >>> [round(end, 4) for end in clopper_pearson(6, 20, 0.95)]
-    [0.1189, 0.5428]
-    >>> clopper_pearson(3, 3, 0.95)[1]
-    1.0
-    """
-    tail = (1 - level) / 2
-    if successes == 0:
-        return 0.0, 1 - tail ** (1 / trials)
-    if successes <= 2 * FEW and successes == int(successes) and trials == int(trials):
-        return _solved(int(successes) - 1, int(trials), 1 - tail), _solved(int(successes), int(trials), tail)
-    from scipy.special import betaincinv
-
-    low = float(betaincinv(successes, trials - successes + 1, tail))
-    return low, float(betaincinv(successes + 1, trials - successes, 1 - tail)) if successes < trials else 1.0
-
-
-def _solved(most: int, trials: int, chance: float) -> float:
-    """The share with which at most so many successes have this chance. SciPy would take longer to load."""
-    if most >= trials:
-        return 1.0
-    ways = [math.log(math.comb(trials, number)) for number in range(most + 1)]
-    low, high = 0.0, 1.0
-    while (share := (low + high) / 2) not in (low, high):
-        lost = math.log1p(-share)
-        terms = (math.exp(way + k * math.log(share) + (trials - k) * lost) for k, way in enumerate(ways))
-        low, high = (share, high) if sum(terms) > chance else (low, share)
-    return high

@@ -15,10 +15,11 @@ from trueval.evaluation.cuts import notes_on_condensed, notes_on_cuts
 from trueval.evaluation.drawing import Drawing
 from trueval.evaluation.estimate import UNBOUNDED, Estimate, Range, Sums, estimate_all, sums
 from trueval.evaluation.group_values import MIN_GROUP, GroupValues, summarise_groups
-from trueval.evaluation.jackknife import LeftOut, estimate_tallies, leave_out
+from trueval.evaluation.jackknife import estimate_tallies, leave_out
 from trueval.evaluation.kept_facts import NOT_KEPT, KeptFacts
 from trueval.evaluation.measurements import Measurements
 from trueval.metrics.grammar import Spec
+from trueval.statistics.jackknife import LeftOut
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,11 +25,13 @@ import polars as pl
 from trueval.data.ids import Ids
 from trueval.errors import DefinitionError
 from trueval.evaluation.drawing import Drawing
-from trueval.evaluation.estimate import UNBOUNDED, Estimate, Sums, around, bounds, resampled
-from trueval.evaluation.few_users import NO_SPREAD, Bounds, allow_for_few
-from trueval.evaluation.jackknife import LeftOut
+from trueval.evaluation.estimate import UNBOUNDED, Estimate, Sums, bounds, resampled
+from trueval.evaluation.few_users import allow_for_few
 from trueval.evaluation.outcome import Evaluation, SystemValues, notes_on_intervals
 from trueval.metrics.grammar import Spec
+from trueval.statistics.bounds import NO_SPREAD, Bounds
+from trueval.statistics.jackknife import LeftOut
+from trueval.statistics.student import student_interval
 
 REPEATED = ("nested", "t", "bootstrap", "bca", "none")
 
@@ -59,7 +61,7 @@ class Repeated:
             return Repeated(mean, np.nan, np.nan, np.nan, np.nan, len(x))
         sd = float(x.std(ddof=1))
         error = sd / float(np.sqrt(len(x)))
-        low, high = around(mean, error, len(x) - 1, level)
+        low, high = student_interval(mean, error, freedom=len(x) - 1, level=level)
         return Repeated(mean, sd, error, low, high, len(x))
 
 
@@ -165,7 +167,9 @@ def _over_users(
     mean = float(np.mean(mixing @ [s.value()[0] for s in repeats]))
     if drawing.interval == "nested":
         error, freedom = nested_error(repeats, mixing)
-        low, high = around(mean, error, freedom, drawing.level) if np.isfinite(error) else (np.nan, np.nan)
+        low, high = np.nan, np.nan
+        if np.isfinite(error):
+            low, high = student_interval(mean, error, freedom=freedom, level=drawing.level)
     else:
         users, weights = len(repeats[0].numerator), mixing.mean(axis=0)
         drawn = resampled([(None, s) for s in repeats], users, seed=drawing.seed, resamples=drawing.resamples)
@@ -194,7 +198,8 @@ def _without_users(left_out: Sequence[LeftOut], values: Repeated, drawing: Drawi
     variance, spent = by_user + by_repeat, by_user**2 / (groups - 1) + by_repeat**2 / max(values.n - 1, 1)
     if not variance > 0:
         return NO_SPREAD
-    return Bounds(*around(values.mean, float(np.sqrt(variance)), variance**2 / spent, drawing.level))
+    error, freedom = float(np.sqrt(variance)), variance**2 / spent
+    return Bounds(*student_interval(values.mean, error, freedom=freedom, level=drawing.level))
 
 
 def nested_error(repeats: Sequence[Sums], mixing: np.ndarray | None = None) -> tuple[float, float]:

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from scipy.special import ndtri
 
 from trueval.design.corrections import RankMetric, bias_variance, rank_metric, rescaled_rank
 from trueval.errors import DefinitionError, suggest
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.sampled_classes import Classes, at_sampled_rank
+from trueval.statistics.student import normal_quantile
 
 METHODS = ("bias_variance", "rescale")
 _TOO_MUCH = 0.5  # of the value: a bias that leaves nothing to go by
@@ -130,7 +130,7 @@ def corrected(
         raise DefinitionError(f"{_name(metric)} is undefined for every unit")
     value, error = float(values[known].mean()), _error(values[known], facts.unit_user[known])
     bias = classes.bias(tables, partial(rank_metric, metric))
-    reach = bias + (0.0 if math.isnan(error) else float(ndtri((1 + level) / 2)) * error)
+    reach = bias + (0.0 if math.isnan(error) else normal_quantile(level) * error)
     size = int(sizes.max()) + 1
     possible = rank_metric(metric, np.arange(1, size + 1), size=size)
     low = min(max(value - reach, float(possible.min())), value)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trueval.comparison.corrections import NAMES
 from trueval.comparison.paired import Comparison
 from trueval.evaluation.outcome import Evaluation
 from trueval.report.terminal import p_text
+from trueval.statistics.corrections import NAMES
 
 
 def findings(evaluation: Evaluation, comparisons: Sequence[Comparison] = ()) -> list[str]:

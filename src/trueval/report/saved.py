@@ -20,7 +20,6 @@ from trueval.data.ids import Ids, plain
 from trueval.errors import DataError, OutputError, TruevalError
 from trueval.evaluation.compat import find_preset
 from trueval.evaluation.estimate import Estimate, Sums, sums
-from trueval.evaluation.jackknife import LeftOut
 from trueval.evaluation.kept_facts import FROM_FILES, KeptFacts
 from trueval.evaluation.outcome import Evaluation, SystemValues
 from trueval.metrics.compute import Measured
@@ -29,6 +28,7 @@ from trueval.metrics.results import Ratio, same
 from trueval.report.files import write_table, write_whole
 from trueval.report.folder import Content, check_folder, write_together
 from trueval.report.formats import as_json, as_record
+from trueval.statistics.jackknife import LeftOut
 
 TABLE, SUMMARY, MANIFEST = "results.parquet", "summary.json", "manifest.json"
 DESIGNS = "designs"  # in the folder of an experiment: a folder for each of its designs

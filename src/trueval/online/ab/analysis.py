@@ -9,10 +9,8 @@ from typing import Any
 import polars as pl
 
 from trueval.arguments import checked
-from trueval.comparison.corrections import check_correction
 from trueval.errors import DataError, DefinitionError
 from trueval.online.ab.balance import BalanceCheck, check_balance, of_counts
-from trueval.online.ab.bootstrap import RESAMPLES
 from trueval.online.ab.cautions import about_filter, cautions, unasked_warnings, without_spread
 from trueval.online.ab.comparisons import compare_arms, settle
 from trueval.online.ab.declared import parse_metrics
@@ -24,6 +22,8 @@ from trueval.online.ab.sample_ratio import check_sample_ratio
 from trueval.online.ab.segments import MIN_GROUP, compare_segments
 from trueval.online.ab.sequential import TUNED_FOR
 from trueval.online.ab.units import Units, make_units
+from trueval.statistics.corrections import check_correction
+from trueval.statistics.direct_draws import RESAMPLES
 
 
 @checked

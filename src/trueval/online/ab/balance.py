@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from trueval.comparison.corrections import corrected
 from trueval.online.ab.covariates import Covariate
+from trueval.statistics.binomial import binomial_tails
+from trueval.statistics.corrections import corrected
 
 THRESHOLD = 0.001
 MIN_EXPECTED = 10  # users expected in every arm; rarer groups are put together
@@ -115,15 +116,12 @@ def _common_groups(counts: np.ndarray, labels: Sequence[str]) -> tuple[np.ndarra
 
 def _ratios(one: Covariate, counts: np.ndarray, arms: Sequence[str], shares: np.ndarray) -> list[BalanceCheck]:
     """The sample ratio of every group by exact binomial tests, which hold for groups of any size."""
-    from scipy.special import bdtr, bdtrc
-
     totals = counts.sum(axis=1)
     tested = range(1, len(arms)) if len(arms) == 2 else range(len(arms))
     p = np.ones((len(counts), len(tested)))
     for place, arm in enumerate(tested):
         k = counts[:, arm].astype(np.float64)
-        above = np.where(k > 0, bdtrc(np.maximum(k - 1, 0), totals, shares[arm]), 1.0)
-        p[:, place] = 2 * np.minimum(bdtr(k, totals, shares[arm]), above)
+        p[:, place] = 2 * np.minimum(*binomial_tails(k, totals, shares[arm]))
     best = p.argmin(axis=1)
     lowest = np.minimum(1.0, len(tested) * p.min(axis=1))
     found = []

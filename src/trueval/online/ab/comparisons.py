@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from trueval.comparison.corrections import corrected
 from trueval.online.ab.cuped import adjust
 from trueval.online.ab.declared import LINEAR, Declared
 from trueval.online.ab.differences import Difference, difference
-from trueval.online.ab.estimates import Estimated, Rules, around, estimate, normal_point, t_point
+from trueval.online.ab.estimates import Estimated, Rules, around, estimate
 from trueval.online.ab.sequential import always_valid_reach
 from trueval.online.ab.units import Units
+from trueval.statistics.corrections import corrected
+from trueval.statistics.student import normal_quantile, t_quantile
 
 POWER = 0.8  # a difference that could have been seen is one that is seen in 8 of 10 such tests
 
@@ -115,14 +116,14 @@ def _adjusted(
     if rules.sequential:
         half = rules.sequential / 2
         return [around(e, always_valid_reach(e.n, tuned_for=half, level=rules.level)) for e in adjust(raw, past)]
-    return [around(e, t_point(e.freedom, rules.level)) for e in adjust(raw, past)]
+    return [around(e, t_quantile(level=rules.level, freedom=e.freedom)) for e in adjust(raw, past)]
 
 
 def _detectable(error: float, n: int, rules: Rules) -> float:
-    reach = normal_point(rules.level)
+    reach = normal_quantile(rules.level)
     if rules.sequential:
         reach = always_valid_reach(n, tuned_for=rules.sequential, level=rules.level)
-    return (reach + normal_point(2 * POWER - 1)) * error
+    return (reach + normal_quantile(2 * POWER - 1)) * error
 
 
 def settle(found: Sequence[Compared], *, correct: str, level: float, stopped: bool) -> list[Compared]:

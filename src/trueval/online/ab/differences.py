@@ -8,11 +8,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trueval.online.ab.bootstrap import percentile_p, percentiles
 from trueval.online.ab.declared import SHARES, Declared
-from trueval.online.ab.estimates import Estimated, Rules, Sample, normal_point, t_point, wilson
+from trueval.online.ab.estimates import Estimated, Rules, Sample
 from trueval.online.ab.ranks import placements, rank_sum_p
 from trueval.online.ab.sequential import always_valid_p, always_valid_reach
+from trueval.statistics.binomial import wilson_interval
+from trueval.statistics.percentiles import percentile_bounds, percentile_p
+from trueval.statistics.student import normal_quantile, t_p_value, t_quantile
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,7 @@ def _tested(
         return _of_shares(control, arm, error, rules.level)
     else:
         freedom = _welch(control, arm)
-        reach, p = t_point(freedom, rules.level), _t_p(change, error, freedom)
+        reach, p = t_quantile(level=rules.level, freedom=freedom), _t_p(change, error, freedom)
     span = change - reach * error, change + reach * error
     return Difference(change, *span, p, error, *fieller(control, arm, reach))
 
@@ -124,14 +126,14 @@ def _of_shares(control: Estimated, arm: Estimated, error: float, level: float) -
     from scipy.special import ndtr
 
     change = arm.value - control.value
-    low0, high0 = wilson(control.value, control.n, level)
-    low1, high1 = wilson(arm.value, arm.n, level)
+    low0, high0 = wilson_interval(control.value, control.n, level=level)
+    low1, high1 = wilson_interval(arm.value, arm.n, level=level)
     low = change - math.hypot(arm.value - low1, high0 - control.value)
     high = change + math.hypot(high1 - arm.value, control.value - low0)
     pooled = (control.value * control.n + arm.value * arm.n) / (control.n + arm.n)
     spread = math.sqrt(pooled * (1 - pooled) * (1 / control.n + 1 / arm.n))
     p = float(2 * ndtr(-abs(change) / spread)) if spread else 1.0
-    return Difference(change, low, high, p, error, *fieller(control, arm, normal_point(level)))
+    return Difference(change, low, high, p, error, *fieller(control, arm, normal_quantile(level)))
 
 
 def _of_draws(control: Estimated, arm: Estimated, error: float, level: float) -> Difference:
@@ -141,9 +143,9 @@ def _of_draws(control: Estimated, arm: Estimated, error: float, level: float) ->
     change = arm.draws - control.draws
     relative = (math.nan, math.nan, math.nan)
     if np.nanmin(control.draws) > 0:
-        relative = (arm.value / control.value - 1, *percentiles(arm.draws / control.draws - 1, level))
+        relative = (arm.value / control.value - 1, *percentile_bounds(arm.draws / control.draws - 1, level))
     value = arm.value - control.value
-    return Difference(value, *percentiles(change, level), percentile_p(change), error, *relative)
+    return Difference(value, *percentile_bounds(change, level), percentile_p(change), error, *relative)
 
 
 def _of_ranks(samples: tuple[Sample, Sample], rules: Rules) -> Difference:
@@ -158,7 +160,7 @@ def _of_ranks(samples: tuple[Sample, Sample], rules: Rules) -> Difference:
         p = _sequential_p(change, error, n, rules)
     else:
         freedom = error**4 / sum(v * v / (len(s) - 1) for v, s in zip(parts, (above, below))) if error else n - 2
-        reach, p = t_point(freedom, rules.level), rank_sum_p(control, arm)
+        reach, p = t_quantile(level=rules.level, freedom=freedom), rank_sum_p(control, arm)
     return Difference(change, max(-1.0, change - reach * error), min(1.0, change + reach * error), p, error)
 
 
@@ -169,11 +171,9 @@ def _welch(control: Estimated, arm: Estimated) -> float:
 
 
 def _t_p(change: float, error: float, freedom: float) -> float:
-    from scipy.special import stdtr
-
     if error == 0:
         return 1.0 if change == 0 else 0.0
-    return float(2 * stdtr(freedom, -abs(change / error)))
+    return t_p_value(change / error, freedom=freedom)
 
 
 def _sequential_p(change: float, error: float, n: int, rules: Rules) -> float:

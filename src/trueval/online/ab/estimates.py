@@ -8,9 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trueval.kernels.seeds import derive
-from trueval.online.ab.bootstrap import RESAMPLES, at_share, percentiles, quantile_draws, ratio_draws
 from trueval.online.ab.declared import SHARES, Declared
 from trueval.online.ab.sequential import always_valid_reach
+from trueval.statistics.binomial import wilson_interval
+from trueval.statistics.direct_draws import RESAMPLES, quantile_draws, ratio_draws
+from trueval.statistics.percentiles import percentile_bounds, quantile_of_sorted
+from trueval.statistics.student import t_quantile
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +74,14 @@ def estimate(metric: Declared, sample: Sample, *, rules: Rules = Rules(), stream
         reach = always_valid_reach(found.n, tuned_for=rules.sequential / 2, level=rules.level)
         return around(found, reach)
     if metric.kind in SHARES:
-        low, high = wilson(found.value, found.n, rules.level)
-        return replace(found, low=low, high=high)
+        ends = wilson_interval(found.value, found.n, level=rules.level)
+        return replace(found, low=float(ends[0]), high=float(ends[1]))
     if found.draws is not None:
-        low, high = percentiles(found.draws, rules.level)
+        low, high = percentile_bounds(found.draws, rules.level)
         return replace(found, low=low, high=high)
     if metric.kind in ("per_user", "per_payer"):
         return around_log(found, sample.values, rules.level)
-    return around(found, t_point(found.freedom, rules.level))
+    return around(found, t_quantile(level=rules.level, freedom=found.freedom))
 
 
 def _raw(metric: Declared, sample: Sample, resamples: int, seed: int) -> Estimated:
@@ -182,7 +185,7 @@ def quantile(values: np.ndarray, q: float, resamples: int, seed: int) -> Estimat
     """A quantile, with its bootstrap draws."""
     ordered = np.sort(values)
     draws = quantile_draws(ordered, q, resamples=resamples, seed=seed)
-    return Estimated(at_share(ordered, q), float(draws.std()), len(values), len(values) - 1, draws=draws)
+    return Estimated(quantile_of_sorted(ordered, q), float(draws.std()), len(values), len(values) - 1, draws=draws)
 
 
 def around(found: Estimated, reach: float) -> Estimated:
@@ -202,38 +205,8 @@ def around_log(found: Estimated, values: np.ndarray, level: float) -> Estimated:
     """
     if int((values != 0).sum()) < 2:
         return found
-    reach = t_point(found.freedom, level)
+    reach = t_quantile(level=level, freedom=found.freedom)
     if values.min() < 0 or found.value <= 0:
         return around(found, reach)
     factor = math.exp(min(reach * found.error / found.value, 500.0))
     return replace(found, low=found.value / factor, high=found.value * factor)
-
-
-def wilson(share: float, n: int, level: float) -> tuple[float, float]:
-    """Wilson's interval of a share.
-
-    >>> [round(x, 3) for x in wilson(0.0, 10, 0.95)]
-    [0.0, 0.278]
-    """
-    z2 = normal_point(level) ** 2
-    middle = (share + z2 / (2 * n)) / (1 + z2 / n)
-    reach = math.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n * n))) / (1 + z2 / n)
-    return max(0.0, middle - reach), min(1.0, middle + reach)
-
-
-def normal_point(level: float) -> float:
-    """Standard errors to each side that hold this share of a normal distribution.
-
-    >>> round(normal_point(0.95), 4)
-    1.96
-    """
-    from scipy.special import ndtri
-
-    return float(ndtri((1 + level) / 2))
-
-
-def t_point(freedom: float, level: float) -> float:
-    """The same for Student's t."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(freedom, (1 + level) / 2))

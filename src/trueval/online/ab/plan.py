@@ -9,6 +9,8 @@ from typing import Any
 
 from trueval.arguments import checked
 from trueval.errors import DefinitionError
+from trueval.statistics.power import chance_to_show
+from trueval.statistics.student import normal_quantile
 
 _WEEK = 7
 
@@ -115,22 +117,21 @@ def chance(baseline: float, change: float, per_arm: float, *, sd: float | None =
     >>> round(chance(0.1, 0.01, 14_751), 3)
     0.8
     """
-    from scipy.special import nctdtr, ndtr, ndtri, stdtrit
+    from scipy.special import ndtr
 
     change = abs(change) if sd is not None else change
     if sd is None:
         other = baseline + change
         pooled = (baseline + other) / 2
         null, own = 2 * pooled * (1 - pooled), baseline * (1 - baseline) + other * (1 - other)
-        edge = float(ndtri(1 - alpha / 2)) * math.sqrt(null / per_arm)
+        edge = normal_quantile(1 - alpha) * math.sqrt(null / per_arm)
         spread = math.sqrt(own / per_arm)
         return float(ndtr((abs(change) - edge) / spread) + ndtr((-abs(change) - edge) / spread))
     freedom, shift = 2 * per_arm - 2, change / (sd * math.sqrt(2 / per_arm))
     if freedom > 1e5 or shift > 30:  # normal to all digits shown
-        edge = float(ndtri(1 - alpha / 2))
+        edge = normal_quantile(1 - alpha)
         return float(ndtr(shift - edge) + ndtr(-shift - edge))
-    edge = float(stdtrit(freedom, 1 - alpha / 2))
-    return float(1 - nctdtr(freedom, shift, edge) + nctdtr(freedom, shift, -edge))
+    return chance_to_show(shift, freedom, alpha)
 
 
 def _smallest(enough: Callable[[int], bool]) -> int:

@@ -8,9 +8,9 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from trueval.comparison.corrections import NAMES
 from trueval.online.ab.comparisons import ArmValue, Compared
 from trueval.online.ab.words import balance_words, digits_for, p_text, percent, ratio_words
+from trueval.statistics.corrections import NAMES
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from trueval.comparison.corrections import NAMES
 from trueval.online.ab.comparisons import Compared
 from trueval.online.ab.sample_ratio import SampleRatio
+from trueval.statistics.corrections import NAMES
 
 if TYPE_CHECKING:
     from trueval.online.ab.balance import BalanceCheck

@@ -11,6 +11,8 @@ import numpy as np
 from trueval.errors import DefinitionError, suggest
 from trueval.kernels import blocks
 from trueval.kernels.seeds import derive
+from trueval.statistics.percentiles import percentile_bounds
+from trueval.statistics.student import student_interval
 
 INTERVALS = ("t", "bootstrap", "none")
 
@@ -67,8 +69,6 @@ class Ratios:
 
     def t_interval(self, level: float) -> tuple[float, float]:
         """Student's t with the linearised (delta method) standard error of the ratios, clusters independent."""
-        from scipy.special import stdtrit
-
         value, counted = self.value, int((self.denominator != 0).any(axis=0).sum())
         if counted < 2 or np.isnan(value):
             return np.nan, np.nan
@@ -79,8 +79,7 @@ class Ratios:
         ):
             influence += (up - ratio * down) * (factor / total)
         error = float(np.sqrt((influence**2).sum() * counted / (counted - 1)))
-        reach = float(stdtrit(counted - 1, (1 + level) / 2)) * error
-        return value - reach, value + reach
+        return student_interval(value, error, freedom=counted - 1, level=level)
 
 
 def intervals(
@@ -125,16 +124,11 @@ def _bootstrap(ratios: Sequence[Ratios], *, level: float, seed: int, resamples: 
         place = rng.integers(0, clusters, size=(size, clusters)) + clusters * np.arange(size)[:, None]
         counts = np.bincount(place.ravel(), minlength=size * clusters).reshape(size, clusters)
         totals.append(counts.astype(np.float64) @ columns)
-    drawn, at, tail = np.concatenate(totals), 0, (1 - level) / 2
+    drawn, at = np.concatenate(totals), 0
     found = []
     for r in ratios:
         width = len(r.coefficient)
         values = r.values(drawn[:, at : at + width], drawn[:, at + width : at + 2 * width])
-        low, high = _quantiles(values[~np.isnan(values)], [tail, 1 - tail])
-        found.append((float(low), float(high)))
+        found.append(percentile_bounds(values, level))
         at += 2 * width
     return found
-
-
-def _quantiles(values: np.ndarray, at: list[float]) -> np.ndarray:
-    return np.quantile(values, at) if len(values) else np.full(len(at), np.nan)

@@ -8,15 +8,13 @@ where most pairs differ, users are drawn one by one, many users in random groups
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from trueval.kernels import blocks
 from trueval.kernels.seeds import derive
+from trueval.statistics.resampling import MOST_GROUPS, random_groups
 
 RESAMPLES = 10_000
-MOST_GROUPS = 2000
 _DEAR = 16  # a binomial number, of which each pair needs one, costs as much as drawing so many users
 
 
@@ -60,7 +58,7 @@ def ratio_draws(above: np.ndarray, below: np.ndarray, *, resamples: int = RESAMP
     if many:
         above, below = above[first], below[first]
     elif len(above) > MOST_GROUPS:
-        group = rng.permutation(len(above)) % MOST_GROUPS
+        group = random_groups(len(above), rng)
         above, below = (np.bincount(group, side, minlength=MOST_GROUPS) for side in (above, below))
     drawn, n = np.empty(resamples), len(above)
     for part in blocks(resamples, max(1, 1_000_000 // n)):
@@ -74,38 +72,3 @@ def ratio_draws(above: np.ndarray, below: np.ndarray, *, resamples: int = RESAMP
         with np.errstate(invalid="ignore", divide="ignore"):
             drawn[part] = np.where(sums[1] > 0, sums[0] / sums[1], np.nan)
     return drawn
-
-
-def percentiles(draws: np.ndarray, level: float) -> tuple[float, float]:
-    """The middle part of some draws.
-
-    >>> [round(x) for x in percentiles(np.arange(1001.0), 0.95)]
-    [25, 975]
-    """
-    known = np.sort(draws[np.isfinite(draws)])
-    if not len(known):
-        return math.nan, math.nan
-    return at_share(known, (1 - level) / 2), at_share(known, (1 + level) / 2)
-
-
-def at_share(ordered: np.ndarray, q: float) -> float:
-    """The q quantile of a sorted sample, linear between neighbours: `np.quantile` without its overhead.
-
-    >>> at_share(np.array([1.0, 2.0, 4.0]), 0.75)
-    3.0
-    """
-    at = q * (len(ordered) - 1)
-    left = int(at)
-    right = min(left + 1, len(ordered) - 1)
-    return float(ordered[left] + (at - left) * (ordered[right] - ordered[left]))
-
-
-def percentile_p(draws: np.ndarray) -> float:
-    """Twice the share of draws on the far side of 0, never exactly 0; it agrees with the percentile interval.
-
-    >>> percentile_p(np.arange(1.0, 100.0))
-    0.02
-    """
-    known = draws[np.isfinite(draws)]
-    tail = min(int((known <= 0).sum()), int((known >= 0).sum()))
-    return min(1.0, 2 * (tail + 1) / (len(known) + 1))

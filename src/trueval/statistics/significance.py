@@ -1,17 +1,15 @@
-"""Tests of paired differences: Student's t, Wilcoxon's signed ranks, sign flips, the bootstrap-t."""
+"""Tests of paired differences: Student's t, Wilcoxon's signed ranks, the bootstrap-t (sign_flips.py has sign flips)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
-from trueval.comparison.exact import FEW, exact_p, least_p
 from trueval.errors import DefinitionError, suggest
-from trueval.kernels import blocks
-from trueval.kernels.seeds import derive
+from trueval.statistics.sign_flips import least_p
+from trueval.statistics.student import t_p_value
 
 TESTS = ("t", "wilcoxon", "permutation", "bootstrap")
 TAILS = ("two-sided", "greater", "less")
@@ -34,22 +32,10 @@ def t_test(difference: float, error: float, free: float, tail: str = "two-sided"
     >>> t_test(1.0, 0.0, 2)  # three equal values
     0.25
     """
-    from scipy.special import stdtr
-
     if error == 0:
         toward = difference > 0 if tail == "greater" else difference < 0 if tail == "less" else difference != 0
         return least_p(int(free) + 1, tail) if toward else 1.0
-    t = difference / error
-    if tail == "two-sided":
-        return float(2 * stdtr(free, -abs(t)))
-    return float(stdtr(free, -t if tail == "greater" else t))
-
-
-def t_reach(error: float, free: float, level: float) -> float:
-    """Half the width of Student's interval."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(free, (1 + level) / 2)) * error
+    return t_p_value(difference / error, freedom=free, tail=tail)
 
 
 def signed_ranks(differences: np.ndarray, tail: str = "two-sided") -> float:
@@ -99,47 +85,6 @@ def _counted_out(ranks: np.ndarray, positive: np.ndarray, tail: str) -> float:
     above, below = float(chance[seen:].sum()), float(chance[: seen + 1].sum())
     p = {"greater": above, "less": below, "two-sided": 2 * min(above, below)}[tail]
     return min(p, 1.0)
-
-
-def sign_flips(differences: np.ndarray, tails: list[str], *, seed: int, resamples: int = 10_000) -> np.ndarray:
-    """p of the sign-flip permutation test for each column (one row per user, 0 where a user has no part).
-
-    Under the null hypothesis each user's two values could change places. All sign patterns of few differences are
-    gone through; of more, `resamples` are drawn, and (1 + b) / (1 + B) is p, so that it is never 0. Columns share
-    their draws.
-
-    >>> float(sign_flips(np.array([[0.1], [0.2], [0.3]]), ["two-sided"], seed=0)[0])  # 2 of 8 patterns
-    0.25
-    """
-    busy = np.count_nonzero(differences, axis=0)
-    p = np.array([exact_p(own, tail) if m <= FEW else 1.0 for own, tail, m in zip(differences.T, tails, busy)])
-    drawn = np.flatnonzero(busy > FEW)
-    if len(drawn):
-        columns = differences[:, drawn]
-        columns = columns[columns.any(axis=1)]
-        counts = np.zeros(len(drawn))
-        for flipped in _flipped_sums(columns, seed=seed, resamples=resamples):
-            counts += [_extreme(flipped[:, j], columns[:, j], tails[c]) for j, c in enumerate(drawn)]
-        p[drawn] = (1 + counts) / (1 + resamples)
-    return p
-
-
-def _flipped_sums(columns: np.ndarray, *, seed: int, resamples: int) -> Iterator[np.ndarray]:
-    """Sums of each column with random signs, in blocks of draws: a coin per user, eight of them in a byte."""
-    users = len(columns)
-    rng = np.random.default_rng(int(derive(seed, "sign flips")))
-    total = columns.sum(axis=0)
-    for part in blocks(resamples, max(1, 4_000_000 // users)):
-        coins = rng.integers(0, 256, size=(part.stop - part.start, -(-users // 8)), dtype=np.uint8)
-        yield total - 2 * (np.unpackbits(coins, axis=1, count=users).astype(np.float64) @ columns)
-
-
-def _extreme(flipped: np.ndarray, own: np.ndarray, tail: str) -> int:
-    """How many flipped sums are as extreme as the one seen; equal but for rounding counts as equal."""
-    seen, slack = own.sum(), 1e-12 * np.abs(own).sum()
-    if tail == "two-sided":
-        return int(np.count_nonzero(np.abs(flipped) >= abs(seen) - slack))
-    return int(np.count_nonzero(flipped >= seen - slack if tail == "greater" else flipped <= seen + slack))
 
 
 class Studentised(NamedTuple):

@@ -6,8 +6,9 @@ import math
 from collections.abc import Callable
 
 from trueval.arguments import checked
-from trueval.comparison.exact import least_p
 from trueval.errors import DefinitionError
+from trueval.statistics.sign_flips import least_p
+from trueval.statistics.student import t_quantile
 
 POWER = 0.8  # what "would show" means, unless said otherwise
 
@@ -78,9 +79,9 @@ def chance_to_show(shift: float, free: float, alpha: float = 0.05) -> float:
     >>> round(chance_to_show(0.0, 99), 6)  # nothing to show: only the error of the first kind
     0.05
     """
-    from scipy.special import nctdtr, stdtrit
+    from scipy.special import nctdtr
 
-    edge = float(stdtrit(free, 1 - alpha / 2))
+    edge = t_quantile(level=1 - alpha, freedom=free)
     below, above = (0.0 if math.isnan(tail) else tail for tail in nctdtr(free, shift, [edge, -edge]).tolist())
     return 1 - below + above  # a tail too thin to be computed comes as NaN
 

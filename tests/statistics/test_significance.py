@@ -12,11 +12,13 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 
-from trueval.comparison.corrections import corrected
 from trueval.comparison.nested import mean_of
-from trueval.comparison.power import power, t_power
-from trueval.comparison.significance import Studentised, sign_flips, signed_ranks, studentised, t_reach, t_test
 from trueval.errors import DefinitionError
+from trueval.statistics.corrections import corrected
+from trueval.statistics.power import power, t_power
+from trueval.statistics.sign_flips import sign_flips
+from trueval.statistics.significance import Studentised, signed_ranks, studentised, t_test
+from trueval.statistics.student import t_quantile
 
 SIDES = ["two-sided", "greater", "less"]
 FEW = st.lists(st.sampled_from([-0.3, -0.2, -0.1, 0.0, 0.1, 0.2, 0.25]), min_size=2, max_size=9)
@@ -24,7 +26,7 @@ FEW = st.lists(st.sampled_from([-0.3, -0.2, -0.1, 0.0, 0.1, 0.2, 0.25]), min_siz
 
 def by_t(differences):
     mean = mean_of(np.array(differences))
-    return mean, t_reach(mean.error, mean.free, 0.95), t_test(mean.value, mean.error, mean.free)
+    return mean, t_quantile(level=0.95, freedom=mean.free) * mean.error, t_test(mean.value, mean.error, mean.free)
 
 
 def test_worked_example_of_gains():
@@ -51,7 +53,7 @@ def test_t_is_scipys(side):
         expected = stats.ttest_rel(a, b, alternative=side)
         assert t_test(mean.value, mean.error, mean.free, side) == pytest.approx(expected.pvalue, rel=1e-10)
         low, high = stats.ttest_rel(a, b).confidence_interval(0.9)
-        reach = t_reach(mean.error, mean.free, 0.9)
+        reach = t_quantile(level=0.9, freedom=mean.free) * mean.error
         assert (mean.value - reach, mean.value + reach) == pytest.approx((low, high), rel=1e-10)
 
 

@@ -2,8 +2,7 @@
 
     draw_users(users, seed=, resamples=)              how often each user is in each resample, block by block
     resample_sums([(rows, columns), …], users, …)     sums of columns over users in each resample
-    percentile_bounds(drawn, level)                   the middle of the resampled values
-    bca_bounds(value, drawn, left_out, level)         the same, corrected for bias and skewness
+    random_groups(members, rng)                       more members than need be drawn one by one, in groups
 
 A resample draws as many users as there are, with replacement. Equal `users` and `seed` give equal resamples, so
 that values of different metrics, groups and systems over the same users, resampled in separate calls, are paired:
@@ -32,6 +31,10 @@ if TYPE_CHECKING:
 _WIDEST = 14  # blocks of at most 2^14 users: their counts, a byte each, stay in the cache
 _RESAMPLES = 128  # drawn together
 _PRODUCT = 2048  # users of one matrix product
+
+# More users (or rows) than this are put into that many random groups, which are then drawn whole: the width of
+# an interval is known to 1/√(2·2000), or 1.6 %.
+MOST_GROUPS = 2000
 
 Batch = tuple[np.ndarray | None, np.ndarray]
 
@@ -89,6 +92,15 @@ def resample_sums(batches: Sequence[Batch], users: int, *, seed: int, resamples:
     return [np.concatenate([d[j] for d in done]) for j in range(len(batches))]
 
 
+def random_groups(members: int, rng: np.random.Generator) -> np.ndarray:
+    """The group of each of many members: `MOST_GROUPS` of them, as equal in size as can be.
+
+    >>> np.bincount(random_groups(4001, np.random.default_rng(0)))[:3].tolist()
+    [3, 2, 2]
+    """
+    return rng.permutation(members) % MOST_GROUPS
+
+
 def one_thread() -> AbstractContextManager[object]:
     """Matrix products on one thread: the same bits however many there are."""
     return _blas().limit(limits=1)
@@ -144,54 +156,3 @@ def _keys(seed: int, number: int) -> list[np.uint64]:
 def _worth(users: int, resamples: int) -> int:
     """Work in the units of `choose`: plain NumPy makes thirty million draws in the time that loading takes."""
     return users * resamples // 100
-
-
-def percentile_bounds(drawn: np.ndarray, level: float) -> tuple[float, float]:
-    """The middle share `level` of the resampled values; undefined ones are left out.
-
-    >>> percentile_bounds(np.arange(1001.0), 0.95)
-    (25.0, 975.0)
-    """
-    known = drawn[~np.isnan(drawn)]
-    if not len(known):
-        return float("nan"), float("nan")
-    low, high = np.quantile(known, tails(level))
-    return float(low), float(high)
-
-
-def tails(level: float) -> tuple[float, float]:
-    """The two quantiles between which a share `level` lies.
-
-    >>> tails(0.95)
-    (0.025, 0.975)
-    """
-    return round((1 - level) / 2, 15), round((1 + level) / 2, 15)
-
-
-def bca_bounds(value: float, drawn: np.ndarray, left_out: np.ndarray, level: float) -> tuple[float, float]:
-    """Percentiles corrected for bias and acceleration (Efron 1987).
-
-    `left_out` has the value without each user in turn. Resampled values that equal the value count half on
-    either side. Where every resample is the same, so are both ends; where the value lies outside of all resamples
-    the correction does not exist and the interval is undefined.
-
-    >>> low, high = bca_bounds(500.0, np.arange(1001.0), np.array([499.0, 500.0, 501.0]), 0.95)
-    >>> round(low, 6), round(high, 6)
-    (25.0, 975.0)
-    """
-    from scipy.special import ndtr, ndtri
-
-    known = drawn[~np.isnan(drawn)]
-    if not len(known) or np.isnan(value):
-        return float("nan"), float("nan")
-    if known.min() == known.max():
-        return float(known[0]), float(known[0])
-    bias = float(ndtri(((known < value).sum() + (known <= value).sum()) / (2 * len(known))))
-    away = left_out.mean() - left_out
-    spread = float((away**2).sum()) ** 1.5
-    acceleration = float((away**3).sum()) / (6 * spread) if spread > 0 else 0.0
-    shifted = bias + ndtri(np.array(tails(level)))
-    if not np.isfinite(bias):
-        return float("nan"), float("nan")
-    low, high = np.quantile(known, ndtr(bias + shifted / (1 - acceleration * shifted)))
-    return float(low), float(high)

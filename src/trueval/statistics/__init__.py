@@ -1,0 +1,14 @@
+"""Intervals, tests and resamples of plain numbers: what needs no recommender, no metric and no table.
+
+student         quantiles of Student's t and the normal distribution, intervals from a standard error
+binomial        shares of few trials: Wilson's and the exact interval, exact tails
+resampling      users drawn with replacement, and sums over them in each resample
+direct_draws    quantiles and ratios of resamples, drawn from their own distribution
+percentiles     intervals and p-values from values of resamples
+jackknife       standard errors from leaving out groups of users
+sign_flips      the sign-flip test of paired differences, exact for few
+significance    the other tests of paired differences: t, signed ranks, bootstrap-t
+corrections     p-values of many comparisons
+power           what so many users can show
+bounds          the ends of an interval, and why there is none
+"""
