@@ -12,8 +12,8 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "trueval"
 # Each folder imports only from those before it.
 FLOW = [
-    "errors", "arguments", "progress", "kernels", "data", "splits", "design", "recommenders", "facts", "propensity",
-    "metrics", "evaluation", "comparison", "calibration", "online", "report", "api",
+    "errors", "arguments", "progress", "kernels", "render", "data", "splits", "design", "recommenders", "facts",
+    "propensity", "metrics", "evaluation", "comparison", "calibration", "online", "report", "api",
     "experiments", "cli",
 ]  # fmt: skip
 

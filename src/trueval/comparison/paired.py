@@ -12,9 +12,9 @@ from trueval.comparison.comparable import Joined
 from trueval.comparison.corrections import check_correction, corrected
 from trueval.comparison.exact import least_p
 from trueval.comparison.power import chance_to_show, detectable_shift
+from trueval.comparison.sentences import in_words
 from trueval.comparison.significance import check_test
 from trueval.comparison.tested import Tested, all_tested
-from trueval.comparison.words import in_words
 from trueval.errors import DefinitionError, suggest
 from trueval.metrics.grammar import Spec, parse
 
