@@ -82,8 +82,9 @@ def info(
     threads: Threads = None,
 ) -> None:
     """Describe a log: size, sparsity, values, time, duplicates, popularity, side tables."""
-    from trueval.data.describe import describe, described_lines
+    from trueval.data.describe import describe
     from trueval.data.read import read
+    from trueval.data.render_description import described_lines
 
     set_quiet(quiet)
     check_format(format, ("table", "json"))

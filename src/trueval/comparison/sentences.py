@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from trueval.comparison.corrections import NAMES
 from trueval.comparison.exact import least_p
 from trueval.comparison.power import POWER
-from trueval.render.numbers import number, p_phrase
+from trueval.render.numbers import level_percent, number, p_phrase
 
 if TYPE_CHECKING:
     from trueval.comparison.paired import Comparison
@@ -55,7 +55,7 @@ def _claim(c: Comparison, relation: str) -> str:
 
 def _reach(c: Comparison) -> str:
     users = f"{c.n:,} users" + (f" and {c.repeats} repeats" if c.repeats > 1 else "")
-    return f"{users} would show a true difference of {number(c.detectable)} in {100 * POWER:g} % of cases"
+    return f"{users} would show a true difference of {number(c.detectable)} in {level_percent(POWER)} of cases"
 
 
 def _too_few(c: Comparison) -> str:
