@@ -12,7 +12,8 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "trueval"
 # Each folder imports only from those before it.
 FLOW = [
-    "errors", "arguments", "progress", "kernels", "statistics", "data", "splits", "design", "recommenders", "facts",
+    "errors", "arguments", "progress", "kernels", "statistics", "render", "data", "splits", "design", "recommenders",
+    "facts",
     "propensity", "metrics", "evaluation", "comparison", "calibration", "online", "report", "api",
     "experiments", "cli",
 ]  # fmt: skip
@@ -45,6 +46,31 @@ def test_imports_go_one_way(path: Path) -> None:
     own = FLOW.index(home(path))
     backwards = {name for name in imported(path) if FLOW.index(name) > own}
     assert not backwards, f"{path.name} is in {home(path)} and imports {backwards}"
+
+
+def test_rendering_knows_nothing_of_what_it_renders() -> None:
+    inside = [p for p in FILES if home(p) == "render"]
+    assert inside
+    assert not [p.name for p in inside if imported(p) - {"render"}]
+
+
+def test_consoles_and_tables_are_made_in_one_place() -> None:
+    """So that widths and looks follow one rule; progress bars have a console of their own."""
+    makers = {home(p) for p in FILES if "rich" in _modules(p) and {"Console", "Table"} & _called(p)}
+    assert makers == {"render", "progress"}
+
+
+def _called(path: Path) -> set[str]:
+    calls = [n.func for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Call)]
+    return {f.id for f in calls if isinstance(f, ast.Name)}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_private_names_stay_in_their_module(path: Path) -> None:
+    nodes = [n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.ImportFrom)]
+    ours = [n for n in nodes if (n.module or "").startswith("trueval")]
+    private = [a.name for n in ours for a in n.names if a.name.startswith("_") and a.name != "__version__"]
+    assert not private
 
 
 def test_numba_is_only_in_kernels() -> None:

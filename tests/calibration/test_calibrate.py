@@ -284,7 +284,7 @@ def test_a_wrong_row_far_behind_is_found(trueval, two_files):
 
 
 def test_a_narrow_window_cuts_no_line(parts):
-    from trueval.calibration.shown import calibration_text
+    from trueval.calibration.render import calibration_text
 
     test, validation = parts
     found = tv.calibrate(test, validation=validation, resamples=20)

@@ -232,7 +232,7 @@ def test_words():
     good = by_name(compare())["good", "ndcg@10"]
     assert words["good", "ndcg@10"] == (
         f"good is better than pop on ndcg@10 by {good.difference:.4f} [{good.low:.4f}, {good.high:.4f}], "
-        "p < 0.001 (Holm over 6; t-test, 60 users)."
+        "p < 0.0001 (Holm over 6; t-test, 60 users)."
     )
     assert words["same", "ndcg@10"] == "same and pop on ndcg@10: the same for every user (60 users)."
     assert words["alike", "ndcg@10"].startswith("That alike differs from pop on ndcg@10 is not shown: ")

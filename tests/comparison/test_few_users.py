@@ -46,7 +46,7 @@ def test_the_sentence_says_which_test_and_why():
     same = compare(np.full(40, 0.25))
     assert (same.test, same.reason) == ("exact", "all differ by the same")
     assert same.p == 2 / 2**40
-    assert "by 0.2500, no interval, p < 0.001 (exact sign-flip test, 40 users: all differ by the same)" in same.words
+    assert "by 0.2500, no interval, p < 0.0001 (exact sign-flip test, 40 users: all differ by the same)" in same.words
     usual = compare(np.arange(1.0, 41))
     assert (usual.test, usual.reason) == ("t", "")
     assert "(t-test, 40 users)" in usual.words

@@ -14,9 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trueval.data.describe import describe, described_lines, gini
+from trueval.data.describe import describe, gini
 from trueval.data.interactions import Interactions
 from trueval.data.read import read
+from trueval.data.render_description import described_lines
 
 EVENTS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 7), st.integers(1, 5)), min_size=1, max_size=40)
 

@@ -101,7 +101,7 @@ def test_sequential_shares_and_control_at_the_command_line(trueval, table):
 
 @pytest.mark.parametrize("width", [70, 80, 100, 150])
 def test_text_fits_the_window(table, width):
-    from trueval.online.ab.shown import as_text
+    from trueval.online.ab.render import as_text
 
     found = tv.ab_test(table, arm="arm", metrics=METRICS, segments="country", pre="seconds_before")
     text = as_text(found, width=width)

@@ -11,8 +11,10 @@ import polars as pl
 import pytest
 
 import trueval as tv
-from trueval.report.findings import findings, listed, percent
-from trueval.report.html import Bar, Section, html_page
+from trueval.render.html import Bar, Section
+from trueval.render.numbers import short_percent
+from trueval.report.findings import findings, listed
+from trueval.report.html import html_page
 from trueval.report.terminal import print_evaluation
 
 
@@ -67,13 +69,13 @@ def test_brief_leaves_out_comparisons_and_definitions() -> None:
 def test_words_follow_the_values() -> None:
     told = findings(result().evaluation, result().compare("bad"))
     chance, best = result().random["ndcg@3"], result()["good", "ndcg@3"].value
-    assert f"{percent(chance / best)} of good's value" in told[0]
+    assert f"{short_percent(chance / best)} of good's value" in told[0]
     difference = best - result()["bad", "ndcg@3"].value
     assert any(line.startswith(f"Good is better than bad on ndcg@3 ({difference:+.4f}") for line in told)
     base = result()["bad", "ndcg@3"].value
-    share = percent((base - chance) / (best - chance))
+    share = short_percent((base - chance) / (best - chance))
     assert f"The baseline, bad, explains {share} of good's lead over chance." in told
-    unjudged = percent(result()["good", "unjudged@3"].value)
+    unjudged = short_percent(result()["good", "unjudged@3"].value)
     assert any(line.startswith("Never judged") and f"{unjudged} of good's" in line for line in told)
 
 

@@ -55,7 +55,7 @@ class Calibration:
     warnings: Sequence[str]
 
     def __str__(self) -> str:
-        from trueval.calibration.shown import calibration_text
+        from trueval.calibration.render import calibration_text
 
         return calibration_text(self)
 

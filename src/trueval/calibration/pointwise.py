@@ -52,7 +52,7 @@ class Pointwise:
         return self.estimates[metric if metric in self.estimates else str(parse_point(metric))]
 
     def __str__(self) -> str:
-        from trueval.calibration.shown import pointwise_text
+        from trueval.calibration.render import pointwise_text
 
         return pointwise_text(self)
 

@@ -136,9 +136,9 @@ def plan_command(
 
 def render(found: AbTest, format: str, output: Path | None = None) -> str:
     """The result as text in a format; a table as wide as the window it is shown in."""
-    from trueval.online.ab.shown import WIDTH, as_text
+    from trueval.online.ab.render import as_text
 
-    return rendered(found, format, table=lambda: as_text(found, width=width_for(output, piped=WIDTH)))
+    return rendered(found, format, table=lambda: as_text(found, width=width_for(output)))
 
 
 def _write_page(found: AbTest, report: Path | None) -> None:

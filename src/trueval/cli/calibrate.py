@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from trueval.cli.options import Quiet, Seed, Threads, check_places, width_for
+from trueval.render.widths import READING_WIDTH
 from trueval.report.output_formats import ROWS, check_format, endings, format_of, rendered
 
 if TYPE_CHECKING:
@@ -77,11 +78,11 @@ def calibrate_command(
 
 def render(found: Calibration, format: str, *, bins: int, by: str) -> str:
     """The values before and after, with the reliability diagram, as text in a format."""
-    from trueval.calibration.shown import WIDTH, calibration_text
+    from trueval.calibration.render import calibration_text
 
     if format == "json":
         return rendered(found, format, bins=bins, by=by)
-    return calibration_text(found, bins=bins, by=by, width=min(width_for(None, piped=WIDTH), WIDTH))
+    return calibration_text(found, bins=bins, by=by, width=min(width_for(None), READING_WIDTH))
 
 
 def _write_files(found: Calibration, output: Path | None, save: Path | None) -> None:

@@ -8,10 +8,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich import box
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from trueval.cli.options import Count
 from trueval.progress import set_quiet
@@ -49,10 +45,11 @@ def list_(quiet: Quiet = False, seed: Seed = 0, threads: Threads = None) -> None
     if not _on_terminal():
         print("\n".join("\t".join(row) for row in rows))
         return
-    table = Table("name", "", "size", "what", "terms", box=box.SIMPLE_HEAD, caption=f"kept in {home}")
-    for row in rows:
-        table.add_row(*row)
-    Console().print(table)
+    from trueval.render.terminal import console_for, plain_table
+
+    table = plain_table(["name", "", "size", "what", "terms"], rows, align="lllll", wrap=True)
+    table.caption = f"kept in {home}"
+    console_for(sys.stdout).print(table)
 
 
 @app.command("get", epilog="Example: trueval data get ml-1m")
@@ -85,8 +82,9 @@ def info(
     threads: Threads = None,
 ) -> None:
     """Describe a log: size, sparsity, values, time, duplicates, popularity, side tables."""
-    from trueval.data.describe import describe, described_lines
+    from trueval.data.describe import describe
     from trueval.data.read import read
+    from trueval.data.render_description import described_lines
 
     set_quiet(quiet)
     check_format(format, ("table", "json"))
@@ -100,7 +98,6 @@ def info(
         text = "\n".join([described["name"], *(f"{label:<{width}}  {words}" for label, words in lines)])
         print(text if "utf" in (sys.stdout.encoding or "").lower() else text.replace("█", "#"))
         return
-    table = Table("", escape(described["name"]), box=box.SIMPLE_HEAD)
-    for label, words in lines:
-        table.add_row(label, escape(words))
-    Console().print(table)
+    from trueval.render.terminal import console_for, plain_table
+
+    console_for(sys.stdout).print(plain_table(["", described["name"]], lines, align="ll", wrap=True))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
     from trueval.cli.demo_run import Demo
 
 MARKER = "demo.json"
-_PIPED_WIDTH = 110
 
 
 def demo_command(
@@ -57,15 +55,15 @@ def demo_command(
 
 def _show(demo: Demo, output: Path) -> None:
     """The table, what one sees in it, and what to do next."""
-    from rich.console import Console
-
     from trueval.cli.demo_files import next_commands
     from trueval.cli.demo_run import BASELINE, truth_in_words
+    from trueval.render.terminal import console_for, fill
+    from trueval.render.widths import READING_WIDTH
     from trueval.report.findings import findings
     from trueval.report.terminal import print_evaluation
 
     comparisons = demo.result.compare(BASELINE)
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else _PIPED_WIDTH)
+    console = console_for(sys.stdout, width=None if sys.stdout.isatty() else READING_WIDTH)
     log, report = demo.world.log, demo.parts.report()
     console.print(
         f"[bold]A small world[/]: {log.n_users:,} users, {log.n_items:,} items, {len(log):,} ratings over two years.\n"
@@ -76,7 +74,6 @@ def _show(demo: Demo, output: Path) -> None:
     print_evaluation(evaluation, file=sys.stdout, comparisons=comparisons, width=console.width, brief=True)
     console.print("\n[bold]What one sees[/]\n")
     for line in [*findings(evaluation, comparisons), *truth_in_words(demo)]:
-        text = textwrap.fill(line, min(console.width, 100), initial_indent="• ", subsequent_indent="  ")
-        console.print(text, markup=False)
+        console.print(fill(line, min(console.width, 100), begin="• "), markup=False)
     console.print("\n[bold]Go on[/]\n")
     print(next_commands(output))

@@ -10,9 +10,11 @@ from typing import Any
 import polars as pl
 
 from trueval.cli.demo_run import BASELINE, SHOWN, SYSTEMS, THRESHOLD, Demo, truth_in_words
-from trueval.report.findings import findings, percent, values
+from trueval.render.html import Bar, Section
+from trueval.render.numbers import short_percent
+from trueval.report.findings import findings, values
 from trueval.report.folder import Content
-from trueval.report.html import Bar, Section, html_page
+from trueval.report.html import html_page
 from trueval.report.saved import write_result_table
 from trueval.splits.leakage import leakage
 
@@ -85,13 +87,13 @@ def _data(demo: Demo) -> Section:
         (f"{log.n_users:,}", "users"),
         (f"{log.n_items:,}", "items"),
         (f"{len(log):,}", "ratings"),
-        (percent(len(log) / (log.n_users * log.n_items)), "of all pairs rated"),
-        (percent(float(head)), "of ratings on the top tenth of items"),
+        (short_percent(len(log) / (log.n_users * log.n_items)), "of all pairs rated"),
+        (short_percent(float(head)), "of ratings on the top tenth of items"),
         (f"{log.frame['value'].to_numpy().mean():.2f}", "mean rating, of 5"),
     ]
     dropped = f" {report['dropped']:,} later ratings of users or items without history were dropped."
     text = (
-        f"The first {percent(report['train'] / report['rows'])} of the log, by time, are for learning: "
+        f"The first {short_percent(report['train'] / report['rows'])} of the log, by time, are for learning: "
         f"{report['train']:,} ratings. {report['test']:,} later ones are the test set."
     )
     return Section("The data", [text + (dropped if report["dropped"] else "")], tiles=tiles)

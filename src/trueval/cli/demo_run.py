@@ -15,7 +15,8 @@ from trueval.design.task import make_tasks
 from trueval.facts.from_scores import rank_system
 from trueval.recommenders.protocol import TrainSet
 from trueval.recommenders.registry import make_system
-from trueval.report.findings import listed, percent, values
+from trueval.render.numbers import short_percent
+from trueval.report.findings import listed, values
 from trueval.splits.parts import Parts
 
 USERS, ITEMS, INTERACTIONS = 2000, 1000, 100_000
@@ -91,7 +92,7 @@ def truth_in_words(demo: Demo) -> list[str]:
         )
     best = next(iter(true))
     if measured[best] > 0 and true[best] > 0:
-        seen, really = (percent(of[BASELINE] / of[best]) for of in (measured, true))
+        seen, really = (short_percent(of[BASELINE] / of[best]) for of in (measured, true))
         told.append(
             f"By the test set, {BASELINE} reaches {seen} of {best}'s precision@{SHOWN}; in truth {really}. "
             "People rate what they meet, and they meet what is popular."

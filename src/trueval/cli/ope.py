@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from trueval.cli.options import Format, Level, Output, Quiet, Seed, Threads, give, result_format, width_for
+from trueval.render.widths import READING_WIDTH
 from trueval.report.output_formats import rendered
 
 if TYPE_CHECKING:
@@ -67,6 +68,6 @@ def ope_command(
 
 def render(found: OffPolicy, format: str, output: Path | None = None) -> str:
     """The result as text in a format; a table as wide as the window it is shown in, but no wider than it needs."""
-    from trueval.online.ope.shown import WIDTH, as_text
+    from trueval.online.ope.render import as_text
 
-    return rendered(found, format, table=lambda: as_text(found, width=min(width_for(output, piped=WIDTH), WIDTH)))
+    return rendered(found, format, table=lambda: as_text(found, width=min(width_for(output), READING_WIDTH)))

@@ -9,6 +9,7 @@ from typing import Annotated
 
 from typer import Option
 
+from trueval.render.widths import PIPED_WIDTH
 from trueval.report.output_formats import PAGES, RESULTS, choose_format, endings, format_of
 
 _FORMAT = f"{', '.join(RESULTS)}; else the format of the file's ending, or a table."
@@ -42,9 +43,9 @@ def check_places(*paths: Path | str | None) -> None:
         check_writable(path)
 
 
-def width_for(output: Path | None, *, piped: int) -> int:
-    """How wide a table may be: as the window it is shown in, or, in a file or a pipe, as wide as `piped`."""
-    return shutil.get_terminal_size().columns if output is None and sys.stdout.isatty() else piped
+def width_for(output: Path | None) -> int:
+    """How wide a table may be: as the window it is shown in, or, in a file or a pipe, as `PIPED_WIDTH`."""
+    return shutil.get_terminal_size().columns if output is None and sys.stdout.isatty() else PIPED_WIDTH
 
 
 def give(text: str, output: Path | str | None) -> None:

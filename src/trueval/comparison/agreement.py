@@ -10,14 +10,14 @@ from typing import Any, TextIO
 import numpy as np
 import polars as pl
 
-from trueval.comparison.agreement_shown import (
+from trueval.comparison.paired import label_of
+from trueval.comparison.render_agreement import (
     agreement_latex,
     agreement_markdown,
     agreement_rows,
     agreement_text,
     print_agreement,
 )
-from trueval.comparison.paired import label_of
 from trueval.comparison.sampling_noise import Results, SamplingNoise, Wanted, repeated_scores, sampling_noise
 from trueval.comparison.tau import taus
 from trueval.comparison.true_tau import Draws, true_taus

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from trueval.comparison.agreement import agree
-from trueval.comparison.agreement_shown import UNCLEAR, UNCLEAR_NOTE, estimate_note, tau_text
+from trueval.comparison.render_agreement import UNCLEAR, UNCLEAR_NOTE, estimate_note, tau_text
 from trueval.errors import TruevalError
 from trueval.evaluation.outcome import Evaluation
 

@@ -4,30 +4,19 @@ from __future__ import annotations
 
 import io
 import json
-import math
-import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, TextIO, overload
 
 import polars as pl
-from rich import box
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from trueval.comparison.comparable import Joined, mixing
 from trueval.comparison.paired import Comparison, Options, chosen, compare_joined
-from trueval.comparison.shown import COLOURS, SIGNS, first_fitting, grid, layouts, legend
-from trueval.comparison.tables import latex, markdown
-from trueval.comparison.words import number
+from trueval.comparison.render_comparisons import comparisons_latex, comparisons_markdown, print_comparisons
 from trueval.data.records import without_nan
 from trueval.errors import DataError
 from trueval.evaluation.drawing import RESAMPLES, Drawing
 from trueval.evaluation.repeats import Repeated, over_repeats
-
-_SENTENCES = 20  # more comparisons than these are told in words for the first metric alone
-_PIPED_WIDTH = 160
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,49 +101,15 @@ class Comparisons(Sequence[Comparison]):
 
     def to_markdown(self) -> str:
         """Values with marks, comparisons, and what they mean, in Markdown."""
-        head, rows = grid(self.rows)
-        notes = [*legend(self.rows), *(f"Note: {note}" for note in self.notes)]
-        told = "".join(f"\n- {sentence}" for sentence in self.words) + "\n"
-        return f"{markdown(*self._values())}\n{markdown(head, rows, words=2, notes=notes)}{told}"
+        return comparisons_markdown(self)
 
     def to_latex(self) -> str:
         """Values with marks and comparisons as two booktabs tables."""
-        head, rows = grid(self.rows)
-        signs = f"▲ better, ▼ worse than {self.baseline}; no mark: no difference shown"
-        values = latex(*self._values(), notes=[signs])
-        return f"{values}\n{latex(head, rows, words=2, notes=[*legend(self.rows), *self.notes])}"
+        return comparisons_latex(self)
 
     def print(self, file: TextIO, *, width: int | None = None) -> None:
         """Write tables, sentences and notes; colours only on a terminal."""
-        wide = width or (None if file.isatty() else _PIPED_WIDTH)
-        console = Console(file=file, width=wide, highlight=False, soft_wrap=not file.isatty())
-        console.print(first_fitting(self._value_tables(), console))
-        console.print(first_fitting(layouts(self.rows), console))
-        console.print()
-        first = self.rows[0].metric
-        for c in self.rows:
-            if len(self.rows) <= _SENTENCES or c.metric == first:
-                console.print(_filled(c.words, console), style=COLOURS.get(c.verdict, ""), markup=False)
-        console.print()
-        for line in legend(self.rows):
-            console.print(_filled(line, console), style="dim", markup=False)
-        for note in self.notes:
-            console.print(_filled(f"! {note}", console), style="yellow", markup=False)
-
-    def _values(self, *, short: bool = False) -> tuple[list[str], list[list[str]]]:
-        """A row per system, a column per metric, marks where a difference is shown."""
-        systems = list(dict.fromkeys(level.system for level in self.levels))
-        metrics = list(dict.fromkeys(level.metric for level in self.levels))
-        signs = {(c.system, c.metric): SIGNS.get(c.verdict, "") for c in self.rows}
-        cells = {(v.system, v.metric): _cell(v, signs.get((v.system, v.metric), ""), short) for v in self.levels}
-        return ["system", *metrics], [[name, *(cells.get((name, m), "") for m in metrics)] for name in systems]
-
-    def _value_tables(self) -> Iterator[Table]:
-        """Systems down, or across where there are many metrics; shorter cells last."""
-        for short in (False, True):
-            head, rows = self._values(short=short)
-            yield _plain_table(head, rows)
-            yield _plain_table(["metric", *(row[0] for row in rows)], [list(line) for line in zip(head, *rows)][1:])
+        print_comparisons(self, file, width=width)
 
 
 def compare_results(
@@ -202,25 +157,3 @@ def _levels(joined: Joined, name: str, labels: Sequence[str], level: float) -> I
         e = over_repeats(own, label, joined.specs[label], Drawing("nested", 0, RESAMPLES, level), mixed)
         sd = Repeated.of(mixed @ [one.value for one in found]).sd
         yield Level(name, label, e.value, e.low, e.high, n, undefined, len(own), sd)
-
-
-def _cell(level: Level, sign: str, short: bool) -> str:
-    text = number(level.value)
-    if not short and not math.isnan(level.low):
-        text += f" [{number(level.low)}, {number(level.high)}]"
-    if level.repeats > 1 and not math.isnan(level.sd):
-        text += f" sd {number(level.sd)}"
-    return f"{sign} {text}" if sign and not short else f"{sign}{text}"
-
-
-def _plain_table(head: list[str], rows: list[list[str]]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
-    for place, name in enumerate(head):
-        table.add_column(escape(name), no_wrap=True, justify="right" if place else "left")
-    for row in rows:
-        table.add_row(*map(escape, row))
-    return table
-
-
-def _filled(line: str, console: Console) -> str:
-    return textwrap.fill(line, console.width - 2, subsequent_indent="  ")

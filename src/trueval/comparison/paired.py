@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from trueval.comparison.comparable import Joined
+from trueval.comparison.sentences import in_words
 from trueval.comparison.tested import Tested, all_tested
-from trueval.comparison.words import in_words
 from trueval.errors import DefinitionError, suggest
 from trueval.metrics.grammar import Spec, parse
 from trueval.statistics.corrections import check_correction, corrected

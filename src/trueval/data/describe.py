@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from trueval.data.interactions import Interactions
-from trueval.data.popularity import chosen, learned, repeated_pairs
+from trueval.data.popularity import chosen, repeated_pairs
 
 _MOST_DISTINCT, _BINS = 12, 10
 # Times are numbers; which unit since 1970 they count is read off their size.
@@ -154,89 +154,3 @@ def _side(table: pl.DataFrame | None, frame: pl.DataFrame, role: str) -> dict[st
 
 def _missing(table: pl.DataFrame) -> dict[str, int]:
     return {column.name: column.null_count() for column in table if column.null_count()}
-
-
-def described_lines(described: dict[str, Any]) -> list[tuple[str, str]]:
-    """A description as pairs of a label and words, for a table or plain text.
-
-    >>> log = Interactions.of(pl.DataFrame({"user": [1, 1, 2], "item": ["a", "b", "a"]}))
-    >>> described_lines(describe(log))[1:4]
-    [('users', '2'), ('items', '2'), ('density', '75 %')]
-    """
-    d = described
-    lines = [
-        ("rows", f"{d['rows']:,}"),
-        ("users", f"{d['users']:,}"),
-        ("items", f"{d['items']:,}"),
-        ("density", f"{100 * d['density']:.3g} %"),
-        ("duplicates", _duplicate_words(d)),
-        ("rows per user", _spread_words(d["per_user"])),
-        ("rows per item", _spread_words(d["per_item"])),
-        ("Gini of items", f"{d['item_gini']:.3f}{_counted_words(d)}"),
-        ("top 10 % of items", f"{100 * d['top_10_percent_share']:.1f} % of {_shared_words(d)}"),
-    ]
-    lines += [*_value_lines(d["values"], d["rows"]), ("time", _time_words(d["time"]))]
-    if d["other_columns"]:
-        lines.append(("other columns", ", ".join(d["other_columns"])))
-    lines += [(f"{role} table", _side_words(d[f"{role}_table"], role)) for role in ("user", "item")]
-    if d["missing"]:
-        lines.append(("missing", _missing_words(d["missing"])))
-    return lines
-
-
-def _duplicate_words(d: dict[str, Any]) -> str:
-    if not d["duplicates"]:
-        return "none"
-    words = f"{d['duplicates']:,} rows repeat a user-item pair; pairs with several rows: {d['repeated_pairs']:,}, "
-    return f"{words}{d['repeated_rows']:,} rows in all; {learned(d['values'] is not None)}"
-
-
-def _counted_words(d: dict[str, Any]) -> str:
-    """What popularity counts, where that makes a difference."""
-    return f" of the {d['count']} per item" if d["duplicates"] else ""
-
-
-def _shared_words(d: dict[str, Any]) -> str:
-    return "user-item pairs" if d["duplicates"] and d["count"] == "users" else "rows"
-
-
-def _spread_words(spread: dict[str, float]) -> str:
-    return f"{spread['min']:,} to {spread['max']:,}, median {spread['median']:,.6g}, mean {spread['mean']:,.4g}"
-
-
-def _value_lines(values: dict[str, Any] | None, rows: int) -> list[tuple[str, str]]:
-    if values is None:
-        return [("values", "none (implicit feedback)")]
-    span = f"{values['min']:g} to {values['max']:g}, median {values['median']:g}, mean {values['mean']:.4g}"
-    lines = [("values", f"{span}, {values['distinct']:,} distinct")]
-    for bar in values["histogram"]:
-        label = f"{bar['low']:g}" if bar["low"] == bar["high"] else f"{bar['low']:g} to {bar['high']:g}"
-        share = bar["rows"] / rows
-        lines.append((f"  {label}", f"{bar['rows']:>12,} {100 * share:5.1f} % {'█' * round(40 * share)}".rstrip()))
-    return lines
-
-
-def _time_words(span: dict[str, Any] | None) -> str:
-    if span is None:
-        return "none"
-    days = "" if span["days"] is None else f" ({span['days']:,.1f} days)"
-    return f"{span['first']} to {span['last']}{days}, {span['distinct']:,} distinct"
-
-
-def _side_words(side: dict[str, Any] | None, role: str) -> str:
-    if side is None:
-        return "none"
-    words = f"{side['rows']:,} {role}s"
-    if side["columns"]:
-        words += ": " + ", ".join(side["columns"])
-    if "aspects" in side:
-        words += f"; {side['aspects']} aspects"
-    if side["not_in_table"]:
-        words += f"; {side['not_in_table']:,} of the log are not in it"
-    if side["not_in_log"]:
-        words += f"; {side['not_in_log']:,} are not in the log"
-    return words + (f"; missing {_missing_words(side['missing'])}" if side["missing"] else "")
-
-
-def _missing_words(missing: dict[str, int]) -> str:
-    return ", ".join(f"{name} {count:,}" for name, count in missing.items())

@@ -15,10 +15,11 @@ import polars as pl
 from trueval.api import Result
 from trueval.comparison.between import Alike, alike_grid, alike_told, between_designs
 from trueval.comparison.comparisons import Comparisons
-from trueval.comparison.tables import latex, markdown
 from trueval.design.design import Design
 from trueval.errors import DataError, DefinitionError, suggest
 from trueval.experiments.experiment import Experiment
+from trueval.render.latex import latex_table
+from trueval.render.markdown import markdown_table
 from trueval.report.formats import as_latex, as_markdown, as_record, result_frame
 
 
@@ -55,13 +56,13 @@ class ExperimentResult:
         return f"<ExperimentResult: {len(self.results)} designs, {len(self.experiment.systems)} systems>"
 
     def __str__(self) -> str:
-        from trueval.experiments.shown import text_of_experiment
+        from trueval.experiments.render import text_of_experiment
 
         return text_of_experiment(self)
 
     def show(self) -> None:
         """Print a table per design, comparisons, and how far designs agree; colours only on a terminal."""
-        from trueval.experiments.shown import print_experiment
+        from trueval.experiments.render import print_experiment
 
         print_experiment(self, sys.stdout)
 
@@ -130,7 +131,9 @@ class ExperimentResult:
         ]
         if self.agreement:
             head, rows = alike_grid(self.agreement)
-            parts.append("## Agreement between designs\n\n" + markdown(head, rows, notes=alike_told(self.agreement)))
+            parts.append(
+                "## Agreement between designs\n\n" + markdown_table(head, rows, notes=alike_told(self.agreement))
+            )
         return "\n".join(parts)
 
     def to_latex(self) -> str:
@@ -141,11 +144,11 @@ class ExperimentResult:
         ]
         if self.agreement:
             head, rows = alike_grid(self.agreement)
-            parts.append("% agreement between designs\n" + latex(head, rows, notes=alike_told(self.agreement)))
+            parts.append("% agreement between designs\n" + latex_table(head, rows, notes=alike_told(self.agreement)))
         return "\n".join(parts)
 
     def to_html(self) -> str:
         """A page that needs nothing else: a section per design."""
-        from trueval.experiments.shown import page_of_experiment
+        from trueval.experiments.render import page_of_experiment
 
         return page_of_experiment(self)

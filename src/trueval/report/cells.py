@@ -11,8 +11,7 @@ from collections.abc import Iterable
 
 from trueval.evaluation.estimate import Estimate
 from trueval.evaluation.outcome import Evaluation
-
-_LOPSIDED = 0.1  # of the width: a thousand resamples of a symmetric interval stay well below
+from trueval.render.numbers import UNDEFINED, decimal, lopsided, short, without_zero
 
 
 def needs_both_ends(estimates: Iterable[Estimate]) -> bool:
@@ -21,7 +20,7 @@ def needs_both_ends(estimates: Iterable[Estimate]) -> bool:
     >>> needs_both_ends([Estimate(0.5, 0.41, 0.6, 9)]), needs_both_ends([Estimate(0.0, 0.0, 0.17, 20)])
     (False, True)
     """
-    return any(abs(e.high + e.low - 2 * e.value) > _LOPSIDED * (e.high - e.low) for e in estimates)
+    return any(lopsided(e.value, e.low, e.high) for e in estimates)
 
 
 def columns_with_both_ends(evaluation: Evaluation) -> set[str]:
@@ -37,12 +36,12 @@ def cell(estimate: Estimate, *, ends: bool = False) -> str:
     ('0.5000 ± 0.1000', '0.0000 [0.0000, 0.1700]')
     """
     if math.isnan(estimate.value):
-        return "undefined"
+        return UNDEFINED
     if math.isnan(estimate.low):
-        return _number(estimate.value)
+        return decimal(estimate.value)
     if ends:
-        return f"{_number(estimate.value)} [{_number(estimate.low)}, {_number(estimate.high)}]"
-    return f"{_number(estimate.value)} ± {(estimate.high - estimate.low) / 2:.4f}"
+        return f"{decimal(estimate.value)} [{decimal(estimate.low)}, {decimal(estimate.high)}]"
+    return f"{decimal(estimate.value)} ± {(estimate.high - estimate.low) / 2:.4f}"
 
 
 def short_cell(estimate: Estimate, *, ends: bool = False) -> str:
@@ -54,22 +53,9 @@ def short_cell(estimate: Estimate, *, ends: bool = False) -> str:
     ('.0000 [.0000,.1700]', '1.000')
     """
     if math.isnan(estimate.value):
-        return "undefined"
+        return UNDEFINED
     if math.isnan(estimate.low):
-        return _short(estimate.value)
+        return short(estimate.value)
     if ends:
-        return f"{_short(estimate.value)} [{_short(estimate.low)},{_short(estimate.high)}]"
-    return f"{_short(estimate.value)} ±{_without_zero(f'{(estimate.high - estimate.low) / 2:.4f}')}"
-
-
-def _number(value: float) -> str:
-    return f"{value:.4f}" if abs(value) < 1000 else f"{value:,.1f}"
-
-
-def _short(value: float) -> str:
-    digits = 4 if abs(value) < 1 else max(0, 3 - int(math.log10(abs(value))))
-    return _without_zero(f"{value:.{digits}f}")
-
-
-def _without_zero(number: str) -> str:
-    return number.replace("0.", ".", 1) if number.lstrip("-")[:2] == "0." else number
+        return f"{short(estimate.value)} [{short(estimate.low)},{short(estimate.high)}]"
+    return f"{short(estimate.value)} ±{without_zero(f'{(estimate.high - estimate.low) / 2:.4f}')}"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from trueval.comparison.paired import Comparison
 from trueval.evaluation.outcome import Evaluation
-from trueval.report.terminal import p_text
+from trueval.render.numbers import level_percent, p_phrase, short_percent
 from trueval.statistics.corrections import NAMES
 
 
@@ -36,19 +36,6 @@ def values(evaluation: Evaluation, label: str) -> dict[str, float]:
     return dict(sorted(((n, v) for n, v in found.items() if v == v), key=lambda pair: -pair[1]))
 
 
-def percent(share: float) -> str:
-    """A share as people say it; the space does not break.
-
-    >>> [percent(share).replace("\\xa0", " ") for share in (0.0534, 0.0041, 0.9996, 1)]
-    ['5 %', '0.4 %', '99.96 %', '100 %']
-    """
-    for digits in (0, 1, 2):
-        text = f"{100 * share:.{digits}f}"
-        if float(text) not in (0, 100) or share in (0, 1):
-            break
-    return f"{text}\xa0%"
-
-
 def listed(words: Sequence[str]) -> str:
     """Words as a list in a sentence.
 
@@ -64,7 +51,7 @@ def _against_chance(evaluation: Evaluation, label: str) -> list[str]:
     above = [n for n, e in estimates.items() if e.value > 0 and (e.low > chance or e.low != e.low)]
     told = []
     if above:
-        shares = [f"{percent(chance / estimates[n].value)} of {n}'s" for n in above]
+        shares = [f"{short_percent(chance / estimates[n].value)} of {n}'s" for n in above]
         shares[0] += " value"
         told.append(f"On {label} a random ranking would get {chance:.4f}: {listed(shares)}.")
     alike = [n for n, e in estimates.items() if e.low <= chance <= e.high]
@@ -82,9 +69,9 @@ def _against_baseline(evaluation: Evaluation, comparisons: Sequence[Comparison],
     best = max(own, key=lambda c: c.difference)
     if chance < known.get(baseline, chance) < known.get(best.system, chance):
         share = (known[baseline] - chance) / (known[best.system] - chance)
-        told.append(f"The baseline, {baseline}, explains {percent(share)} of {best.system}'s lead over chance.")
-    interval = f"{best.difference:+.4f}, {100 * best.level:g} % interval {best.low:+.4f} to {best.high:+.4f}"
-    sure = f"p = {p_text(best.p_corrected)}".replace("= <", "<") + f" after {NAMES[best.correction]}'s correction"
+        told.append(f"The baseline, {baseline}, explains {short_percent(share)} of {best.system}'s lead over chance.")
+    interval = f"{best.difference:+.4f}, {level_percent(best.level)} interval {best.low:+.4f} to {best.high:+.4f}"
+    sure = f"{p_phrase(best.p_corrected)} after {NAMES[best.correction]}'s correction"
     if best.verdict == "not shown":
         told.append(f"That {best.system} differs from {baseline} on {label} is not shown ({interval}, {sure}).")
     else:
@@ -97,7 +84,7 @@ def _unjudged(evaluation: Evaluation) -> list[str]:
     if label is None:
         return []
     k = evaluation.specs[label].k
-    shares = [f"{percent(share)} of {name}'s" for name, share in values(evaluation, label).items()]
+    shares = [f"{short_percent(share)} of {name}'s" for name, share in values(evaluation, label).items()]
     shares[0] += f" top {k}"
     return [f"Never judged by the user were {listed(shares)}: such items count as misses, liked or not."]
 
@@ -107,7 +94,10 @@ def _coverage(evaluation: Evaluation) -> list[str]:
     if label is None:
         return []
     (first, most), *others = values(evaluation, label).items()
-    shares = [f"{first} shows {percent(most)} to anyone", *(f"{name} {percent(share)}" for name, share in others)]
+    shares = [
+        f"{first} shows {short_percent(most)} to anyone",
+        *(f"{name} {short_percent(share)}" for name, share in others),
+    ]
     return [f"Of the catalogue, {listed(shares)}."]
 
 

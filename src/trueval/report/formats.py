@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import polars as pl
 
 from trueval.comparison.leaders import leaders
-from trueval.comparison.shown import SIGNS, grid, legend
-from trueval.comparison.tables import latex, markdown
+from trueval.comparison.render import grid, legend
 from trueval.data.records import without_nan
 from trueval.evaluation.drawing import told_interval
 from trueval.evaluation.outcome import Evaluation
+from trueval.render.latex import latex_table
+from trueval.render.markdown import markdown_table
+from trueval.render.marks import SIGNS
+from trueval.render.numbers import decimal
 from trueval.report.cells import cell, columns_with_both_ends
 
 if TYPE_CHECKING:
@@ -89,18 +92,22 @@ def as_markdown(evaluation: Evaluation, comparisons: Sequence[Comparison] = ()) 
     cells = [[f"**{c}**" if (r, at) in bold else c for at, c in enumerate(row)] for r, row in enumerate(rows)]
     if evaluation.random:
         cells[-1][0] = f"*{cells[-1][0]}*"
-    first = markdown(head, cells, notes=_notes(evaluation, comparisons))
+    first = markdown_table(head, cells, notes=_notes(evaluation, comparisons))
     others = _further(evaluation, comparisons)
-    return "\n".join([first, *(f"{t.title}\n\n{markdown(t.head, t.rows, words=2, notes=t.notes)}" for t in others)])
+    return "\n".join(
+        [first, *(f"{t.title}\n\n{markdown_table(t.head, t.rows, align='ll', notes=t.notes)}" for t in others)]
+    )
 
 
 def as_latex(evaluation: Evaluation, comparisons: Sequence[Comparison] = ()) -> str:
     """The same as booktabs tables; better and worse are marked by a raised + and -."""
     head, rows, bold = _grid(evaluation, comparisons)
     rule = [len(rows) - 1] if evaluation.random else []
-    first = latex(head, rows, bold=frozenset(bold), rules=rule, notes=_notes(evaluation, comparisons))
+    first = latex_table(head, rows, bold=frozenset(bold), rules=rule, notes=_notes(evaluation, comparisons))
     others = _further(evaluation, comparisons)
-    return "\n".join([first, *(f"% {t.title}\n{latex(t.head, t.rows, words=2, notes=t.notes)}" for t in others)])
+    return "\n".join(
+        [first, *(f"% {t.title}\n{latex_table(t.head, t.rows, align='ll', notes=t.notes)}" for t in others)]
+    )
 
 
 class _Further(NamedTuple):
@@ -138,7 +145,7 @@ def _grid(
     names = list(evaluation.systems)
     bold = {(names.index(name), 1 + c) for c, label in enumerate(labels) for name in best.get(label, ())}
     if evaluation.random:
-        chance = [f"{evaluation.random[label]:.4f}" if label in evaluation.random else "" for label in labels]
+        chance = [decimal(evaluation.random[label]) if label in evaluation.random else "" for label in labels]
         rows.append(["random (expected)", *chance])
     return ["system", *labels], rows, bold
 

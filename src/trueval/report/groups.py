@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import polars as pl
-from rich import box
-from rich.markup import escape
 from rich.table import Table
 
 from trueval.evaluation.estimate import Estimate
 from trueval.evaluation.fairness import demographic_parity, equal_opportunity, exposes, spread_record
 from trueval.evaluation.group_values import GroupValues, Spread
 from trueval.evaluation.outcome import Evaluation
+from trueval.render.numbers import level_percent
+from trueval.render.terminal import escape, new_table
 from trueval.report.cells import cell, needs_both_ends
 from trueval.report.formats import ESTIMATE
 
@@ -90,7 +90,7 @@ def group_layouts(evaluation: Evaluation, column: str) -> Iterator[Table]:
     """One table of a column, groups down and metrics across; then the same stacked, for a narrow terminal."""
     heads, rows = group_grid(evaluation, column)
     several = len(evaluation.systems) > 1
-    table = _new_table(column)
+    table = new_table(title=f"by {column}")
     for head in heads[0 if several else 1 :]:
         table.add_column(escape(head), no_wrap=True, justify="left" if head in ("system", "group") else "right")
     for place, row in enumerate(rows):
@@ -100,7 +100,7 @@ def group_layouts(evaluation: Evaluation, column: str) -> Iterator[Table]:
         shown = ["" if same else row[0], *row[1:]][0 if several else 1 :]
         table.add_row(*map(escape, shown), style="bold" if row[1] in ("gap", "ratio") and not row[2] else "")
     yield table
-    stacked = _new_table(column)
+    stacked = new_table(title=f"by {column}")
     for head in ("system", "group", "metric", "value"):
         stacked.add_column(head, overflow="fold", justify="right" if head == "value" else "left")
     for name, group, _, *cells in rows:
@@ -159,7 +159,7 @@ def group_footer(groups: Mapping[str, GroupValues]) -> list[str]:
     first = next(iter(groups.values()))
     words = "gap = highest − lowest group, ratio = lowest / highest"
     if first.drawing.interval != "none":
-        words += f", with {100 * first.drawing.level:g} % bootstrap intervals that allow for picking the two"
+        words += f", with {level_percent(first.drawing.level)} bootstrap intervals that allow for picking the two"
     if any(exposes(found) for found in groups.values()):
         words += "; of exposure, above or over the share of items"
     if any(number < found.min_group for found in groups.values() for number in found.users.values()):
@@ -172,9 +172,3 @@ def _about(found: GroupValues) -> str:
     if found.groups.kind == "item":
         words.append("judgements of the group's items alone, users without relevant ones undefined")
     return f"by {found.groups.name}: " + "; ".join(words)
-
-
-def _new_table(column: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
-    table.title, table.title_justify, table.title_style = f"\nby {escape(column)}", "left", "bold"
-    return table

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from html import escape
-
+from trueval.online.ab.render import columns_shown, control_words, foot, rows
 from trueval.online.ab.result import AbTest
-from trueval.online.ab.shown import columns_shown, control_words, foot, rows
-from trueval.online.ab.words import p_text, percent
-from trueval.report.html import Section, _items, _section
-from trueval.report.html_style import STYLE
+from trueval.render.html import Section, hint, page, section, sentences, terms, warned
+from trueval.render.numbers import p_value, percent
 
 _MOST_CHECKS = 30
 
@@ -28,7 +25,7 @@ def ab_sections(found: AbTest) -> list[Section]:
         for arm, n in ratio.users.items()
     ]
     state = "wrong" if ratio.failed else "ok"
-    check = [[f"{ratio.chi2:.2f}", p_text(ratio.p), f"{ratio.threshold:g}", state]]
+    check = [[f"{ratio.chi2:.2f}", p_value(ratio.p), f"{ratio.threshold:g}", state]]
     sections = [
         Section("Sample ratio", tiles=tiles, columns=["χ²", "p", "wrong below", "check"], rows=check),
         *_balance_section(found),
@@ -44,7 +41,7 @@ def _balance_section(found: AbTest) -> list[Section]:
     rows = [
         [
             c.name + (f" {c.group}" if c.group else "") + ("" if c.asked else " (not asked for)"),
-            c.test, c.detail, p_text(c.p_corrected), f"{c.threshold:g}", "wrong" if c.failed else "ok",
+            c.test, c.detail, p_value(c.p_corrected), f"{c.threshold:g}", "wrong" if c.failed else "ok",
         ]
         for c in checks[:_MOST_CHECKS]
     ]  # fmt: skip
@@ -62,21 +59,12 @@ def _table_section(title: str, found: AbTest, segment: str) -> Section:
 
 def ab_page(found: AbTest, *, title: str = "A/B test") -> str:
     """A page that needs nothing else: the verdict in words, the sections, and what the numbers rest on."""
-    told = {name: value for name, value in found.manifest.items() if value not in (None, [])}
-    manifest = "".join(f"<dt>{escape(name)}</dt><dd>{escape(_told(value))}</dd>" for name, value in told.items())
-    head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
-    head += f"<title>{escape(title)} · trueval</title><style>{STYLE}</style>"
     body = [
-        f'<header><p class="brand">trueval</p><h1>{escape(title)}</h1></header><main>',
-        _items("words", found.verdict.split("\n")),
-        f'<p class="hint">{escape(control_words(found))}</p>',
-        *(_section(section) for section in ab_sections(found)),
-        '<p class="hint">' + "<br>".join(map(escape, foot(found))) + "</p>",
-        *(f'<p class="warn">{escape(warning)}</p>' for warning in found.warnings),
-        f"</main><footer><h2>Manifest</h2><dl>{manifest}</dl></footer>",
+        sentences(found.verdict.split("\n")),
+        hint([control_words(found)]),
+        *map(section, ab_sections(found)),
+        hint(foot(found)),
+        *warned(found.warnings),
     ]
-    return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head>\n<body>\n' + "\n".join(body) + "\n</body></html>\n"
-
-
-def _told(value: object) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+    told = {name: value for name, value in found.manifest.items() if value not in (None, [])}
+    return page(title, body, foot=f"<h2>Manifest</h2>{terms(told)}")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import Any
 
 from trueval.comparison.paired import Comparison
 from trueval.evaluation.outcome import Evaluation
+from trueval.render.html import Section, page, section, sentences
 from trueval.report.findings import findings
-from trueval.report.html import Section, _foot, _items, _results, _section, _whole_page
+from trueval.report.html import foot, results
 from trueval.report.html_groups import group_sections
 
 
@@ -33,24 +33,14 @@ def designs_page(
     >>> "<h2>given</h2>" in page
     True
     """
-    body = [
-        f'<header><p class="brand">trueval</p><h1>{escape(title)}</h1>',
-        f'<p class="lead">{escape(lead)}</p>' if lead else "",
-        "</header><main>",
-        _items("words", notes),
-        *(_section(section) for section in before),
-    ]
+    body = [sentences(notes), *map(section, before)]
     for name, evaluation in evaluations.items():
         own = comparisons.get(name, ())
-        body.append(_results(evaluation, own, title=name, notes=findings(evaluation, own)))
-        body += [_section(section) for section in group_sections(evaluation)]
+        body.append(results(evaluation, own, title=name, notes=findings(evaluation, own)))
+        body += map(section, group_sections(evaluation))
     definitions = joined_definitions({name: evaluation.manifest for name, evaluation in evaluations.items()})
-    body += [
-        *(_section(section) for section in after),
-        "</main>",
-        _foot({**(manifest or {}), "definitions": definitions}),
-    ]
-    return _whole_page(title, body)
+    body += map(section, after)
+    return page(title, body, lead=lead, foot=foot({**(manifest or {}), "definitions": definitions}))
 
 
 def joined_definitions(manifests: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:

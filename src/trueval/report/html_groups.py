@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from trueval.evaluation.outcome import Evaluation
+from trueval.render.html import Section
 from trueval.report.groups import columns_of, group_footer, group_grid
-from trueval.report.html import Section
 
 
 def group_sections(evaluation: Evaluation) -> list[Section]:

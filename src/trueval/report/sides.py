@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import sys
 from collections.abc import Mapping, Sequence
@@ -10,15 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
-from rich import box
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from trueval.arguments import checked
 from trueval.comparison.between import LEAST, Alike, alike_grid, alike_told, between_designs
-from trueval.comparison.tables import latex, markdown
 from trueval.evaluation.outcome import Evaluation
+from trueval.render.latex import latex_table
+from trueval.render.markdown import markdown_table
+from trueval.render.terminal import escape, new_table, printed
 from trueval.report.cells import cell, needs_both_ends
 from trueval.report.formats import as_latex, as_markdown, as_record, result_frame
 from trueval.report.repeats import repeats_text
@@ -125,7 +122,7 @@ class Shown:
             return tables[0]
         parts = [f"## {title}\n\n{table}" for title, table in zip(_TITLES.values(), tables)]
         head, rows = alike_grid(self.alike)
-        return "\n".join([*parts, "## Agreement\n\n" + markdown(head, rows, notes=alike_told(self.alike))])
+        return "\n".join([*parts, "## Agreement\n\n" + markdown_table(head, rows, notes=alike_told(self.alike))])
 
     @checked
     def to_latex(self, *, baseline: str | None = None) -> str:
@@ -135,7 +132,7 @@ class Shown:
             return tables[0]
         parts = [f"% {title}\n{table}" for title, table in zip(_TITLES.values(), tables)]
         head, rows = alike_grid(self.alike)
-        return "\n".join([*parts, "% agreement\n" + latex(head, rows, notes=alike_told(self.alike))])
+        return "\n".join([*parts, "% agreement\n" + latex_table(head, rows, notes=alike_told(self.alike))])
 
     @checked
     def save(self, folder: str | Path) -> None:
@@ -190,9 +187,7 @@ def _save(result: Any, folder: Path, save_folder: Any) -> None:
 
 def sides_text(true: Evaluation, observed: Evaluation, alike: Sequence[Alike]) -> str:
     """Every metric on the unbiased test beside what the biased one says, with τ between the orders of the systems."""
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
-    title = "the unbiased test, and beside it what was observed: held out of the biased log"
-    table.title, table.title_justify, table.title_style = f"\n{title}", "left", "bold"
+    table = new_table(title="the unbiased test, and beside it what was observed: held out of the biased log")
     for head in ("metric", "system", UNBIASED, OBSERVED):
         table.add_column(head, justify="left" if head in ("metric", "system") else "right")
     tau = {one.metric: one.words for one in alike}
@@ -203,10 +198,6 @@ def sides_text(true: Evaluation, observed: Evaluation, alike: Sequence[Alike]) -
             table.add_row(escape(label), escape(name), *map(escape, values))
         if str(spec) in tau:
             table.add_row(escape(label), "Kendall's τ", "", tau[str(spec)], style="bold")
-    out = io.StringIO()
-    console = Console(file=out, width=200, highlight=False, soft_wrap=True)
-    console.print(table)
     told = alike_told(list(alike)) or [f"whether both rank the systems alike is not known: it takes {LEAST} systems"]
     own = [warning for warning in observed.warnings if warning not in true.warnings]
-    console.print("\n".join([*told, *(f"! {OBSERVED}: {warning}" for warning in own)]), markup=False)
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+    return printed(table) + "\n".join([*told, *(f"! {OBSERVED}: {warning}" for warning in own)]) + "\n"

@@ -4,30 +4,23 @@ from __future__ import annotations
 
 import io
 import math
-import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
-from rich import box
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from trueval.comparison.leaders import leaders
-from trueval.comparison.shown import COLOURS, SIGNS, first_fitting, layouts, method, p_text
+from trueval.comparison.render import layouts, method
 from trueval.evaluation.estimate import Estimate
 from trueval.evaluation.outcome import Evaluation
+from trueval.render.marks import ARROWS, COLOURS, SIGNS
+from trueval.render.terminal import console_for, escape, first_fitting, new_table, say
 from trueval.report.cells import cell, columns_with_both_ends, short_cell
 from trueval.report.formats import notation
 from trueval.report.groups import columns_of, group_footer, group_layouts
 
 if TYPE_CHECKING:
     from trueval.comparison.paired import Comparison
-
-__all__ = ["footer", "p_text", "print_evaluation", "table_text"]
-
-ARROWS = {"higher": " ↑", "lower": " ↓", "neither": ""}
-_PIPED_WIDTH = 160
 
 
 class _Marks(NamedTuple):
@@ -57,22 +50,17 @@ def print_evaluation(
     `brief` leaves out the table of comparisons, whose verdicts are marked in the main table anyway, and the
     definitions.
     """
-    wide = width or (None if file.isatty() else _PIPED_WIDTH)
-    console = Console(file=file, width=wide, highlight=False, soft_wrap=not file.isatty())
+    console = console_for(file, width=width)
     marks = _Marks.of(evaluation, comparisons)
-    console.print(first_fitting(_layouts(evaluation, marks), console))
+    console.print(first_fitting(_layouts(evaluation, marks), console.width))
     if comparisons and not brief:
-        console.print(first_fitting(layouts(comparisons, detailed=False), console))
+        console.print(first_fitting(layouts(comparisons, detailed=False), console.width))
     for column in columns_of(evaluation):
-        console.print(first_fitting(group_layouts(evaluation, column), console))
+        console.print(first_fitting(group_layouts(evaluation, column), console.width))
     console.print()
     told = footer(evaluation, comparisons, definitions=definitions and not brief, bold=console.is_terminal)
-    for line in told:
-        console.print(_filled(line, console), style="dim", markup=False)
-    for line in group_footer(next(iter(evaluation.systems.values())).groups):
-        console.print(_filled(line, console), style="dim", markup=False)
-    for warning in evaluation.warnings:
-        console.print(_filled(f"! {warning}", console), style="yellow", markup=False)
+    say(console, [*told, *group_footer(next(iter(evaluation.systems.values())).groups)], style="dim")
+    say(console, (f"! {warning}" for warning in evaluation.warnings), style="yellow")
 
 
 def table_text(evaluation: Evaluation, comparisons: Sequence[Comparison] = ()) -> str:
@@ -137,10 +125,6 @@ def _weights_told(propensity: dict[str, Any] | None) -> list[str]:
     return lines
 
 
-def _filled(line: str, console: Console) -> str:
-    return textwrap.fill(line, console.width - 2, subsequent_indent="  ")
-
-
 def _layouts(evaluation: Evaluation, marks: _Marks) -> Iterator[Table]:
     yield _systems_down(evaluation, marks)
     yield _systems_across(evaluation, marks)
@@ -148,12 +132,8 @@ def _layouts(evaluation: Evaluation, marks: _Marks) -> Iterator[Table]:
     yield _stacked(evaluation, marks)
 
 
-def _new_table(*, tight: bool = False) -> Table:
-    return Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=tight, header_style="bold")
-
-
 def _systems_down(evaluation: Evaluation, marks: _Marks) -> Table:
-    table = _new_table()
+    table = new_table()
     table.add_column("system", no_wrap=True)
     for label in evaluation.specs:
         table.add_column(_head(evaluation, label), justify="right", no_wrap=True)
@@ -165,7 +145,7 @@ def _systems_down(evaluation: Evaluation, marks: _Marks) -> Table:
 
 
 def _systems_across(evaluation: Evaluation, marks: _Marks, *, short: bool = False) -> Table:
-    table = _new_table(tight=short)
+    table = new_table(tight=short)
     table.add_column("metric", no_wrap=True)
     for name in evaluation.systems:
         table.add_column(escape(name), justify="right", no_wrap=True)
@@ -182,7 +162,7 @@ def _systems_across(evaluation: Evaluation, marks: _Marks, *, short: bool = Fals
 
 def _stacked(evaluation: Evaluation, marks: _Marks) -> Table:
     """Metric by metric, one system per line: fits wherever the names do."""
-    table = _new_table()
+    table = new_table()
     table.add_column("metric", no_wrap=True)
     table.add_column("system", overflow="fold")
     table.add_column("value", justify="right", no_wrap=True)

@@ -12,7 +12,7 @@ from trueval.online.ab.comparisons import ArmValue, Compared
 from trueval.online.ab.declared import LINEAR, SHARES, Declared
 from trueval.online.ab.filtering import RowFilter
 from trueval.online.ab.units import Units
-from trueval.online.ab.words import p_phrase, percent
+from trueval.render.numbers import p_phrase, percent
 
 _FEW_USERS, _FEW_CONVERSIONS = 30, 5
 # Intervals of skewed amounts of fewer payers hold the truth less often than they say.

@@ -9,6 +9,7 @@ from typing import Any
 
 from trueval.arguments import checked
 from trueval.errors import DefinitionError
+from trueval.render.numbers import level_percent
 from trueval.statistics.power import chance_to_show
 from trueval.statistics.student import normal_quantile
 
@@ -48,12 +49,14 @@ class AbPlan:
         lines = [
             f"{self.users_per_arm:,} users per arm, {self.users:,} in {self.arms} arms",
             f"show a change of {self.effect:+.4g}{relative} from a {what}",
-            f"with probability {100 * self.power:g} %, at level {100 * self.level:g} %, two-sided",
+            f"with probability {level_percent(self.power)}, at level {level_percent(self.level)}, two-sided",
         ]
         if self.comparisons > 1:
             lines[-1] += f", Bonferroni over {self.comparisons} comparisons"
         if self.variance_reduction:
-            lines.append(f"variance reduced by {100 * self.variance_reduction:g} % with what is known before (CUPED)")
+            lines.append(
+                f"variance reduced by {level_percent(self.variance_reduction)} with what is known before (CUPED)"
+            )
         if self.days is not None:
             weeks = math.ceil(self.days / _WEEK)
             lines.append(f"{self.days:,} days at {self.daily_users:,.0f} new users a day; run whole weeks: {weeks}")

@@ -46,7 +46,7 @@ class AbTest:
     @property
     def verdict(self) -> str:
         """The result in words."""
-        from trueval.online.ab.words import verdict
+        from trueval.online.ab.sentences import verdict
 
         return verdict(self)
 
@@ -99,18 +99,18 @@ class AbTest:
 
     def to_markdown(self) -> str:
         """The table for a README or an issue."""
-        from trueval.online.ab.shown import as_markdown
+        from trueval.online.ab.render import as_markdown
 
         return as_markdown(self)
 
     def to_latex(self) -> str:
         """The table for a paper (booktabs)."""
-        from trueval.online.ab.shown import as_latex
+        from trueval.online.ab.render import as_latex
 
         return as_latex(self)
 
     def __str__(self) -> str:
-        from trueval.online.ab.shown import as_text
+        from trueval.online.ab.render import as_text
 
         return as_text(self)
 

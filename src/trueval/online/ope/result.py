@@ -96,18 +96,18 @@ class OffPolicy:
 
     def to_markdown(self) -> str:
         """A Markdown table."""
-        from trueval.online.ope.shown import as_markdown
+        from trueval.online.ope.render import as_markdown
 
         return as_markdown(self)
 
     def to_latex(self) -> str:
         """A LaTeX table with booktabs rules."""
-        from trueval.online.ope.shown import as_latex
+        from trueval.online.ope.render import as_latex
 
         return as_latex(self)
 
     def __str__(self) -> str:
-        from trueval.online.ope.shown import as_text
+        from trueval.online.ope.render import as_text
 
         return as_text(self)
 

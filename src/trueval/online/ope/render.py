@@ -2,54 +2,54 @@
 
 from __future__ import annotations
 
-import io
 import math
-import textwrap
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from rich import box
-from rich.console import Console
 from rich.table import Table
 
 from trueval.online.ope.weights import ALL
+from trueval.render.alignment import words_left
+from trueval.render.latex import latex_table
+from trueval.render.markdown import markdown_table
+from trueval.render.marks import SIGNS
+from trueval.render.numbers import UNDEFINED, level_percent, lopsided, with_interval
+from trueval.render.terminal import fill, first_fitting, plain_table, printed
+from trueval.render.widths import READING_WIDTH
 
 if TYPE_CHECKING:
     from trueval.online.ope.result import OffPolicy, Value
 
-WIDTH = 110
 _TRUST = {
     "yes": "the log carries the target policy well",
     "with care": "trust weighted estimates with care",
     "no": "do not decide on weighted estimates",
     "undefined": "weighted estimates are undefined",
 }
-_SIGNS = {"higher": "▲", "lower": "▼", "not shown": " "}
 
 
-def as_text(found: OffPolicy, *, width: int = WIDTH) -> str:
+def as_text(found: OffPolicy, *, width: int = READING_WIDTH) -> str:
     """Estimates over all rows, then by position, then what they rest on."""
-    text = _fitting(_overall(found), width)
+    text = printed(first_fitting(_overall(found), width))
     if _scopes(found):
-        text += "\n" + _fitting(_by_position(found), width)
-    return text + "\n" + "\n".join(_wrapped(line, width) for line in _footer(found)) + "\n"
+        text += "\n" + printed(first_fitting(_by_position(found), width))
+    return text + "\n" + "\n".join(fill(line, width) for line in _footer(found)) + "\n"
 
 
 def _overall(found: OffPolicy) -> Iterator[Table]:
     """The estimates over all rows; then with half widths in the place of intervals."""
     digits = _digits(found)
-    percent = f"{found.manifest['level'] * 100:g} %"
+    level = level_percent(found.manifest["level"])
     for short in (False, True):
-        words = (
-            ("value", "minus naive") if short else (f"value [{percent} interval]", f"minus naive [{percent} interval]")
-        )
-        table = _table("estimator", *words, "verdict")
+        words = ("value", "minus naive") if short else (f"value [{level} interval]", f"minus naive [{level} interval]")
+        rows = []
         for v in _of(found, ALL):
-            verdict = f"{_SIGNS[v.verdict]} {v.verdict}" if v.verdict else ""
-            value = plus_minus(v, digits) if short else span(v.value, v.low, v.high, digits)
-            table.add_row(v.estimator, value, _difference(v, digits, short=short), verdict)
-        yield table
+            verdict = f"{SIGNS.get(v.verdict, ' ')} {v.verdict}" if v.verdict else ""
+            value = plus_minus(v, digits) if short else with_interval(v.value, v.low, v.high, digits)
+            rows.append([v.estimator, value, _difference(v, digits, short=short), verdict])
+        head = ["estimator", *words, "verdict"]
+        yield plain_table(head, rows, align=words_left(head, ("estimator", "verdict")))
 
 
 def _by_position(found: OffPolicy) -> Iterator[Table]:
@@ -62,63 +62,28 @@ def _by_position(found: OffPolicy) -> Iterator[Table]:
         v = known.get((name, scope))
         return "" if v is None else plus_minus(replace(v, low=math.nan) if bare else v, digits)
 
-    across = _table("estimator", *scopes)
-    for name in names:
-        across.add_row(name, *(text(name, scope) for scope in scopes))
-    yield across
+    yield plain_table(["estimator", *scopes], [[name, *(text(name, scope) for scope in scopes)] for name in names])
     for bare in (False, True):
-        down = _table("", *names)
-        for scope in scopes:
-            down.add_row(scope, *(text(name, scope, bare) for name in names))
-        yield down
-
-
-def _fitting(layouts: Iterator[Table], width: int) -> str:
-    """The first layout that the width allows, else the last."""
-    for table in layouts:
-        text = _printed(table)
-        if max(map(len, text.splitlines())) <= width:
-            break
-    return text
+        yield plain_table(["", *names], [[scope, *(text(name, scope, bare) for name in names)] for scope in scopes])
 
 
 def as_markdown(found: OffPolicy) -> str:
     """One row per estimator: its value and interval, the difference from the naive one, and by position."""
-    head, rows = _grid(found, "±")
-    lines = ["| " + " | ".join(head) + " |", "|---|" + "---:|" * (len(head) - 1)]
-    lines += ["| " + " | ".join(row) + " |" for row in rows]
-    return "\n".join([*lines, "", *(f"{line}  " for line in _footer(found))]) + "\n"
+    return "\n".join([markdown_table(*_grid(found)), *(f"{line}  " for line in _footer(found))]) + "\n"
 
 
 def as_latex(found: OffPolicy) -> str:
     """The same as a booktabs table, what it rests on as comments."""
-    head, rows = _grid(found, r"$\pm$")
-    lines = [f"% {line}" for line in _footer(found)]
-    lines += [r"\begin{tabular}{l" + "r" * (len(head) - 1) + "}", r"\toprule"]
-    lines += [" & ".join(map(_tex, head)) + r" \\", r"\midrule"]
-    lines += [" & ".join([_tex(row[0]), *row[1:]]) + r" \\" for row in rows]
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
+    return "\n".join([*(f"% {line}" for line in _footer(found)), latex_table(*_grid(found))])
 
 
-def span(value: float, low: float, high: float, digits: int, *, sign: str = "") -> str:
-    """A value and its interval.
-
-    >>> span(0.0052, 0.0026, 0.0079, 4), span(float("nan"), 0, 0, 4)
-    ('0.0052 [0.0026, 0.0079]', 'undefined')
-    """
-    if math.isnan(value):
-        return "undefined"
-    bounds = "" if math.isnan(low) else f" [{low:{sign}.{digits}f}, {high:{sign}.{digits}f}]"
-    return f"{value:{sign}.{digits}f}{bounds}"
-
-
-def plus_minus(v: Value, digits: int, sign: str = "±") -> str:
+def plus_minus(v: Value, digits: int) -> str:
     """A value with half the width of its interval, or with both ends where it is not symmetric."""
     if math.isnan(v.value):
-        return "undefined"
-    if abs(v.high + v.low - 2 * v.value) > 0.1 * (v.high - v.low):
-        return span(v.value, v.low, v.high, digits)
-    return f"{v.value:.{digits}f}" + ("" if math.isnan(v.low) else f" {sign} {(v.high - v.low) / 2:.{digits}f}")
+        return UNDEFINED
+    if lopsided(v.value, v.low, v.high):
+        return with_interval(v.value, v.low, v.high, digits)
+    return f"{v.value:.{digits}f}" + ("" if math.isnan(v.low) else f" ± {(v.high - v.low) / 2:.{digits}f}")
 
 
 def _of(found: OffPolicy, scope: str) -> list[Value]:
@@ -140,16 +105,16 @@ def _difference(v: Value, digits: int, *, short: bool = False) -> str:
         return ""
     numbers = [round(x, digits) + 0.0 for x in (v.difference, v.difference_low, v.difference_high)]  # no -0.0000
     if short:
-        return span(numbers[0], math.nan, math.nan, digits, sign="+")
-    return span(numbers[0], numbers[1], numbers[2], digits, sign="+")
+        return with_interval(numbers[0], math.nan, math.nan, digits, sign=True)
+    return with_interval(numbers[0], numbers[1], numbers[2], digits, sign=True)
 
 
-def _grid(found: OffPolicy, sign: str) -> tuple[list[str], list[list[str]]]:
+def _grid(found: OffPolicy) -> tuple[list[str], list[list[str]]]:
     digits, scopes = _digits(found), [ALL, *_scopes(found)]
     known = {(v.estimator, v.scope): v for v in found.values}
     rows = []
     for name in dict.fromkeys(v.estimator for v in found.values):
-        cells = [plus_minus(known[name, s], digits, sign) if (name, s) in known else "" for s in scopes]
+        cells = [plus_minus(known[name, s], digits) if (name, s) in known else "" for s in scopes]
         rows.append([name, cells[0], _difference(known[name, ALL], digits), *cells[1:]])
     return ["estimator", "value", "minus naive", *scopes[1:]], rows
 
@@ -182,27 +147,3 @@ def _footer(found: OffPolicy) -> list[str]:
         *(f"! {text}" for text in found.warnings),
         *found.assumptions,
     ]
-
-
-def _table(first: str, *others: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    table.add_column(first, no_wrap=True)
-    for name in others:
-        table.add_column(name, justify="left" if name == "verdict" else "right", no_wrap=True)
-    return table
-
-
-def _printed(table: Table) -> str:
-    out = io.StringIO()
-    Console(file=out, width=400, highlight=False, markup=False).print(table)
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
-
-
-def _wrapped(line: str, width: int) -> str:
-    return textwrap.fill(line, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
-
-
-def _tex(text: str) -> str:
-    for character in r"\&%$#_{}":
-        text = text.replace(character, rf"\{character}")
-    return text

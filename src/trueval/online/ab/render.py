@@ -2,39 +2,42 @@
 
 from __future__ import annotations
 
-import io
 import math
-import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from rich.table import Table
+
 from trueval.online.ab.comparisons import ArmValue, Compared
-from trueval.online.ab.words import balance_words, digits_for, p_text, percent, ratio_words
+from trueval.online.ab.sentences import balance_words, ratio_words
+from trueval.render.alignment import words_left
+from trueval.render.latex import latex_table
+from trueval.render.markdown import markdown_table
+from trueval.render.marks import SIGNS
+from trueval.render.numbers import digits_for, interval, level_percent, p_value, percent, with_interval
+from trueval.render.terminal import escape, fill, first_fitting, plain_table, printed
+from trueval.render.widths import PIPED_WIDTH
 from trueval.statistics.corrections import NAMES
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from trueval.online.ab.result import AbTest
 
-WIDTH = 150  # where the text is not shown in a window
-
-_SIGNS = {"higher": "▲ higher", "lower": "▼ lower"}
+_WORDS = ("metric", "group", "arm", "verdict")  # columns of words
 
 
-def as_text(found: AbTest, *, width: int = WIDTH) -> str:
+def as_text(found: AbTest, *, width: int = PIPED_WIDTH) -> str:
     """The check of the sample ratio, the values, the verdict in words, and what the numbers rest on."""
     users = sum(found.sample_ratio.users.values())
     head = f"A/B test of {users:,} users, {len(found.arms)} arms, {control_words(found)}"
-    parts = [_wrapped(head, width), _wrapped("sample ratio: " + ratio_words(found.sample_ratio), width)]
-    parts += [*(_wrapped(line, width) for line in balance_words(found)), ""]
+    parts = [fill(head, width), fill("sample ratio: " + ratio_words(found.sample_ratio), width)]
+    parts += [*(fill(line, width) for line in balance_words(found)), ""]
     parts.append(_fitting(found, "", width))
-    parts += ["", *(_wrapped(line, width) for line in found.verdict.split("\n")), ""]
+    parts += ["", *(fill(line, width) for line in found.verdict.split("\n")), ""]
     for segment in found.manifest["segments"]:
         if any(c.segment == segment for c in found.segments):
             parts += [f"by {segment}", _fitting(found, segment, width), ""]
-    parts += [_wrapped(line, width) for line in foot(found)]
-    parts += [_wrapped(f"! {warning}", width) for warning in found.warnings]
+    parts += [fill(line, width) for line in foot(found)]
+    parts += [fill(f"! {warning}", width) for warning in found.warnings]
     return "\n".join(parts) + "\n"
 
 
@@ -46,8 +49,8 @@ def control_words(found: AbTest) -> str:
 def foot(found: AbTest) -> list[str]:
     """How intervals and p were made, what each metric is, and what was done to the table."""
     m = found.manifest
-    level = f"{100 * m['level']:g} %"
-    lines = [f"intervals {level}, by user, not corrected; p {_correction(m['correct'], len(found.comparisons))}"]
+    level, corrected = level_percent(m["level"]), _correction(m["correct"], len(found.comparisons))
+    lines = [f"intervals {level}, by user, not corrected; p {corrected}"]
     if m["sequential"]:
         lines[0] += f"; always valid (normal mixture, tightest at {m['sequential']:,} users)"
     if found.segments:
@@ -66,7 +69,7 @@ def _correction(correct: str, n: int) -> str:
 
 def headings(found: AbTest) -> list[str]:
     """Columns of the tables."""
-    level = f"{100 * found.manifest['level']:g} %"
+    level = level_percent(found.manifest["level"])
     return [
         "metric", "group", "arm", "users", "value", f"value [{level}]", f"difference [{level}]", f"relative [{level}]",
         "p" if found.manifest["correct"] == "none" else f"p ({NAMES[found.manifest['correct']]})", "verdict",
@@ -94,24 +97,16 @@ def _cells(v: ArmValue, c: Compared | None, others: Sequence[Compared], ranks: b
     """The cells of an arm; values and differences have the same decimals unless the latter are of ranks."""
     digits = max((digits_for((other.high - other.low) / 2) for other in others), default=4)
     own = digits_for((v.high - v.low) / 2) if ranks else digits
-    value = f"{v.value:.{own}f}"
-    first = [v.metric, v.group, v.arm, f"{v.n:,}", value, value + _span(v.low, v.high, own)]
+    first = [v.metric, v.group, v.arm, f"{v.n:,}", f"{v.value:.{own}f}", with_interval(v.value, v.low, v.high, own)]
     if c is None:
         return [*first, "", "", "", "control"]
-    change = f"{c.difference:+.{digits}f}" + _span(c.low, c.high, digits, sign=True)
+    change = with_interval(c.difference, c.low, c.high, digits, sign=True)
     relative = ""
     if math.isfinite(c.relative):
         places = min(2, digits_for(50 * (c.relative_high - c.relative_low)))
-        relative = percent(c.relative, places, sign=True)
-        relative += _span(100 * c.relative_low, 100 * c.relative_high, places, sign=True)
-    return [*first, change, relative, p_text(c.p_corrected), _SIGNS.get(c.verdict, c.verdict)]
-
-
-def _span(low: float, high: float, digits: int, *, sign: bool = False) -> str:
-    if not (math.isfinite(low) and math.isfinite(high)):
-        return ""
-    plus = "+" if sign else ""
-    return f" [{low:{plus}.{digits}f}, {high:{plus}.{digits}f}]"
+        ends = interval(100 * c.relative_low, 100 * c.relative_high, places, sign=True)
+        relative = f"{percent(c.relative, places, sign=True)} {ends}".rstrip()
+    return [*first, change, relative, p_value(c.p_corrected), f"{SIGNS.get(c.verdict, '')} {c.verdict}".lstrip()]
 
 
 def columns_shown(found: AbTest, segment: str, left_out: Sequence[str] = ()) -> list[str]:
@@ -122,17 +117,11 @@ def columns_shown(found: AbTest, segment: str, left_out: Sequence[str] = ()) -> 
 
 def _layouts(found: AbTest, segment: str) -> Iterator[Table]:
     """The whole table, then narrower ones."""
-    from rich import box
-    from rich.table import Table
-
     h = headings(found)
     for left_out in ((), (h[7],), (h[7], h[5]), (h[7], h[5], "users"), (h[7], h[5], "users", "verdict")):
         names = [name for name in h if name not in left_out and (segment or name != "group")]
         names = [name for name in names if name != "value" or h[5] in left_out]
-        table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-        for name in names:
-            words = name in ("metric", "group", "arm", "verdict")
-            table.add_column(name, justify="left" if words else "right", no_wrap=True)
+        table = plain_table(names, [], align=words_left(names, _WORDS))
         before = ("", "")
         for row in rows(found, segment):
             now = (row["metric"], row["group"])
@@ -140,26 +129,13 @@ def _layouts(found: AbTest, segment: str) -> Iterator[Table]:
                 table.add_section()
             cells = row | {"metric": row["metric"] if now[0] != before[0] else ""}
             cells |= {"group": row["group"] if now != before else ""}
-            table.add_row(*(cells[name] for name in names))
+            table.add_row(*(escape(cells[name]) for name in names))
             before = now
         yield table
 
 
 def _fitting(found: AbTest, segment: str, width: int) -> str:
-    """The first layout that fits, else the narrowest."""
-    from rich.console import Console
-
-    out = io.StringIO()
-    console = Console(file=out, width=10_000, highlight=False, markup=False)
-    for table in _layouts(found, segment):
-        if console.measure(table).maximum <= width:
-            break
-    console.print(table)
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
-
-
-def _wrapped(line: str, width: int) -> str:
-    return textwrap.fill(line, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    return printed(first_fitting(_layouts(found, segment), width)).rstrip("\n")
 
 
 def _flat(found: AbTest) -> Iterator[tuple[list[str], list[list[str]]]]:
@@ -176,9 +152,7 @@ def as_markdown(found: AbTest) -> str:
     lines += [f"Sample ratio: {ratio_words(found.sample_ratio)}", ""]
     lines += [f"{line.strip()}  " for line in balance_words(found)] + ([""] if found.balance else [])
     for names, body in _flat(found):
-        lines += ["| " + " | ".join(names) + " |", "|" + "---|" * len(names)]
-        lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in body]
-        lines.append("")
+        lines.append(markdown_table(names, body, align=words_left(names, _WORDS)))
     lines += [f"{line}  " for line in found.verdict.split("\n")]
     lines += ["", *(f"- {note}" for note in found.notes), *(f"- **Warning:** {warning}" for warning in found.warnings)]
     return "\n".join(lines).rstrip() + "\n"
@@ -190,16 +164,5 @@ def as_latex(found: AbTest) -> str:
     lines += [f"% {line.strip()}" for line in balance_words(found)]
     lines += [f"% {line}" for line in (*found.verdict.split("\n"), *found.notes)]
     lines += [f"% warning: {warning}" for warning in found.warnings]
-    for names, body in _flat(found):
-        words = ("metric", "group", "arm", "verdict")
-        lines += [r"\begin{tabular}{" + "".join("l" if name in words else "r" for name in names) + "}", r"\toprule"]
-        lines += [" & ".join(map(_tex, names)) + r" \\", r"\midrule"]
-        lines += [" & ".join(map(_tex, row)) + r" \\" for row in body]
-        lines += [r"\bottomrule", r"\end{tabular}"]
-    return "\n".join(lines) + "\n"
-
-
-def _tex(text: str) -> str:
-    for mark in r"\&%$#_{}":
-        text = text.replace(mark, rf"\{mark}" if mark != "\\" else r"\textbackslash ")
-    return text.replace("▲", r"$\uparrow$").replace("▼", r"$\downarrow$")
+    tables = [latex_table(names, body, align=words_left(names, _WORDS)) for names, body in _flat(found)]
+    return "\n".join([*lines, *tables])

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import io
-import textwrap
 from collections.abc import Mapping, Sequence
-from math import isnan
+from math import isnan, nan
 from typing import TYPE_CHECKING
-
-from rich import box
-from rich.console import Console
-from rich.table import Table
 
 from trueval.calibration.reliability import Reliability
 from trueval.evaluation.estimate import Estimate
+from trueval.render.marks import ARROWS, SIGNS
+from trueval.render.numbers import p_phrase, p_value, with_interval
+from trueval.render.terminal import fill, plain_table, printed
+from trueval.render.widths import READING_WIDTH
 
 if TYPE_CHECKING:
     from trueval.calibration.calibrate import Calibration, Change
@@ -21,36 +19,38 @@ if TYPE_CHECKING:
     from trueval.calibration.metrics import PointSpec
     from trueval.calibration.pointwise import Pointwise
 
-_ARROWS = {"higher": " ↑", "lower": " ↓"}
-_SIGNS = {"better": "▲", "worse": "▼", "not shown": " "}
 _BAR = 24
-WIDTH = 104  # where text is cut
 _WIDE = 98  # what the table of changes needs
+_LEAST_P = 0.001  # draws do not tell smaller ones apart
 
 
-def pointwise_text(found: Pointwise, *, bins: int = 10, by: str = "mass", width: int = WIDTH) -> str:
+def pointwise_text(found: Pointwise, *, bins: int = 10, by: str = "mass", width: int = READING_WIDTH) -> str:
     """Metrics with intervals, Brier's parts, and the reliability diagram."""
-    table = _table("metric", "value [95 % interval]", *(["if calibrated", "p"] if found.gaps else []))
+    head = ["metric", "value [95 % interval]", *(["if calibrated", "p"] if found.gaps else [])]
+    rows = []
     for name, one in found.estimates.items():
-        table.add_row(_head(found.specs, name), value_text(one), *_chance(found.gaps.get(name)))
+        chance = _chance(found.gaps.get(name)) or [""] * (len(head) - 2)
+        rows.append([_head(found.specs, name), value_text(one), *chance])
     lines = _rests_on(found)
     if found.data.are_probabilities:
         lines += ["", _parts(found, bins, by, "brier"), "", *diagram(found.reliability(bins=bins, by=by))]
-    return _printed(table) + "\n" + _filled([*lines, *_definitions(found), *_said(found.warnings)], width)
+    return (
+        printed(plain_table(head, rows)) + "\n" + _filled([*lines, *_definitions(found), *_said(found.warnings)], width)
+    )
 
 
-def calibration_text(found: Calibration, *, bins: int = 10, by: str = "mass", width: int = WIDTH) -> str:
+def calibration_text(found: Calibration, *, bins: int = 10, by: str = "mass", width: int = READING_WIDTH) -> str:
     """Before and after, the change, and both reliability diagrams on one scale.
 
     A narrow window gets the intervals of the changes only.
     """
-    table = _table("metric", "before", "after", "change [95 % interval]")
+    head, rows = ["metric", "before", "after", "change [95 % interval]"], []
     narrow = width < _WIDE
     for name, one in found.after.estimates.items():
         known = found.before.estimates.get(name)
         before = "not a probability" if known is None else value_text(known, bare=narrow)
         after = value_text(one, bare=narrow)
-        table.add_row(_head(found.after.specs, name), before, after, _change(found.changes.get(name)))
+        rows.append([_head(found.after.specs, name), before, after, _change(found.changes.get(name))])
     sides = {"after": found.after}
     if found.calibrator.input == "probability":
         sides = {"before": found.before, **sides}
@@ -62,21 +62,16 @@ def calibration_text(found: Calibration, *, bins: int = 10, by: str = "mass", wi
     scale = max(_scale(one) for one in diagrams.values())
     for name, drawn in diagrams.items():
         lines += ["", *diagram(drawn, title=name, scale=scale)]
-    return _printed(table) + "\n" + _filled([*lines, *_definitions(found.after), *_said(found.warnings)], width)
+    return (
+        printed(plain_table(head, rows))
+        + "\n"
+        + _filled([*lines, *_definitions(found.after), *_said(found.warnings)], width)
+    )
 
 
 def _chance(gap: GapRange | None) -> tuple[str, ...]:
     """What calibrated predictions would show, and the p-value of that."""
-    return () if gap is None else (f"{gap.by_chance:.4f}", p_text(gap.p))
-
-
-def p_text(p: float) -> str:
-    """A p-value; draws do not tell smaller ones apart.
-
-    >>> p_text(0.2), p_text(0.0004)
-    ('0.200', '< 0.001')
-    """
-    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+    return () if gap is None else (f"{gap.by_chance:.4f}", p_value(gap.p, least=_LEAST_P))
 
 
 def _by_chance(sides: Mapping[str, Pointwise]) -> list[str]:
@@ -84,8 +79,8 @@ def _by_chance(sides: Mapping[str, Pointwise]) -> list[str]:
     told = []
     for name in sides["after"].gaps:
         both = [(when, side.gaps[name]) for when, side in sides.items()]
-        parts = [f"{when} {gap.by_chance:.4f} if calibrated, p = {p_text(gap.p)}" for when, gap in both]
-        told.append(f"{name}: " + "; ".join(parts).replace("= <", "<"))
+        parts = [f"{when} {gap.by_chance:.4f} if calibrated, {p_phrase(gap.p, least=_LEAST_P)}" for when, gap in both]
+        told.append(f"{name}: " + "; ".join(parts))
     return ["", *told] if told else []
 
 
@@ -95,11 +90,9 @@ def value_text(e: Estimate, *, bare: bool = False) -> str:
     >>> value_text(Estimate(0.5, 0.4, 0.61, 10)), value_text(Estimate(float("inf"), float("nan"), float("nan"), 1))
     ('0.5000 [0.4000, 0.6100]', 'infinite')
     """
-    if isnan(e.value):
-        return "undefined"
     if e.value == float("inf"):
         return "infinite"
-    return f"{e.value:.4f}" + ("" if bare or isnan(e.low) else f" [{e.low:.4f}, {e.high:.4f}]")
+    return with_interval(e.value, nan if bare else e.low, e.high)
 
 
 def diagram(found: Reliability, *, title: str = "", scale: float | None = None) -> list[str]:
@@ -175,36 +168,16 @@ def _said(warnings: Sequence[str]) -> list[str]:
 
 def _filled(lines: Sequence[str], width: int) -> str:
     """Lines cut to the width; those that begin with blanks, or hold bars, are set already."""
-    cut = [line if "█" in line or "◆" in line or line[:1] == " " else _wrapped(line, width) for line in lines]
+    cut = [line if "█" in line or "◆" in line or line[:1] == " " else fill(line, width) for line in lines]
     return "\n".join(cut) + "\n"
 
 
-def _wrapped(line: str, width: int) -> str:
-    return textwrap.fill(line, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
-
-
 def _head(specs: Mapping[str, PointSpec], name: str) -> str:
-    return name + _ARROWS[specs[name].metric.better]
+    return name + ARROWS[specs[name].metric.better]
 
 
 def _change(change: Change | None) -> str:
     if change is None or isnan(change.difference):
         return ""
     difference, low, high = (round(x, 4) + 0.0 for x in (change.difference, change.low, change.high))  # no -0.0000
-    span = "" if isnan(low) else f" [{low:+.4f}, {high:+.4f}]"
-    return f"{_SIGNS[change.verdict]} {difference:+.4f}{span}"
-
-
-def _table(first: str, *others: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    table.add_column(first, no_wrap=True)
-    for name in others:
-        table.add_column(name, justify="right", no_wrap=True)
-    return table
-
-
-def _printed(table: Table) -> str:
-    out = io.StringIO()
-    console = Console(file=out, width=160, highlight=False, markup=False, soft_wrap=True)
-    console.print(table)
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+    return f"{SIGNS.get(change.verdict, ' ')} {with_interval(difference, low, high, sign=True)}"

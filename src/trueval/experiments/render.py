@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import io
-import textwrap
 from typing import TYPE_CHECKING, Any, TextIO
 
-from rich import box
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from trueval.comparison.between import LEAST, Alike, alike_grid, alike_told
+from trueval.render.html import Section
+from trueval.render.numbers import rounded
+from trueval.render.terminal import console_for, escape, plain_table, say
 from trueval.report.findings import listed
-from trueval.report.html import Section
 from trueval.report.html_designs import designs_page, joined_definitions
 from trueval.report.terminal import print_evaluation
 
 if TYPE_CHECKING:
     from trueval.experiments.result import ExperimentResult
-
-_PIPED_WIDTH = 160
 
 
 def text_of_experiment(result: ExperimentResult) -> str:
@@ -32,19 +28,17 @@ def text_of_experiment(result: ExperimentResult) -> str:
 
 def print_experiment(result: ExperimentResult, file: TextIO, *, width: int | None = None) -> None:
     """A table per design with comparisons, the agreement between designs, definitions once, and warnings."""
-    wide = width or (None if file.isatty() else _PIPED_WIDTH)
-    console = Console(file=file, width=wide, highlight=False, soft_wrap=not file.isatty())
-    console.print(_filled(lead(result), console), markup=False)
+    console = console_for(file, width=width)
+    say(console, [lead(result)])
     for design, one in result.results.items():
         console.print(f"\n[bold]{escape(design)}[/]\n")
         own = result.comparisons.get(design, ())
         print_evaluation(one.evaluation, file=file, comparisons=own, width=width, definitions=False)
     _print_agreement(result, console)
     console.print()
-    for label, text in joined_definitions({design: one.manifest for design, one in result.results.items()}).items():
-        console.print(_filled(f"{label} = {text}", console), style="dim", markup=False)
-    for warning in result.warnings:
-        console.print(_filled(f"! {warning}", console), style="yellow", markup=False)
+    definitions = joined_definitions({design: one.manifest for design, one in result.results.items()})
+    say(console, (f"{label} = {text}" for label, text in definitions.items()), style="dim")
+    say(console, (f"! {warning}" for warning in result.warnings), style="yellow")
 
 
 def _print_agreement(result: ExperimentResult, console: Console) -> None:
@@ -54,15 +48,8 @@ def _print_agreement(result: ExperimentResult, console: Console) -> None:
     if not result.agreement:
         console.print(f"not known: it takes {LEAST} systems that two designs have in common", style="dim")
         return
-    head, rows = alike_grid(result.agreement)
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
-    for place, name in enumerate(head):
-        table.add_column(escape(name), justify="right" if place else "left", no_wrap=not place)
-    for row in rows:
-        table.add_row(*map(escape, row))
-    console.print(table)
-    for line in alike_told(result.agreement):
-        console.print(_filled(line, console), style="dim", markup=False)
+    console.print(plain_table(*alike_grid(result.agreement), wrap=True))
+    say(console, alike_told(result.agreement), style="dim")
 
 
 def lead(result: ExperimentResult) -> str:
@@ -144,12 +131,8 @@ def in_words(found: list[Alike]) -> list[str]:
             told.append(f"On {metric}, {listed(designs)} put the systems into the same order{sure}.")
         else:
             least = "" if len(own) == 1 else "at worst, "
-            number = "; ".join(filter(None, [f"τ {worst.observed:.2f}".replace("-", "−"), true]))
+            number = "; ".join(filter(None, [f"τ {rounded(worst.observed)}", true]))
             told.append(
                 f"On {metric}, {least}{worst.one} and {worst.other} put the systems into different orders ({number})."
             )
     return told
-
-
-def _filled(line: str, console: Console) -> str:
-    return textwrap.fill(line, console.width - 2, subsequent_indent="  ")

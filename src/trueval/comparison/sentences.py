@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from trueval.render.numbers import level_percent, number, p_phrase
 from trueval.statistics.corrections import NAMES
 from trueval.statistics.power import POWER
 from trueval.statistics.sign_flips import least_p
@@ -22,35 +23,13 @@ TESTS = {
 }
 
 
-def p_words(p: float) -> str:
-    """A p-value in a sentence.
-
-    >>> p_words(0.03124), p_words(1e-9), p_words(1.0)
-    ('p = 0.031', 'p < 0.001', 'p = 1')
-    """
-    return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
-
-
-def number(value: float, *, sign: bool = False) -> str:
-    """Four digits after the point, more for tiny numbers, fewer for large ones.
-
-    >>> number(0.0201), number(0.000021), number(-0.02, sign=True), number(1234.5)
-    ('0.0201', '2.1e-05', '−0.0200', '1,234.5')
-    """
-    if math.isnan(value):
-        return "undefined"
-    size = abs(value)
-    text = f"{size:,.1f}" if size >= 1000 else f"{size:.4f}" if size >= 0.0005 or size == 0 else f"{size:.2g}"
-    return ("−" if value < 0 else "+" if sign and value > 0 else "") + text
-
-
 def in_words(c: Comparison) -> str:
     """The sentence."""
     if math.isnan(c.p):
         return f"Whether {_claim(c, 'differs from')} cannot be told: {_too_few(c)}."
     if c.wins == c.losses == 0 and c.ties and not c.difference:
         return f"{_claim(c, 'and')}: the same for every user ({c.n:,} users)."
-    sure = f"{p_words(c.p_corrected)} ({_basis(c)})"
+    sure = f"{p_phrase(c.p_corrected)} ({_basis(c)})"
     if c.verdict in ("better", "worse"):
         size, ends = abs(c.difference), [c.low, c.high] if c.difference >= 0 else [-c.high, -c.low]
         return f"{_claim(c, f'is {c.verdict} than')} by {number(size)}{_interval(*ends)}, {sure}."
@@ -76,7 +55,7 @@ def _claim(c: Comparison, relation: str) -> str:
 
 def _reach(c: Comparison) -> str:
     users = f"{c.n:,} users" + (f" and {c.repeats} repeats" if c.repeats > 1 else "")
-    return f"{users} would show a true difference of {number(c.detectable)} in {100 * POWER:g} % of cases"
+    return f"{users} would show a true difference of {number(c.detectable)} in {level_percent(POWER)} of cases"
 
 
 def _too_few(c: Comparison) -> str:

@@ -6,19 +6,17 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from rich import box
-from rich.console import Console, JustifyMethod
-from rich.markup import escape
+from rich.console import JustifyMethod
 from rich.table import Table
 
-from trueval.comparison.words import number
+from trueval.render.marks import COLOURS
+from trueval.render.numbers import UNDEFINED, level_percent, number, p_value
+from trueval.render.terminal import escape, new_table
 from trueval.statistics.corrections import NAMES
 
 if TYPE_CHECKING:
     from trueval.comparison.paired import Comparison
 
-SIGNS = {"better": "▲", "worse": "▼", "different": "≠"}
-COLOURS = {"better": "green", "worse": "red"}
 _TESTS = {
     "t": "paired t-test",
     "exact": "exact sign-flip test (at most 12 users differ, or all by the same)",
@@ -28,15 +26,6 @@ _TESTS = {
     "jackknife": "t-test on a jackknife by groups of users",
 }
 _WORDS = ("system", "metric")  # columns of words; the verdict is one too, at the end
-
-
-def p_text(p: float) -> str:
-    """A p-value as people read it.
-
-    >>> p_text(0.0312), p_text(1e-9)
-    ('0.031', '< 0.0001')
-    """
-    return "undefined" if math.isnan(p) else "< 0.0001" if p < 0.0001 else f"{p:.2g}"
 
 
 def correction_head(comparisons: Sequence[Comparison]) -> str:
@@ -51,15 +40,15 @@ def correction_head(comparisons: Sequence[Comparison]) -> str:
 
 def cells_of(c: Comparison, head: str) -> dict[str, str]:
     """One comparison by the names of columns."""
-    interval = "undefined" if math.isnan(c.low) else f"{number(c.low, sign=True)} … {number(c.high, sign=True)}"
+    interval = UNDEFINED if math.isnan(c.low) else f"{number(c.low, sign=True)} … {number(c.high, sign=True)}"
     counted = c.wins + c.ties + c.losses
     return {
         "system": c.system,
         "metric": c.metric,
         "difference": number(c.difference, sign=True),
-        f"{c.level:.0%} interval".replace("%", " %"): interval,
-        "p": p_text(c.p),
-        head: p_text(c.p_corrected),
+        f"{level_percent(c.level)} interval": interval,
+        "p": p_value(c.p),
+        head: p_value(c.p_corrected),
         "dz": "" if math.isnan(c.effect) else f"{c.effect:.2f}".replace("-", "−"),
         "win/tie/loss": f"{c.wins:,}/{c.ties:,}/{c.losses:,}" if counted else "",
         "would show": "" if math.isnan(c.detectable) else number(c.detectable),
@@ -92,9 +81,7 @@ def layouts(comparisons: Sequence[Comparison], *, detailed: bool = True) -> Iter
 
 
 def _table(comparisons: Sequence[Comparison], names: list[str], rows: list[list[str]]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
-    table.title = f"\ncompared with {escape(comparisons[0].baseline)}"
-    table.title_justify, table.title_style = "left", "bold"
+    table = new_table(title=f"compared with {comparisons[0].baseline}")
     for name in names:
         fold = name == "system"  # a long name takes two lines rather than lose its end
         justify: JustifyMethod = "left" if name in (*_WORDS, "verdict") else "right"
@@ -105,15 +92,6 @@ def _table(comparisons: Sequence[Comparison], names: list[str], rows: list[list[
         colour = COLOURS.get(c.verdict)
         *cells, verdict = map(escape, row)
         table.add_row(*cells, f"[{colour}]{verdict}[/]" if colour else verdict)
-    return table
-
-
-def first_fitting(tables: Iterator[Table], console: Console) -> Table:
-    """The first table that the width allows, else the last."""
-    endless = console.options.update(width=100_000)
-    for table in tables:
-        if console.measure(table, options=endless).maximum <= console.width:
-            break
     return table
 
 

@@ -1,4 +1,4 @@
-"""Numbers and findings of an A/B test as people say them."""
+"""The findings of an A/B test in sentences."""
 
 from __future__ import annotations
 
@@ -7,49 +7,12 @@ from typing import TYPE_CHECKING
 
 from trueval.online.ab.comparisons import Compared
 from trueval.online.ab.sample_ratio import SampleRatio
+from trueval.render.numbers import digits_for, level_percent, p_phrase, percent
 from trueval.statistics.corrections import NAMES
 
 if TYPE_CHECKING:
     from trueval.online.ab.balance import BalanceCheck
     from trueval.online.ab.result import AbTest
-
-
-def digits_for(half_width: float) -> int:
-    """Decimals that show two digits of half an interval, three if it begins with 1 or 2; six at most.
-
-    >>> digits_for(0.0051), digits_for(0.4), digits_for(0.017), digits_for(120.0)
-    (4, 2, 4, 0)
-    """
-    if not half_width > 0 or not math.isfinite(half_width):
-        return 4
-    return min(6, max(0, 1 - math.floor(math.log10(half_width / 3) + 1e-9)))
-
-
-def percent(share: float, digits: int = 1, *, sign: bool = False) -> str:
-    """A share as percent.
-
-    >>> percent(-0.0431), percent(0.05, sign=True)
-    ('-4.3 %', '+5.0 %')
-    """
-    return f"{100 * share:{'+' if sign else ''}.{digits}f} %"
-
-
-def p_text(p: float) -> str:
-    """A p-value as people read it.
-
-    >>> p_text(0.0312), p_text(1e-9), p_text(math.nan)
-    ('0.031', '< 0.0001', '')
-    """
-    return "" if math.isnan(p) else "< 0.0001" if p < 0.0001 else f"{p:.2g}"
-
-
-def p_phrase(p: float) -> str:
-    """The same in a sentence.
-
-    >>> p_phrase(0.0312), p_phrase(1e-9)
-    ('p = 0.031', 'p < 0.0001')
-    """
-    return f"p {p_text(p)}" if p < 0.0001 else f"p = {p_text(p)}"
 
 
 def ratio_words(ratio: SampleRatio) -> str:
@@ -138,7 +101,7 @@ def _mismatch(found: AbTest) -> str:
 def sentence(c: Compared, found: AbTest) -> str:
     """One comparison in words."""
     digits = digits_for((c.high - c.low) / 2)
-    level = f"{100 * found.manifest['level']:g} %"
+    level = level_percent(found.manifest["level"])
     kind = "always-valid interval" if found.manifest["sequential"] else "interval"
     span = f"{level} {kind} {c.low:+.{digits}f} to {c.high:+.{digits}f}" if c.low == c.low else "no interval"
     span += " before correction" if c.low == c.low and c.p < 1 - found.manifest["level"] <= c.p_corrected else ""

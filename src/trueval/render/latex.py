@@ -1,8 +1,10 @@
-"""Tables with footnotes as Markdown and LaTeX (booktabs)."""
+"""Text and tables with footnotes in LaTeX (booktabs)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+
+from trueval.render.alignment import aligned
 
 _TEX = {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": "$<$", ">": "$>$",
@@ -21,36 +23,20 @@ def tex(text: str) -> str:
     return "".join(_TEX.get(character, character) for character in text)
 
 
-def markdown(head: Sequence[str], rows: Sequence[Sequence[str]], *, words: int = 1, notes: Sequence[str] = ()) -> str:
-    """A Markdown table; all but the first `words` columns are numbers. Notes follow below.
-
-    >>> print(markdown(["system", "ndcg@10"], [["bpr", "0.31"]], notes=["95 % intervals"]), end="")
-    | system | ndcg@10 |
-    |---|---:|
-    | bpr | 0.31 |
-    <BLANKLINE>
-    95 % intervals
-    """
-    lines = [_row(head), "|" + "---|" * words + "---:|" * (len(head) - words), *map(_row, rows)]
-    return "\n".join(lines) + "\n" + "".join(f"\n{note}\n" for note in notes)
-
-
-def _row(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
-
-
-def latex(
+def latex_table(
     head: Sequence[str],
     rows: Sequence[Sequence[str]],
     *,
-    words: int = 1,
+    align: str = "l",
     notes: Sequence[str] = (),
     bold: frozenset[tuple[int, int]] = frozenset(),
     rules: Sequence[int] = (),
 ) -> str:
-    r"""A booktabs table; `bold` are cells (row, column), a rule comes before the rows in `rules`.
+    r"""A booktabs table; `align` has a letter per column, r where it ends.
 
-    >>> print(latex(["system", "ndcg@10"], [["bpr", "0.31"]], notes=["5 %"]), end="")
+    `bold` are cells (row, column), a rule comes before the rows in `rules`.
+
+    >>> print(latex_table(["system", "ndcg@10"], [["bpr", "0.31"]], notes=["5 %"]), end="")
     \begin{tabular}{lr}
     \toprule
     system & ndcg@10 \\
@@ -60,7 +46,7 @@ def latex(
     \multicolumn{2}{l}{\footnotesize 5 \%} \\
     \end{tabular}
     """
-    lines = [r"\begin{tabular}{" + "l" * words + "r" * (len(head) - words) + "}", r"\toprule"]
+    lines = [r"\begin{tabular}{" + aligned(align, head) + "}", r"\toprule"]
     lines += [" & ".join(map(tex, head)) + r" \\", r"\midrule"]
     for r, row in enumerate(rows):
         cells = [rf"\textbf{{{tex(cell)}}}" if (r, c) in bold else tex(cell) for c, cell in enumerate(row)]

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import io
 import math
-import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
-from rich import box
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
-from trueval.comparison.shown import first_fitting
-from trueval.comparison.tables import latex, markdown
+from trueval.render.latex import latex_table
+from trueval.render.markdown import markdown_table
+from trueval.render.numbers import UNDEFINED, level_percent, rounded
+from trueval.render.terminal import console_for, first_fitting, plain_table, say
 
 if TYPE_CHECKING:
     from trueval.comparison.agreement import Agreement, Matrix
 
-_PIPED_WIDTH = 160
 UNCLEAR = 1.5  # of an interval of τ, which can be 2 wide
 UNCLEAR_NOTE = (
     f"unclear: the interval is wider than {UNCLEAR:g}; the systems are too close for so few users to tell whether "
@@ -42,7 +39,7 @@ def told(a: Agreement) -> list[str]:
 def estimate_note(level: float, users: str) -> str:
     """What τ is an estimate of."""
     return (
-        f"estimates [{100 * level:g} % interval] for the true values of these systems, in the population that the "
+        f"estimates [{level_percent(level)} interval] for the true values of these systems, in the population that the "
         f"{users} are a sample of: the sampling error of the values, and what rankings share of it because they share "
         "users, is taken out. Observed τ, of these very users, is in table() and --format json"
     )
@@ -51,10 +48,10 @@ def estimate_note(level: float, users: str) -> str:
 def tau_text(value: float, low: float, high: float) -> str:
     """An estimate with its interval; no number where the interval leaves nearly everything open."""
     if math.isnan(value):
-        return "undefined"
+        return UNDEFINED
     if math.isnan(low):
-        return _number(value)
-    return f"{'unclear' if high - low > UNCLEAR else _number(value)} [{_number(low)}, {_number(high)}]"
+        return rounded(value)
+    return f"{'unclear' if high - low > UNCLEAR else rounded(value)} [{rounded(low)}, {rounded(high)}]"
 
 
 def grid(a: Agreement, *, intervals: bool = True, numbered: bool = False) -> tuple[list[str], list[list[str]]]:
@@ -72,40 +69,25 @@ def _cell(matrix: Matrix, i: int, j: int, intervals: bool) -> str:
     return text if intervals else text.split(" [")[0]
 
 
-def _number(value: float) -> str:
-    return f"{value:.2f}".replace("-0.00", "0.00").replace("-", "−")
-
-
 def print_agreement(a: Agreement, file: TextIO, *, width: int | None = None) -> None:
     """Write the matrix, as wide as the terminal allows, and what it means."""
-    wide = width or (None if file.isatty() else _PIPED_WIDTH)
-    console = Console(file=file, width=wide, highlight=False, soft_wrap=not file.isatty())
-    console.print(first_fitting(_tables(a), console))
+    console = console_for(file, width=width)
+    console.print(first_fitting(_tables(a), console.width))
     console.print()
-    for line in told(a):
-        console.print(textwrap.fill(line, console.width - 2, subsequent_indent="  "), style="dim", markup=False)
+    say(console, told(a), style="dim")
 
 
 def _tables(a: Agreement) -> Iterator[Table]:
     for intervals, numbered in ((True, False), (True, True), (False, False), (False, True)):
         head, rows = grid(a, intervals=intervals, numbered=numbered)
-        yield _table(head, rows)
+        yield plain_table(head, rows)
     rows = [
         [one, other, _cell(a.tau, i, j, True), _cell(a.top, i, j, True)]
         for i, one in enumerate(a.labels)
         for j, other in enumerate(a.labels)
         if i < j
     ]
-    yield _table(["", "", "τ-b", "top-weighted τ"], rows, words=2)
-
-
-def _table(head: list[str], rows: list[list[str]], *, words: int = 1) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
-    for place, name in enumerate(head):
-        table.add_column(escape(name), no_wrap=True, justify="left" if place < words else "right")
-    for row in rows:
-        table.add_row(*map(escape, row))
-    return table
+    yield plain_table(["", "", "τ-b", "top-weighted τ"], rows, align="ll")
 
 
 def agreement_text(a: Agreement) -> str:
@@ -118,13 +100,13 @@ def agreement_text(a: Agreement) -> str:
 def agreement_markdown(a: Agreement) -> str:
     """The matrix in Markdown."""
     head, rows = grid(a)
-    return markdown(head, rows, notes=told(a))
+    return markdown_table(head, rows, notes=told(a))
 
 
 def agreement_latex(a: Agreement) -> str:
     """The matrix as a booktabs table."""
     head, rows = grid(a)
-    return latex(head, rows, notes=told(a))
+    return latex_table(head, rows, notes=told(a))
 
 
 def agreement_rows(a: Agreement) -> list[dict[str, Any]]:

@@ -1,0 +1,102 @@
+"""Text and tables on a terminal, and the same as plain text in a pipe or a file."""
+
+from __future__ import annotations
+
+import io
+import textwrap
+from collections.abc import Iterable, Sequence
+from typing import TextIO
+
+from rich import box
+from rich.console import Console, JustifyMethod
+from rich.markup import escape
+from rich.table import Table
+
+from trueval.render.alignment import aligned
+from trueval.render.widths import PIPED_WIDTH
+
+__all__ = ["console_for", "escape", "fill", "first_fitting", "new_table", "plain_table", "printed", "say"]
+
+_UNLIMITED = 100_000  # columns: wider than any table
+
+
+def console_for(file: TextIO, *, width: int | None = None) -> Console:
+    """Where to print: as wide as the terminal, or as `PIPED_WIDTH` in a pipe or file. Colours only on a terminal.
+
+    >>> console_for(io.StringIO()).width
+    160
+    """
+    wide = width or (None if file.isatty() else PIPED_WIDTH)
+    return Console(file=file, width=wide, highlight=False, soft_wrap=not file.isatty())
+
+
+def fill(line: str, width: int, *, begin: str = "") -> str:
+    """A line broken at blanks, later parts indented; names and numbers stay whole.
+
+    >>> print(fill("one two AR-TI-AN", 10))
+    one two
+      AR-TI-AN
+    """
+    return textwrap.fill(
+        line, width, initial_indent=begin, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    )
+
+
+def say(console: Console, lines: Iterable[str], *, style: str = "") -> None:
+    """Print lines as they stand, filled.
+
+    >>> import sys
+    >>> say(console_for(sys.stdout, width=12), ["[b] and more"])
+    [b] and
+      more
+    """
+    for line in lines:
+        console.print(fill(line, console.width - 2), style=style, markup=False)
+
+
+def new_table(*, title: str = "", tight: bool = False) -> Table:
+    """A table without columns, in the style that all tables have; its title stands below an empty line."""
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=tight, header_style="bold")
+    if title:
+        table.title, table.title_justify, table.title_style = f"\n{escape(title)}", "left", "bold"
+    return table
+
+
+def plain_table(
+    head: Sequence[str], rows: Iterable[Sequence[str]], *, align: str = "l", title: str = "", wrap: bool = False
+) -> Table:
+    """A table of words and numbers as they stand; `align` has a letter per column, r where it ends.
+
+    >>> print(printed(plain_table(["system", "ndcg"], [["bpr", "0.31"]])), end="")
+    system   ndcg
+    ─────────────
+    bpr      0.31
+    """
+    table = new_table(title=title)
+    for name, letter in zip(head, aligned(align, head)):
+        justify: JustifyMethod = "left" if letter == "l" else "right"
+        table.add_column(escape(name), no_wrap=not wrap, justify=justify)
+    for row in rows:
+        table.add_row(*map(escape, row))
+    return table
+
+
+def first_fitting(tables: Iterable[Table], width: int) -> Table:
+    """The first table that the width allows, else the last.
+
+    >>> wide, narrow = (plain_table([name], [[name]]) for name in ("a long name", "name"))
+    >>> first_fitting([wide, narrow], 8) is narrow, first_fitting([wide, narrow], 20) is wide
+    (True, True)
+    """
+    measuring = Console(file=io.StringIO(), width=_UNLIMITED)
+    for table in tables:
+        if measuring.measure(table).maximum <= width:
+            break
+    return table
+
+
+def printed(table: Table) -> str:
+    """A table as plain text, as wide as it is."""
+    out = io.StringIO()
+    Console(file=out, width=_UNLIMITED, highlight=False, soft_wrap=True).print(table)
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
