@@ -36,14 +36,14 @@ def arms_table(*names: str) -> pl.DataFrame:
 def test_the_control_is_known_by_its_name(names, control):
     found = tv.ab_test(arms_table(*names), arm="arm", metrics="x")
     assert found.arms[0] == control
-    assert f"control {control} (by its name)" in str(found)
+    assert f"control arm: {control} (by its name)" in str(found)
     assert found.manifest["control_is"] == "by its name"
 
 
 def test_two_arms_without_a_telling_name():
     found = tv.ab_test(arms_table("gate_40", "gate_30"), arm="arm", metrics="x")
     assert found.arms[0] == "gate_30"
-    assert "control gate_30 (the first by name, because neither name says which it is; choose with control=" in str(
+    assert "control arm: gate_30 (the first by name, because neither name says which it is; choose with control=" in str(
         found
     )
     both = tv.ab_test(arms_table("none", "control"), arm="arm", metrics="x")
@@ -58,7 +58,7 @@ def test_three_arms_without_one_telling_name_are_refused(names):
     assert "--control NAME" in refusal.value.do
     found = tv.ab_test(arms_table(*names), arm="arm", metrics="x", control=names[1])
     assert found.arms[0] == names[1]
-    assert f"control {names[1]} (as named)" in str(found)
+    assert f"control arm: {names[1]} (as named)" in str(found)
 
 
 def test_a_sum_as_denominator_is_the_column_of_sums():
@@ -227,7 +227,7 @@ def test_all_of_it_at_the_command_line(trueval, tmp_path):
         text = trueval("ab", tmp_path / "t.csv", *options, "--format", kind).out
         assert "filter day >= 2" in text
         assert "browser differs between the arms" in text
-        assert "control none (by its name)" in text.lower()
+        assert "control arm: none (by its name)" in text.lower()
     record = json.loads(trueval("ab", tmp_path / "t.csv", *options, "--format", "json").out)
     assert {"name", "test", "p", "p_corrected", "threshold", "failed", "asked"} <= set(record["balance"][0])
     assert record["manifest"]["where"] == "day >= 2 and country <> 'it'"

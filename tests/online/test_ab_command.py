@@ -96,7 +96,7 @@ def test_sequential_shares_and_control_at_the_command_line(trueval, table):
                   "--shares", "a=1,b=1")  # fmt: skip
     assert ran.code == 0, ran.err
     assert "always valid (normal mixture, tightest at 2,000 users)" in ran.out
-    assert "control b" in ran.out
+    assert "control arm: b" in ran.out
 
 
 @pytest.mark.parametrize("width", [70, 80, 100, 150])
