@@ -26,15 +26,16 @@ def load(folder: Path) -> tuple[Any, Any]:
     """Facts of the run, and what metrics need besides."""
     os.environ["TRUEVAL_KERNELS"] = "compiled"
     from trueval.data.run_tables import read_run
-    from trueval.evaluation.rules import Rules
-    from trueval.evaluation.truth import TruthSource
+    from trueval.evaluation.options import EvaluationOptions
+    from trueval.evaluation.truth import prepare_run, read_held_out
     from trueval.facts.from_run import run_facts
 
     files = {name: folder / f"{name}.parquet" for name in ("recs", "test", "train", "items")}
-    held = TruthSource(files["test"], Rules("ndcg@10"), train=files["train"], items=files["items"], columns=None)
+    options = EvaluationOptions(metrics="ndcg@10")
+    held = read_held_out(files["test"], options, train=files["train"], items=files["items"])
     run = read_run(files["recs"])
-    truth = held.truth(run["user"], run["item"])
-    inputs = held.inputs(truth)
+    prepared = prepare_run(held, run["user"], run["item"])
+    truth, inputs = prepared.truth, prepared.context.inputs
     assert inputs.interest is not None
     assert inputs.interest.ratings is not None
     assert inputs.aspects is not None

@@ -14,9 +14,9 @@ from trueval.evaluation.experiment import evaluate_sides
 from trueval.evaluation.group_values import MIN_GROUP
 from trueval.evaluation.groups import By
 from trueval.evaluation.kept_facts import Keeper
+from trueval.evaluation.options import EvaluationOptions
 from trueval.evaluation.repeated import each_interval, evaluate_repeats
 from trueval.evaluation.repeats import combine
-from trueval.evaluation.rules import Rules
 from trueval.evaluation.runs import evaluate_runs
 from trueval.kernels import use_threads
 from trueval.metrics.grammar import Spec
@@ -89,18 +89,19 @@ def evaluate(
     method = interval or ("nested" if repeated else "bootstrap")
     seeds = list(seed) if isinstance(seed, Sequence) else [seed]
     asked, left_out = (metrics, []) if metrics is not None else default_metrics(design, compat)
-    rules = Rules(
-        asked, threshold, population, ties, each_interval(method) if repeated else method, resamples, compat,
-        seeds[0] if seeds else 0, by, users, min_group, propensity, level, missing,
+    options = EvaluationOptions(
+        metrics=asked, threshold=threshold, population=population, missing=missing, ties=ties, compat=compat,
+        interval=each_interval(method) if repeated else method, resamples=resamples, level=level,
+        seed=seeds[0] if seeds else 0, by=by, users=users, min_group=min_group, propensity=propensity,
     )  # fmt: skip
     keeper = Keeper(keep_facts)
     with use_threads(threads):
         if isinstance(parts, Parts) and not repeated:
-            sides = evaluate_sides(parts, systems, rules, design=design, items=items, notes=left_out, keeper=keeper)
+            sides = evaluate_sides(parts, systems, options, design=design, items=items, notes=left_out, keeper=keeper)
             return _of_sides({side: Result(found) for side, found in sides.items()})
         several = [parts] if isinstance(parts, Parts) else list(parts)
         repeats = evaluate_repeats(
-            several, systems, rules, seeds=seeds, design=design, items=items, notes=left_out, keeper=keeper
+            several, systems, options, seeds=seeds, design=design, items=items, notes=left_out, keeper=keeper
         )
     whole = {side: Result(combine(own, interval=method, level=level), own) for side, own in repeats.items()}
     return _of_sides(whole)
@@ -133,9 +134,10 @@ def evaluate_run(
     population: str = "relevant",
     missing: str = "zero",
     ties: str = "random",
-    condensed: bool = False,
+    design: Any = None,
+    condensed: bool | None = None,
     without_head: float | None = None,
-    seen: str = "exclude",
+    seen: str | None = None,
     interval: str = "bootstrap",
     resamples: int = 1000,
     columns: Mapping[str, Any] | str | None = None,
@@ -166,6 +168,10 @@ def evaluate_run(
     `missing="drop"` leaves them out of every mean of the run (and of the value by chance, over the users of the first
     run), "error" refuses them. A preset (`compat`) decides by its library's rule instead.
 
+    `design` says how the lists are taken: "given" as they are, and perhaps "head10" (like `without_head=0.1`),
+    "condensed" (drop unjudged items from the lists) and "seen" (like `seen="allow"`): "given-head10-condensed". The
+    options are short forms of these words; one that contradicts the design is refused.
+
     `without_head=0.1` leaves out the judgements of the tenth of the items that is rated most in `train` and `test`
     (items rated equally often go together). The lists stay as they were made: a head item in one keeps its place as
     an unjudged item, since nobody knows what would stand there instead. Lists of whole rankings can be judged without
@@ -185,13 +191,14 @@ def evaluate_run(
 
     roles = parse_columns(columns) if isinstance(columns, str) else columns
     metrics = supported(METRICS, compat) if metrics is METRICS else metrics
-    rules = Rules(
-        metrics, threshold, population, ties, interval, resamples, compat, seed, by, users, min_group, propensity,
-        level, missing,
+    options = EvaluationOptions(
+        metrics=metrics, threshold=threshold, population=population, missing=missing, ties=ties, compat=compat,
+        interval=interval, resamples=resamples, level=level, seed=seed, by=by, users=users, min_group=min_group,
+        propensity=propensity,
     )  # fmt: skip
     with use_threads(threads):
         found = evaluate_runs(
-            recs, test, rules, train=train, items=items, condensed=condensed, without_head=without_head,
-            seen=seen, columns=roles, sorted_by_user=sorted_by_user, engine=engine,
+            recs, test, options, train=train, items=items, design=design, condensed=condensed,
+            without_head=without_head, seen=seen, columns=roles, sorted_by_user=sorted_by_user, engine=engine,
         )  # fmt: skip
     return Result(found)

@@ -29,13 +29,16 @@ from cell_worlds import (
 from naive_cells import Asked, Axes, Unit, World
 
 import trueval as tv
+from trueval.design.design import RunDesign
 from trueval.errors import TruevalError
 from trueval.evaluation.compat import PRESETS, Preset
-from trueval.evaluation.engines.plan import Plan, Reading
-from trueval.evaluation.experiment import rank_tasks, set_stage
+from trueval.evaluation.conclude import measure
+from trueval.evaluation.context import EvaluationContext
+from trueval.evaluation.experiment import prepare_split, rank_tasks
+from trueval.evaluation.measurements import Measurements
+from trueval.evaluation.options import EvaluationOptions, for_given_lists, specs_of
 from trueval.evaluation.population import in_population
-from trueval.evaluation.rules import Rules
-from trueval.evaluation.truth import TruthSource
+from trueval.evaluation.truth import prepare_run, read_held_out
 from trueval.facts.from_run import run_facts
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.readings import condense, select
@@ -284,10 +287,10 @@ def wrong_of_systems(config: Config) -> list[str]:
     parts = parts_of(world, "uniform_test" if config.design.startswith("U") else "given")
     items = item_table(world) if "LIST" in config.design else None
     labels: dict[str, Spec] = {}
-    units, measure = ranked(config, parts, items)
+    units, try_metric = ranked(config, parts, items)
     for spec in specs():
         try:
-            measure(spec)
+            try_metric(spec)
             labels[f"{spec}|n=1" if config.axes.sample else str(spec)] = spec
         except TruevalError as error:
             if not (error.what and refusable(config, spec, units)):
@@ -301,17 +304,24 @@ def wrong_of_systems(config: Config) -> list[str]:
 
 def ranked(config: Config, parts: Parts, items: Any) -> tuple[list[Unit], Callable[[Spec], Any]]:
     """The units that are measured, and a way to try a metric alone."""
-    rules = Rules(["hit@20"], **config.options())
-    stage = set_stage(parts, rules, design=config.design, items=items)
-    system = tv.Scores(score_matrix(config.world)).fit(stage.train)
-    facts = rank_tasks(system, stage.tasks, stage.design, depth=stage.depth, ties=config.ties, name="s")
+    options = EvaluationOptions(metrics=["hit@20"], **config.options())
+    split = prepare_split(parts, options, design=config.design, items=items)
+    system = tv.Scores(score_matrix(config.world)).fit(split.train)
+    facts = rank_tasks(system, split.tasks, split.design, depth=split.depth, ties=config.ties, name="s")
     units = drawn_units(config, select(facts, in_population(facts, config.preset.population)))
 
-    def measure(spec: Spec) -> Any:
-        alone = replace(rules, metrics=[str(spec)])
-        return alone.measure(facts, alone.specs(config.axes.sample), inputs=stage.inputs, groups=[], first=False)
+    def try_metric(spec: Spec) -> Any:
+        alone = replace(options, metrics=[str(spec)])
+        return measured_alone(alone, facts, split.context, sample=config.axes.sample)
 
-    return units, measure
+    return units, try_metric
+
+
+def measured_alone(
+    options: EvaluationOptions, facts: RankingFacts, context: EvaluationContext, sample: int = 0
+) -> Measurements:
+    own = replace(context, options=options, groups=[])
+    return measure(facts, specs_of(options, sample), own, first=False)
 
 
 def drawn_units(config: Config, facts: RankingFacts) -> list[Unit]:
@@ -347,15 +357,15 @@ def wrong_of_runs(config: Config) -> list[str]:
         "seen": "allow" if axes.seen else "exclude",
     }  # fmt: skip
     run, test, labels = run_table(world, lists), table(world.test), {}
-    rules = Rules(["hit@20"], **config.options()).for_lists()
-    held = TruthSource(test, rules, columns=None, **against)
-    plan = Plan.of("run", held, {"user": run["user"], "item": run["item"]}, Reading(rules, axes.condensed), first=False)
-    facts = run_facts(run, plan.truth, ties=rules.ties)
+    options = for_given_lists(EvaluationOptions(metrics=["hit@20"], **config.options()))
+    design = RunDesign(head=axes.head or None, condensed=axes.condensed, seen=against["seen"])
+    held = read_held_out(test, options, train=against["train"], items=against["items"], design=design)
+    prepared = prepare_run(held, run["user"], run["item"])
+    facts = run_facts(run, prepared.truth, ties=options.ties)
     facts = condense(facts) if axes.condensed else facts
     for spec in specs():
         try:
-            alone = replace(rules, metrics=[str(spec)])
-            alone.measure(facts, alone.specs(), inputs=plan.inputs, groups=[], first=False)
+            measured_alone(replace(options, metrics=[str(spec)]), facts, prepared.context)
             labels[str(spec)] = spec
         except TruevalError as error:
             if not (error.what and refusable_run(config, spec, units)):

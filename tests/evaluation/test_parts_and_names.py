@@ -10,10 +10,10 @@ import pytest
 import trueval as tv
 from trueval.data.tables import SUFFIXES, stem
 from trueval.evaluation.engines import local
-from trueval.evaluation.engines.plan import Plan, Reading
+from trueval.evaluation.engines.plan import Plan
 from trueval.evaluation.measurements import merge_measurements
-from trueval.evaluation.rules import Rules
-from trueval.evaluation.truth import TruthSource
+from trueval.evaluation.options import EvaluationOptions
+from trueval.evaluation.truth import read_held_out
 
 ITEMS = list(range(8))
 
@@ -56,10 +56,10 @@ def test_streamed_and_whole_agree_where_a_user_has_seen_everything(
 def test_parts_with_and_without_a_random_ranking_add_up_in_any_order(without: int) -> None:
     """As the workers of a cluster answer: whichever part comes first."""
     given = world((without * 2,))
-    rules = Rules("ndcg@3,hit@2", population="all", interval="none")
-    held = TruthSource(given["test"], rules, train=given["train"], items=given["items"], columns=None)
+    options = EvaluationOptions(metrics="ndcg@3,hit@2", population="all", interval="none")
+    held = read_held_out(given["test"], options, train=given["train"], items=given["items"])
     ids = {"user": given["recs"]["user"], "item": given["recs"]["item"]}
-    plan = Plan.of("run", held, ids, Reading(rules), first=True)
+    plan = Plan.of("run", held, ids, first=True)
     codes = plan.truth.users.codes(pl.Series(range(6))).reshape(3, 2)
     parts = [plan.part(given["recs"].filter(pl.col("user").is_in(list(map(int, own)))), own) for own in codes]
     whole = plan.whole(given["recs"]).measurements

@@ -180,7 +180,7 @@ def test_what_a_file_says(place: Path) -> None:
     assert experiment.splitting.seeds == (3, 5)
     assert experiment.splitting.options == {"ratio": 0.25}
     assert experiment.source.log == place / "log.parquet"
-    assert experiment.rules.threshold == 4
+    assert experiment.options.threshold == 4
     assert experiment.interval == "nested"
     assert {name: entry.text for name, entry in experiment.systems.items()} == {
         "popularity": "popularity",

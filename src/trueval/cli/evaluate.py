@@ -10,20 +10,23 @@ from typer import Argument, Option
 
 from trueval.cli.options import Count, Format, Quiet, Report, Seed, Threads, check_places, give, result_format
 from trueval.errors import DefinitionError, OutputError
+from trueval.evaluation.option_list import default, help_of
 from trueval.report.output_formats import RESULTS, ROWS, endings, format_of, rendered
 
 if TYPE_CHECKING:
     from trueval.api import Result
 
 METRICS = "precision@10,recall@10,ndcg@10,ap@10,rr@10,hit@10,coverage@10"
-_USERS = "Evaluate only these users: a file with a user column, perhaps with groups."
-_COMPAT = "Rules of trec_eval, ranx, recbole, lenskit, rectools, replay, recommenders or spark, order of ties included."
-_MISSING = "Users without recommendations: zero (count as an empty list), drop or error."
 _WITHOUT_HEAD = (
     "Leave out judgements of the most-rated items, 0.1 for a tenth of them (needs --train); lists stay as they are."
 )
-_SEEN = "Train items of a user: exclude (nobody is to recommend them) or allow (they are targets like others)."
-_BY = "Groups: columns of --users or --items, or activity, taste, popularity (with --train)."
+_SEEN = (
+    "Train items of a user: exclude (the default: nobody is to recommend them) or allow (they are targets like others)."
+)
+_DESIGN = (
+    "How lists are taken: given, with head10, condensed or seen, as in given-head10-condensed; --without-head, "
+    "--condensed and --seen are short forms of these words."
+)
 _OUTPUT = (
     f"Write the result here instead: a file ({endings(RESULTS)}), or a folder for `trueval compare` (a name without "
     "an ending, or DIR/)."
@@ -31,11 +34,6 @@ _OUTPUT = (
 _PER_USER = f"Write every user's values here: {endings(ROWS)}."
 _SORTED = "Runs are sorted by user: read them in pieces."
 _ENGINE = "What does the work: local (this machine, all cores) or spark (parquet files; a cluster, if one is set up)."
-_PROPENSITY = (
-    "Chances to be observed, for ips(…) and snips(…): FILE (p by user, item or position), column:NAME of the test, "
-    "popularity:GAMMA (needs --train), display_share:FILE (displays: item, perhaps count), position_model:FILE (item, "
-    "position, click), or randomised:FILE (position, click)."
-)
 
 
 def evaluate_command(
@@ -43,21 +41,22 @@ def evaluate_command(
     test: Annotated[str, Option(help="What the users really did: user, item, perhaps a value.")],
     train: Annotated[str | None, Option(help="What was known before; for novelty and popularity metrics.")] = None,
     items: Annotated[str | None, Option(help="The catalogue: one row per item, perhaps with aspects.")] = None,
-    users: Annotated[str | None, Option(help=_USERS)] = None,
-    metrics: Annotated[str, Option(help="Metrics, separated by commas; see `trueval metrics`.")] = METRICS,
-    threshold: Annotated[float | None, Option(help="Values from here on are relevant; else values above 0.")] = None,
-    population: Annotated[str, Option(help="Average over users: relevant, judged or all.")] = "relevant",
-    missing: Annotated[str, Option(help=_MISSING)] = "zero",
-    ties: Annotated[str, Option(help="Equal scores: random, expected, worst, best or given.")] = "random",
-    compat: Annotated[str | None, Option(help=_COMPAT)] = None,
+    users: Annotated[str | None, Option(help=help_of("users"))] = None,
+    metrics: Annotated[str, Option(help=help_of("metrics"))] = METRICS,
+    threshold: Annotated[float | None, Option(help=help_of("threshold"))] = None,
+    population: Annotated[str, Option(help=help_of("population"))] = default("population"),
+    missing: Annotated[str, Option(help=help_of("missing"))] = default("missing"),
+    ties: Annotated[str, Option(help=help_of("ties"))] = default("ties"),
+    compat: Annotated[str | None, Option(help=help_of("compat"))] = None,
+    design: Annotated[str | None, Option(help=_DESIGN)] = None,
     condensed: Annotated[bool, Option("--condensed", help="Drop unjudged items from the lists first.")] = False,
     without_head: Annotated[float | None, Option(help=_WITHOUT_HEAD)] = None,
-    seen: Annotated[str, Option(help=_SEEN)] = "exclude",
-    interval: Annotated[str, Option(help="Intervals: bootstrap, bca, t or none.")] = "bootstrap",
-    resamples: Annotated[int, Option(help="Resamples of users, for bootstrap intervals.")] = 1000,
-    level: Annotated[float, Option(help="How often intervals are to hold the truth.")] = 0.95,
-    by: Annotated[str | None, Option(help=_BY)] = None,
-    min_group: Annotated[int, Option(help="Smaller groups (users) are left out of gaps.")] = 30,
+    seen: Annotated[str | None, Option(help=_SEEN)] = None,
+    interval: Annotated[str, Option(help=help_of("interval"))] = default("interval"),
+    resamples: Annotated[int, Option(help=help_of("resamples"))] = default("resamples"),
+    level: Annotated[float, Option(help=help_of("level"))] = default("level"),
+    by: Annotated[str | None, Option(help=help_of("by"))] = None,
+    min_group: Annotated[int, Option(help=help_of("min_group"))] = default("min_group"),
     baseline: Annotated[str | None, Option(help="Compare every other run with this one.")] = None,
     columns: Annotated[str | None, Option(help="Roles of columns: user=uid,item=sku,score=pred.")] = None,
     count: Count = None,
@@ -65,7 +64,7 @@ def evaluate_command(
     output: Annotated[str | None, Option("--output", "-o", help=_OUTPUT)] = None,
     per_user: Annotated[Path | None, Option(help=_PER_USER)] = None,
     report: Report = None,
-    propensity: Annotated[str | None, Option(help=_PROPENSITY)] = None,
+    propensity: Annotated[str | None, Option(help=help_of("propensity"))] = None,
     sorted_by_user: Annotated[bool, Option("--sorted-by-user", help=_SORTED)] = False,
     engine: Annotated[str, Option(help=_ENGINE)] = "local",
     seed: Seed = 0,
@@ -96,8 +95,9 @@ def evaluate_command(
     result = evaluate_run(
         recs[0] if len(recs) == 1 else recs, _only(test, users, columns), train=_counted(train, columns, count),
         items=items, metrics=asked,
-        threshold=threshold, population=population, missing=missing, ties=ties, condensed=condensed,
-        without_head=without_head, seen=seen, interval=interval, resamples=resamples, level=level, columns=columns,
+        threshold=threshold, population=population, missing=missing, ties=ties, design=design,
+        condensed=condensed or None, without_head=without_head, seen=seen, interval=interval,
+        resamples=resamples, level=level, columns=columns,
         sorted_by_user=sorted_by_user, compat=compat, seed=seed, threads=threads, by=by, users=users,
         min_group=min_group, propensity=propensity, engine=engine,
     )  # fmt: skip

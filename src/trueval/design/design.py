@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
-from trueval.design.head import head_word
+from trueval.design.head import check_head_share, head_word
 from trueval.design.targets import SEEN
 from trueval.errors import DefinitionError, suggest
 
 _HINT = "for example AR-TI-AN, AR-AI-NN1000, 1R-TI-NN100, P1R10-TI-NN100, U1R, AR-TI-AN-head10"
+_RUN_HINT = "given, and perhaps head10, condensed or seen: given-head10-condensed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,100 @@ class Design:
         if axes.get("resample") and not axes.get("sample"):
             raise DefinitionError("resample needs a sample", where=text, do="for example 1R-TI-NN100-resample")
         return Design(**axes)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunDesign:
+    """The design of lists that were given, in the words that other designs have for the same.
+
+    head: share of the most-rated items whose judgements are left out; the lists stay as they are.
+    condensed: drop unjudged items from the lists.  seen: "exclude" a user's train items from the targets, or "allow".
+
+    >>> RunDesign.parse("given-head10-condensed").head
+    0.1
+    >>> str(RunDesign(head=0.1, seen="allow"))
+    'given-head10-seen'
+    """
+
+    head: float | None = None
+    condensed: bool = False
+    seen: str = "exclude"
+
+    def __str__(self) -> str:
+        words = ["given"] + ([] if self.head is None else [head_word(self.head)])
+        return "-".join(words + ["condensed"] * self.condensed + ["seen"] * (self.seen == "allow"))
+
+    @staticmethod
+    def parse(text: str | RunDesign) -> RunDesign:
+        """Read a short name; the order of its words after the first does not matter."""
+        if isinstance(text, RunDesign):
+            return text
+        if not isinstance(text, str):
+            raise DefinitionError("a design is written as text", found=type(text).__name__, do=_RUN_HINT)
+        first, *words = text.strip().split("-")
+        if first.upper() != "GIVEN":
+            raise DefinitionError(
+                "lists that were given are not ranked anew, so their design begins with given",
+                where=text,
+                found=first,
+                do=f'{_RUN_HINT}; other designs take evaluate(parts, {{"name": Run(recs)}}, design=…)',
+            )
+        axes: dict[str, object] = {}
+        for word in words:
+            ((axis, value),) = _run_word(word, text).items()
+            if axis in axes:
+                raise DefinitionError(
+                    f"the design names the same axis twice: {axis}", where=text, found=word, do=_RUN_HINT
+                )
+            axes[axis] = value
+        if "head" in axes:
+            check_head_share(axes["head"], where=text)
+        return RunDesign(**axes)  # type: ignore[arg-type]
+
+
+def choose_run_design(
+    design: str | RunDesign | None, *, without_head: float | None, condensed: bool | None, seen: str | None
+) -> RunDesign:
+    """The design of given lists by its name, by the options that are short forms of its words, or by both.
+
+    An option that is None was not given; one that contradicts the name is refused.
+
+    >>> str(choose_run_design(None, without_head=0.1, condensed=True, seen=None))
+    'given-head10-condensed'
+    """
+    options: dict[str, Any] = {"head": without_head, "condensed": condensed, "seen": seen}
+    given = {axis: value for axis, value in options.items() if value is not None}
+    if without_head is not None:
+        given["head"] = check_head_share(without_head, where="without_head")
+    if seen is not None and seen not in SEEN:
+        raise DefinitionError(
+            f"seen items can be {' or '.join(SEEN)}", found=repr(seen), do='seen="allow" (--seen allow)'
+        )
+    if design is None:
+        return RunDesign(**given)
+    chosen = RunDesign.parse(design)
+    for axis, value in given.items():
+        by_option = RunDesign(**{axis: value})
+        if str(by_option) != str(RunDesign(**{axis: getattr(chosen, axis)})):  # a head by the digits of its word
+            option = {"head": "without_head"}.get(axis, axis)
+            raise DefinitionError(
+                f"the design and {option} contradict each other",
+                where=str(chosen),
+                found=f"{option}={value!r}, which is {by_option}",
+                do=f"leave {option} out, or write it into the design",
+            )
+    return chosen
+
+
+def _run_word(word: str, text: str) -> dict[str, object]:
+    """The axis that one word sets in the name of a design of given lists."""
+    known = ("HEAD10", "CONDENSED", "SEEN")
+    if not re.fullmatch(r"HEAD\d+(?:\.\d+)?|CONDENSED|SEEN", word.upper()):
+        raise DefinitionError(
+            f"unknown word in a design of given lists: {word!r}", where=text, found=suggest(word.upper(), known),
+            do=_RUN_HINT,
+        )  # fmt: skip
+    return _word(word, text)
 
 
 def _word(word: str, text: str) -> dict[str, object]:

@@ -85,12 +85,11 @@ class Evaluation:
 
 
 def summarise(
-    measured: Measurements, *, users: Ids, interval: str, seed: int, resamples: int, level: float = 0.95,
-    min_group: int = MIN_GROUP, ranges: Mapping[str, Range] | None = None, items: Ids | None = None,
+    measured: Measurements, *, users: Ids, drawing: Drawing, min_group: int = MIN_GROUP,
+    ranges: Mapping[str, Range] | None = None, items: Ids | None = None,
 ) -> SystemValues:  # fmt: skip
     """Estimates of one system; `ranges` of the metrics bound what users who were not seen can have."""
     ranges = ranges or {}
-    drawing = Drawing(interval, seed, resamples, level)
     clusters, cluster = np.unique(measured.unit_user, return_inverse=True)
     by_label: dict[str, Sums] = {}
     for label, m in measured.values.items():

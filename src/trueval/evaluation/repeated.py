@@ -10,9 +10,9 @@ from trueval.design.design import Design
 from trueval.errors import DefinitionError, suggest
 from trueval.evaluation.experiment import evaluate_sides
 from trueval.evaluation.kept_facts import Keeper
+from trueval.evaluation.options import EvaluationOptions
 from trueval.evaluation.outcome import Evaluation
 from trueval.evaluation.repeats import REPEATED, name_repeats
-from trueval.evaluation.rules import Rules
 from trueval.splits.parts import Parts
 
 
@@ -30,7 +30,7 @@ def each_interval(interval: str) -> str:
 def evaluate_repeats(
     parts: Sequence[Parts],
     systems: Any,
-    rules: Rules,
+    options: EvaluationOptions,
     *,
     seeds: Sequence[int],
     design: str | Design = "AR-TI-AN",
@@ -43,16 +43,16 @@ def evaluate_repeats(
     if strange:
         raise DefinitionError("not the parts of a split", found=type(strange[0]).__name__, do="give those of tv.split")
     named = name_repeats(parts, seeds)
-    if rules.by is not None and len(named):
+    if options.by is not None and len(named):
         raise DefinitionError(
             "groups are not told apart over several folds or seeds",
-            found=f"by = {rules.by!r}, {len(named)} repeats",
+            found=f"by = {options.by!r}, {len(named)} repeats",
             do="leave by out, or evaluate the parts one by one",
         )
     found: dict[str, dict[str, Evaluation]] = {}
     for name, part, seed in named:
         sides = evaluate_sides(
-            part, systems, replace(rules, seed=seed), design=design, items=items, notes=notes, keeper=keeper
+            part, systems, replace(options, seed=seed), design=design, items=items, notes=notes, keeper=keeper
         )
         for side, evaluation in sides.items():
             found.setdefault(side, {})[name] = evaluation

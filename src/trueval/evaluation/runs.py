@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from trueval.data.tables import stem
-from trueval.design.head import check_head_share, head_word
-from trueval.design.targets import SEEN
+from trueval.design.design import RunDesign, choose_run_design
 from trueval.errors import DefinitionError, suggest
-from trueval.evaluation.engines.plan import MeasuredRun, Reading
+from trueval.evaluation.conclude import MeasuredSystem, conclude
+from trueval.evaluation.engines.plan import RunOptions
 from trueval.evaluation.kept_facts import OF_A_RUN, KeptFacts
+from trueval.evaluation.options import EvaluationOptions, for_given_lists, specs_of
 from trueval.evaluation.outcome import Evaluation
-from trueval.evaluation.rules import Rules
-from trueval.evaluation.truth import TruthSource
-from trueval.evaluation.without_head import NAME
+from trueval.evaluation.truth import HeldOut, notes_on_repeated_pairs, read_held_out
+from trueval.metrics.grammar import Spec
 
 ENGINES = ("local", "spark")
 
@@ -25,56 +25,56 @@ ENGINES = ("local", "spark")
 def evaluate_runs(
     recs: Any,
     test: Any,
-    rules: Rules,
+    options: EvaluationOptions,
     *,
     train: Any = None,
     items: Any = None,
-    condensed: bool = False,
+    design: str | RunDesign | None = None,
+    condensed: bool | None = None,
     without_head: float | None = None,
-    seen: str = "exclude",
+    seen: str | None = None,
     columns: Mapping[str, Any] | None = None,
     sorted_by_user: bool = False,
     engine: str = "local",
 ) -> Evaluation:
     """Measure one run or several (a mapping from names, a list of files) against one test set."""
     work = find_engine(engine)
-    rules = rules.for_lists()
-    specs = rules.specs()
+    options = for_given_lists(options)
+    specs = specs_of(options)
     runs = name_runs(recs)
-    share = None if without_head is None else check_head_share(without_head, where=NAME)
-    if seen not in SEEN:
-        raise DefinitionError(
-            f"seen items can be {' or '.join(SEEN)}", found=repr(seen), do='seen="allow" (--seen allow)'
-        )
-    how = Reading(rules, condensed, columns, sorted_by_user)
+    chosen = choose_run_design(design, without_head=without_head, condensed=condensed, seen=seen)
+    how = RunOptions(columns=columns, sorted_by_user=sorted_by_user)
     test, train, items = (work.here(source) for source in (test, train, items))
-    held = TruthSource(test, rules, train=train, items=items, columns=columns, without_head=share, seen=seen)
+    held = read_held_out(test, options, train=train, items=items, columns=columns, design=chosen)
     if len(runs) > 1 and items is None:  # one catalogue for all, or coverage would not be comparable
-        held.others = [work.items_of(source, how) for source in runs.values()]
-    found: dict[str, MeasuredRun] = {}
+        held = replace(held, other_items=tuple(work.items_of(source, how) for source in runs.values()))
+    found: dict[str, MeasuredSystem] = {}
     for name, source in runs.items():
         found[name] = work.measure_run(source, name, held, how, first=not found)
-    notes = [*held.notes(), *(note for run in found.values() for note in run.notes)]
-    if items is None and any(spec.metric.system for spec in specs.values()):
-        notes.append("no catalogue was given: items are those of the runs, the test and the train set (--items)")
-    if held.left_out is not None:
-        places = {name: run.head_places for name, run in found.items() if run.head_places is not None}
-        notes += held.left_out.notes(places, condensed=condensed)
-    last = list(found.values())[-1]
-    concluded = rules.conclude(
-        {name: run.measurements for name, run in found.items()},
-        specs,
-        users={name: run.users for name, run in found.items()},
-        inputs=last.inputs,
-        test=held.test,
-        notes=notes,
-        condensed=condensed,
-        design=_design_of(share, condensed=condensed, seen=seen),
-        without_head=None if held.left_out is None else held.left_out.record(condensed=condensed),
-        data={name: log.fingerprint() for name, log in (("train", held.train), ("test", held.test)) if log is not None},
-        catalogue=last.catalogue,
-    )
+    concluded = _conclude(held, specs, found)
     return replace(concluded, facts=KeptFacts(otherwise=OF_A_RUN))
+
+
+def _conclude(held: HeldOut, specs: Mapping[str, Spec], found: Mapping[str, MeasuredSystem]) -> Evaluation:
+    """The evaluation of all runs that were measured."""
+    known, design, last = held.known, held.design, list(found.values())[-1]
+    logs = {"train": known.train, "test": known.test}
+    notes = [*notes_on_repeated_pairs(held), *(note for run in found.values() for note in run.notes)]
+    if known.items is None and any(spec.metric.system for spec in specs.values()):
+        notes.append("no catalogue was given: items are those of the runs, the test and the train set (--items)")
+    if last.left_out is not None:
+        places = {name: run.head_places for name, run in found.items() if run.head_places is not None}
+        notes += last.left_out.notes(places, condensed=design.condensed)
+    return conclude(
+        found,
+        specs,
+        test=known.test,
+        notes=notes,
+        condensed=design.condensed,
+        design=str(design),
+        without_head=None if last.left_out is None else last.left_out.record(condensed=design.condensed),
+        data={name: log.fingerprint() for name, log in logs.items() if log is not None},
+    )
 
 
 def find_engine(name: str) -> Any:
@@ -82,12 +82,6 @@ def find_engine(name: str) -> Any:
     if name not in ENGINES:
         raise DefinitionError(f"there is no engine {name!r}", found=suggest(name, ENGINES))
     return importlib.import_module(f"trueval.evaluation.engines.{name}")
-
-
-def _design_of(without_head: float | None, *, condensed: bool, seen: str) -> str:
-    """The design of lists that were given, in the words that other designs have for the same."""
-    words = ["given"] + ([] if without_head is None else [head_word(without_head)])
-    return "-".join(words + ["condensed"] * condensed + ["seen"] * (seen == "allow"))
 
 
 def name_runs(recs: Any) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from trueval.arguments import checked
 from trueval.design.design import Design
 from trueval.errors import DataError, DefinitionError
 from trueval.evaluation.experiment import evaluate_systems
-from trueval.evaluation.rules import Rules
+from trueval.evaluation.options import EvaluationOptions
 from trueval.evaluation.trials import Trials
 from trueval.evaluation.validation_part import carve
 from trueval.kernels import use_threads
@@ -96,12 +96,12 @@ def tune(
     texts = [text_of(make(**parameters)) for parameters in trials]  # a mistake in the grid shows before hours of work
     design = Design.parse(design)
     parts = carve(data, ratio=ratio, seed=seed, uniform=design.uniform)
-    rules = Rules(metrics=[spec], threshold=threshold, interval="none", seed=seed)
+    options = EvaluationOptions(metrics=[spec], threshold=threshold, interval="none", seed=seed)
     told = {"metric": str(spec), "design": str(design), "threshold": threshold, "seed": seed, **_told_of(parts)}
     kept = _kept(folder, told, system, name)
 
     def work(parameters: dict[str, Any]) -> float:
-        found = evaluate_systems(parts, {name: make(**parameters)}, rules, design=design)
+        found = evaluate_systems(parts, {name: make(**parameters)}, options, design=design)
         (estimate,) = found.system(name).estimates.values()
         return float(estimate.value)
 

@@ -22,7 +22,7 @@ import polars as pl
 
 from trueval import __version__
 from trueval.errors import DataError
-from trueval.evaluation.experiment import Stage
+from trueval.evaluation.experiment import PreparedSplit
 from trueval.evaluation.kept_facts import Missing
 from trueval.facts.files import load_facts, save_facts
 from trueval.facts.ranking_facts import RankingFacts
@@ -101,29 +101,29 @@ def remove(path: Path) -> None:
             path.unlink()
 
 
-def stage_key(stage: Stage, catalogue: pl.DataFrame | None) -> dict[str, Any]:
-    """All that decides facts on a stage, whatever the system."""
-    parts, rules = stage.parts, stage.rules
+def split_key(split: PreparedSplit, catalogue: pl.DataFrame | None) -> dict[str, Any]:
+    """All that decides facts on a split, whatever the system."""
+    parts, options = split.parts, split.options
     held = {"train": parts.train, "test": parts.test, "validation": parts.validation, "observed": parts.observed}
     return {
         "version": __version__,
         "data": {name: None if log is None else log.fingerprint() for name, log in held.items()},
         "catalogue": None if catalogue is None else _ids_digest(catalogue),
-        "seed": rules.seed,
-        "threshold": rules.threshold,
-        "design": str(stage.design),
-        "ties": rules.ties,
-        "everyone": rules.averaged_over == "all",
+        "seed": options.seed,
+        "threshold": options.threshold,
+        "design": str(split.design),
+        "ties": options.ties,
+        "everyone": options.averaged_over == "all",
     }
 
 
-def facts_key(stage: Mapping[str, Any], system: Mapping[str, Any]) -> str:
+def facts_key(split: Mapping[str, Any], system: Mapping[str, Any]) -> str:
     """The key of a system's facts.
 
     >>> facts_key({"seed": 1}, {"system": "plsa"}) == facts_key({"seed": 2}, {"system": "plsa"})
     False
     """
-    text = json.dumps({**stage, **system}, sort_keys=True, default=str)
+    text = json.dumps({**split, **system}, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 

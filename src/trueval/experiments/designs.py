@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from trueval.design.design import Design
 from trueval.errors import DefinitionError, TruevalError
 from trueval.evaluation.defaults import measurable
-from trueval.evaluation.rules import Rules
+from trueval.evaluation.options import EvaluationOptions
 from trueval.experiments.entries import Entry
 from trueval.experiments.written import Written
 from trueval.metrics.grammar import Spec, parse_all
@@ -25,12 +25,14 @@ class Plan:
     systems: tuple[str, ...]
     notes: tuple[str, ...] = field(default=())
 
-    def rules(self, rules: Rules, *, seed: int) -> Rules:
-        """The rules of the experiment for this design and seed."""
-        return replace(rules, metrics=self.metrics, seed=seed)
+    def options(self, options: EvaluationOptions, *, seed: int) -> EvaluationOptions:
+        """The options of the experiment for this design and seed."""
+        return replace(options, metrics=self.metrics, seed=seed)
 
 
-def read_plans(written: Written, systems: Mapping[str, Entry], rules: Rules, *, uniform: bool) -> dict[str, Plan]:
+def read_plans(
+    written: Written, systems: Mapping[str, Entry], options: EvaluationOptions, *, uniform: bool
+) -> dict[str, Plan]:
     """The designs by name. Metrics and systems without meaning under a design are left out of it, and said."""
     given = written.section("evaluation").get("designs", DEFAULT)
     plans: dict[str, Plan] = {}
@@ -40,7 +42,7 @@ def read_plans(written: Written, systems: Mapping[str, Entry], rules: Rules, *, 
             if str(design) in plans:
                 raise DefinitionError("a design is given twice", found=text, do="keep one of them")
             _check_possible(written, design, uniform=uniform)
-            plans[str(design)] = _plan(design, systems, parse_all(rules.metrics))
+            plans[str(design)] = _plan(design, systems, parse_all(options.metrics))
         except TruevalError as problem:
             raise _of_design(problem, written, text) from None
     return plans

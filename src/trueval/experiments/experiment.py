@@ -9,8 +9,9 @@ from typing import Any
 
 from trueval.comparison.paired import Options
 from trueval.errors import DefinitionError, TruevalError, suggest
+from trueval.evaluation.option_list import passed_on
+from trueval.evaluation.options import EvaluationOptions, specs_of
 from trueval.evaluation.repeated import each_interval
-from trueval.evaluation.rules import Rules
 from trueval.experiments.designs import Plan, read_plans
 from trueval.experiments.entries import Entry, read_entries
 from trueval.experiments.keys import check_sections
@@ -19,8 +20,6 @@ from trueval.experiments.splitting import Splitting, read_splitting, split_optio
 from trueval.experiments.written import Written, read_written
 from trueval.facts.readings import TIES
 from trueval.propensity.sources import beside
-
-_RULES = ("population", "ties", "level", "resamples", "compat", "min_group", "propensity", "missing")
 
 
 @dataclass(frozen=True)
@@ -32,8 +31,8 @@ class Experiment:
     splitting: Splitting
     systems: dict[str, Entry]
     plans: dict[str, Plan]  # by design
-    rules: Rules  # of the first seed, with all metrics
-    interval: str  # of the whole; that of each repeat is in the rules
+    options: EvaluationOptions  # of the first seed, with all metrics
+    interval: str  # of the whole; that of each repeat is in the options
     baseline: str | None = None
     comparing: Options = field(default_factory=Options)
 
@@ -59,23 +58,23 @@ def read_experiment(source: str | Path | Mapping[str, Any], *, seed: int | None 
     check_sections(written, split_options=split_options(written))
     splitting = read_splitting(written)
     chosen = written.section("evaluation")
-    rules, interval = _rules(written, chosen, splitting)
-    comparing = _comparing(written, chosen, splitting, level=rules.level)
+    options, interval = _options(written, chosen, splitting)
+    comparing = _comparing(written, chosen, splitting, level=options.level)
     systems = read_entries(written)
     for entry in systems.values():
         _check_run(written, entry, splitting)
-    plans = read_plans(written, systems, rules, uniform=splitting.how == "uniform_test")
+    plans = read_plans(written, systems, options, uniform=splitting.how == "uniform_test")
     baseline = _baseline(written, chosen, plans)
     return Experiment(
-        written, read_source(written), splitting, systems, plans, rules, interval, baseline, comparing
+        written, read_source(written), splitting, systems, plans, options, interval, baseline, comparing
     )  # fmt: skip
 
 
-def _rules(written: Written, chosen: Mapping[str, Any], splitting: Splitting) -> tuple[Rules, str]:
+def _options(written: Written, chosen: Mapping[str, Any], splitting: Splitting) -> tuple[EvaluationOptions, str]:
     """How everything is measured, and how intervals over all repeats are made."""
     data = written.section("data")
     method = chosen.get("interval") or ("nested" if splitting.repeated else "bootstrap")
-    given = {name: chosen[name] for name in _RULES if name in chosen}
+    given = {name: chosen[name] for name in passed_on() if name in chosen}
     if "propensity" in given:
         try:
             given["propensity"] = beside(given["propensity"], written.base)
@@ -98,17 +97,18 @@ def _rules(written: Written, chosen: Mapping[str, Any], splitting: Splitting) ->
     for key, one in checks.items():  # one by one, so that the message can name the key
         try:
             each = each_interval(method) if splitting.repeated else method
-            Rules("ndcg@10", interval=each, **one)
+            EvaluationOptions(metrics="ndcg@10", interval=each, **one)
         except TruevalError as problem:
             raise written.refused(problem, "evaluation", key) from None
     try:
-        rules = Rules(
-            chosen["metrics"], threshold=data.get("threshold"), interval=each, seed=splitting.seeds[0], by=by, **given
-        )
-        rules.specs()
+        options = EvaluationOptions(
+            metrics=chosen["metrics"], threshold=data.get("threshold"), interval=each, seed=splitting.seeds[0], by=by,
+            **given,
+        )  # fmt: skip
+        specs_of(options)
     except TruevalError as problem:
         raise written.refused(problem, "evaluation", "metrics") from None
-    return rules, method
+    return options, method
 
 
 def _comparing(written: Written, chosen: Mapping[str, Any], splitting: Splitting, *, level: float) -> Options:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from trueval.errors import DefinitionError, suggest
+from trueval.evaluation.option_list import file_kinds
 from trueval.experiments.written import Written, show
 
 
@@ -49,13 +50,13 @@ _SEEDS: Kind = (_is_seeds, "a list of whole numbers, 0 or more", "[1, 2, 3]")
 _COLUMNS: Kind = (_is_columns, "a table from roles to names or positions", '{ user = "uid", item = "sku" }')
 _ANY: Kind = (lambda value: True, "", "")
 
+_BY_NAME = {"number": _NUMBER, "whole": _WHOLE, "text": _TEXT, "texts": _TEXTS}
 KINDS: dict[str, dict[str, Kind]] = {
     "data": {"path": _ANY, "threshold": _NUMBER, "columns": _COLUMNS, "items": _ANY, "users": _ANY, "count": _TEXT},
     "split": {"how": _TEXT, "seed": _SEED, "seeds": _SEEDS, "min_user": _WHOLE, "min_item": _WHOLE},
     "evaluation": {
-        "designs": _TEXTS, "metrics": _TEXTS, "baseline": _TEXT, "population": _TEXT, "ties": _TEXT,
-        "interval": _TEXT, "level": _NUMBER, "resamples": _WHOLE, "compat": _TEXT, "by": _TEXTS, "min_group": _WHOLE,
-        "propensity": _TEXT, "missing": _TEXT, "test": _TEXT, "correct": _TEXT,
+        "designs": _TEXTS, "baseline": _TEXT, "test": _TEXT, "correct": _TEXT,
+        **{name: _BY_NAME[kind] for name, kind in file_kinds().items()},
     },
     "systems": {},
 }  # fmt: skip

@@ -84,8 +84,8 @@ class ExperimentResult:
     @cached_property
     def agreement(self) -> list[Alike]:
         """How far designs rank the systems alike: Kendall's τ of every two on every metric."""
-        rules, parts = self.experiment.rules, {design: one.parts for design, one in self.results.items()}
-        return between_designs(parts, level=rules.level, seed=rules.seed)
+        options, parts = self.experiment.options, {design: one.parts for design, one in self.results.items()}
+        return between_designs(parts, level=options.level, seed=options.seed)
 
     def table(self) -> pl.DataFrame:
         """One row per design, system and metric: value, interval, n, undefined; with a baseline, what differs from it.

@@ -91,7 +91,7 @@ def assemble(experiment: Experiment, log: Interactions, found: Found) -> Experim
     results = {}
     for design, evaluations in found.evaluations.items():
         if experiment.splitting.repeated:
-            whole = combine(evaluations, interval=experiment.interval, level=experiment.rules.level)
+            whole = combine(evaluations, interval=experiment.interval, level=experiment.options.level)
             results[design] = Result(whole, evaluations)
         else:
             results[design] = Result(next(iter(evaluations.values())))

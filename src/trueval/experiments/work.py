@@ -10,10 +10,10 @@ import polars as pl
 
 from trueval.data.interactions import Interactions
 from trueval.errors import DataError, TruevalError
-from trueval.evaluation.experiment import Stage, conclude, rank_tasks, set_stage
-from trueval.evaluation.measurements import Measurements
+from trueval.evaluation.conclude import MeasuredSystem
+from trueval.evaluation.experiment import PreparedSplit, conclude_split, measure_system, prepare_split, rank_tasks
 from trueval.evaluation.outcome import Evaluation
-from trueval.experiments.cache import DEPTH, Cache, facts_key, shortened, stage_key
+from trueval.experiments.cache import DEPTH, Cache, facts_key, shortened, split_key
 from trueval.experiments.designs import Plan
 from trueval.experiments.entries import Entry, said_of
 from trueval.experiments.experiment import Experiment
@@ -31,12 +31,9 @@ class _Bench:
     """One design on one split while its systems come by."""
 
     plan: Plan
-    stage: Stage
+    split: PreparedSplit
     key: dict[str, Any]
-    measured: dict[str, Measurements] = field(default_factory=dict)
-    told: dict[str, str] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    catalogue: int = 0
+    measured: dict[str, MeasuredSystem] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -73,10 +70,8 @@ def do_experiment(experiment: Experiment, log: Interactions, cache: Cache) -> Fo
                     keys.setdefault(design, {}).setdefault(repeat.name, {})[entry.name] = key
                 step()
             for design, bench in benches.items():
-                evaluations.setdefault(design, {})[repeat.name] = conclude(
-                    bench.stage, bench.measured, systems=bench.told, notes=[*bench.notes, *bench.plan.notes],
-                    catalogue=bench.catalogue,
-                )  # fmt: skip
+                found = conclude_split(bench.split, bench.measured, notes=bench.plan.notes)
+                evaluations.setdefault(design, {})[repeat.name] = found
     return Found(evaluations, keys)
 
 
@@ -92,14 +87,14 @@ def _benches(
     """Every design applied to one split, and to both of its sides where it has two."""
     found = {}
     for design, plan in experiment.plans.items():
-        rules = replace(plan.rules(experiment.rules, seed=repeat.seed), users=users)
+        options = replace(plan.options(experiment.options, seed=repeat.seed), users=users)
         for side, parts in repeat.parts.sides.items():
             try:
-                stage = set_stage(parts, rules, design=plan.design, items=items)
+                split = prepare_split(parts, options, design=plan.design, items=items)
             except TruevalError as problem:
                 place = " and ".join(filter(None, (f"[evaluation] designs: {design}", problem.where)))
                 raise type(problem)(problem.what, where=place, found=problem.found, do=problem.do) from problem
-            found["-".join(filter(None, (design, side)))] = _Bench(plan, stage, stage_key(stage, items))
+            found["-".join(filter(None, (design, side)))] = _Bench(plan, split, split_key(split, items))
     return found
 
 
@@ -107,59 +102,58 @@ def _judge(entry: Entry, repeat: Repeat, benches: dict[str, _Bench], cache: Cach
     """Measure one system under every design; it is fitted only where facts are missing. Keys of facts by design."""
     with said_of(entry):
         identity = entry.identity(repeat.seed, repeat.fold)
-    fitted = _Once(lambda stage: _fit(entry, repeat, stage))
+    fitted = _Once(lambda split: _fit(entry, repeat, split))
     used = {}
     for design, bench in benches.items():
         if entry.name not in bench.plan.systems:
             continue
         used[design] = key = facts_key(bench.key, identity)
-        facts = cache.get(key, depth=bench.stage.depth)
+        facts = cache.get(key, depth=bench.split.depth)
         if facts is None:
-            facts = _rank(fitted(bench.stage), entry, bench.stage)
+            facts = _rank(fitted(bench.split), entry, bench.split)
             if entry.is_still(identity, repeat.seed, repeat.fold):
                 cache.put(key, facts)
             else:
                 cache.notes.append(f"{entry.name}: its files changed during the work, so its facts are not kept")
         if entry.kind != "run" and not bench.plan.design.condensed:
-            facts = shortened(facts, bench.stage.depth)
+            facts = shortened(facts, bench.split.depth)
         with said_of(entry):
-            bench.measured[entry.name] = found = bench.stage.measure(facts, first=not bench.measured)
-            bench.stage.rules.check_listed(found, bench.stage.train.users, entry.target)
-        bench.told[entry.name] = entry.text
-        bench.notes += [f"{entry.name}{caution}" for caution in facts.label["cautions"]]
-        bench.catalogue = facts.catalogue
+            bench.measured[entry.name] = measure_system(
+                facts, bench.split, first=not bench.measured, where=entry.target, description=entry.text,
+                notes=[f"{entry.name}{caution}" for caution in facts.label["cautions"]],
+            )  # fmt: skip
     return used
 
 
 class _Once:
     """A system that is fitted when it is first asked for, and kept for the other designs of its split."""
 
-    def __init__(self, fit: Callable[[Stage], Any]) -> None:
+    def __init__(self, fit: Callable[[PreparedSplit], Any]) -> None:
         self.fit, self.system = fit, None
 
-    def __call__(self, stage: Stage) -> Any:
+    def __call__(self, split: PreparedSplit) -> Any:
         if self.system is None:
-            self.system = self.fit(stage)
+            self.system = self.fit(split)
         return self.system
 
 
-def _fit(entry: Entry, repeat: Repeat, stage: Stage) -> Any:
+def _fit(entry: Entry, repeat: Repeat, split: PreparedSplit) -> Any:
     """The system, fitted; a run is as it is."""
     with said_of(entry):
-        system = entry.made(repeat.seed, repeat.fold, test=stage.parts.test)
+        system = entry.made(repeat.seed, repeat.fold, test=split.parts.test)
         if isinstance(system, Run):
             return system
-        fitted = system.fit(stage.train)
+        fitted = system.fit(split.train)
         if not hasattr(fitted, "score"):
             raise DataError("fit did not return the system", found=type(fitted).__name__, do="end fit with return self")
         return fitted
 
 
-def _rank(system: Any, entry: Entry, stage: Stage) -> RankingFacts:
+def _rank(system: Any, entry: Entry, split: PreparedSplit) -> RankingFacts:
     """Facts that carry what a reader must know of the system, for who reads them without fitting it."""
-    depth = max(DEPTH, stage.depth)
+    depth = max(DEPTH, split.depth)
     with said_of(entry):
-        facts = rank_tasks(system, stage.tasks, stage.design, depth=depth, ties=stage.rules.ties, name=entry.name)
+        facts = rank_tasks(system, split.tasks, split.design, depth=depth, ties=split.options.ties, name=entry.name)
     cautions = [told.removeprefix(entry.name) for told in cautions_on(entry.name, system)]
     cautions += [f": {note}" for note in facts.label["notes"]]
     return facts.changed(label={**facts.label, "depth": depth, "system": entry.text, "cautions": cautions})

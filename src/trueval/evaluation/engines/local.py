@@ -13,8 +13,9 @@ from trueval.data.failures import reading
 from trueval.data.ids import Ids, plain
 from trueval.data.run_tables import read_run, scan_run
 from trueval.errors import DataError
-from trueval.evaluation.engines.plan import MeasuredRun, Part, Plan, Reading
-from trueval.evaluation.truth import TruthSource
+from trueval.evaluation.conclude import MeasuredSystem
+from trueval.evaluation.engines.plan import Part, Plan, RunOptions
+from trueval.evaluation.truth import HeldOut
 from trueval.facts.truth import check_common_ids
 
 # Rows of a streamed run that are in memory at once.
@@ -28,7 +29,7 @@ def here(source: Any) -> Any:
     return source
 
 
-def items_of(source: Any, how: Reading) -> pl.Series:
+def items_of(source: Any, how: RunOptions) -> pl.Series:
     """The items a run recommends."""
     if isinstance(source, (str, Path)):
         lazy = scan_run(source, columns=how.run_columns).select(pl.col("item").unique())
@@ -37,15 +38,15 @@ def items_of(source: Any, how: Reading) -> pl.Series:
     return read_run(source, columns=how.run_columns)["item"].unique()
 
 
-def measure_run(source: Any, name: str, held: TruthSource, how: Reading, *, first: bool) -> MeasuredRun:
+def measure_run(source: Any, name: str, held: HeldOut, how: RunOptions, *, first: bool) -> MeasuredSystem:
     """Measure one run."""
     lazy = scan_run(source, columns=how.run_columns) if how.sorted_by_user else _large(source, how)
     ids = None if lazy is None else _survey(lazy, source, ascending=not how.sorted_by_user)
     if lazy is None or ids is None:
         run = read_run(source, columns=how.run_columns)
-        plan = Plan.of(name, held, {"user": run["user"], "item": run["item"]}, how, first=first)
+        plan = Plan.of(name, held, {"user": run["user"], "item": run["item"]}, first=first)
         return plan.merge([plan.whole(run)])
-    plan = Plan.of(name, held, ids, how, first=first)
+    plan = Plan.of(name, held, ids, first=first)
     check_common_ids(ids["user"], ids["item"], plan.truth, name)
     return plan.merge(_streamed(lazy, plan))
 
@@ -72,7 +73,7 @@ def _streamed(lazy: pl.LazyFrame, plan: Plan) -> Iterator[Part]:
             yield plan.part(batch, codes)
 
 
-def _large(source: Any, how: Reading) -> pl.LazyFrame | None:
+def _large(source: Any, how: RunOptions) -> pl.LazyFrame | None:
     """A parquet file of very many rows, unread; None for all else."""
     if not isinstance(source, (str, Path)) or Path(source).suffix != ".parquet" or not Path(source).is_file():
         return None

@@ -10,25 +10,22 @@ import numpy as np
 import polars as pl
 
 from trueval.data.ids import Ids
-from trueval.evaluation.groups import Groups
+from trueval.evaluation.conclude import MeasuredSystem, check_listed, measure
 from trueval.evaluation.measurements import Measurements, merge_measurements
-from trueval.evaluation.rules import Rules
+from trueval.evaluation.options import EvaluationOptions, specs_of
 from trueval.evaluation.run_notes import count_seen, notes_on_items, notes_on_seen, notes_on_users
-from trueval.evaluation.truth import TruthSource
+from trueval.evaluation.truth import HeldOut, PreparedRun, prepare_run
 from trueval.evaluation.without_head import head_places
 from trueval.facts.from_run import run_facts
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.readings import condense
 from trueval.facts.truth import Truth
-from trueval.metrics.inputs import Inputs
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """How recommendations are read and taken: the same for all runs of an evaluation."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """How recommendations are read: the same for all runs of an evaluation."""
 
-    rules: Rules
-    condensed: bool = False
     columns: Mapping[str, Any] | None = None
     sorted_by_user: bool = False
 
@@ -52,51 +49,44 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class MeasuredRun:
-    """What was measured of a run."""
-
-    measurements: Measurements
-    users: Ids = field(repr=False)
-    inputs: Inputs = field(repr=False)
-    catalogue: int
-    head_places: np.ndarray | None
-    notes: list[str]
-
-
-@dataclass(frozen=True, slots=True)
 class Plan:
     """What a run is held against, and how; the parts of a run share it."""
 
     name: str
-    rules: Rules
-    truth: Truth
-    inputs: Inputs
-    groups: list[Groups]
+    prepared: PreparedRun
     condensed: bool
     first: bool  # of the runs: with it the random ranking is measured, which is the same for all
     ids: Mapping[str, pl.Series] = field(default_factory=dict, repr=False)  # of the run
 
     @staticmethod
-    def of(name: str, held: TruthSource, ids: Mapping[str, pl.Series], reading: Reading, *, first: bool) -> Plan:
+    def of(name: str, held: HeldOut, ids: Mapping[str, pl.Series], *, first: bool) -> Plan:
         """The plan for a run with these users and items."""
         ids = {"user": ids["user"], "item": Ids.of(ids["item"]).values}
-        truth = held.truth(ids["user"], ids["item"])
-        inputs = held.inputs(truth)
-        return Plan(name, reading.rules, truth, inputs, held.groups(truth, inputs), reading.condensed, first, ids)
+        return Plan(name, prepare_run(held, ids["user"], ids["item"]), held.design.condensed, first, ids)
+
+    @property
+    def truth(self) -> Truth:
+        """What the run is held against."""
+        return self.prepared.truth
+
+    @property
+    def options(self) -> EvaluationOptions:
+        """How it is evaluated."""
+        return self.prepared.context.options
 
     def whole(self, run: pl.DataFrame) -> Part:
         """Measure a whole run."""
         everyone = np.arange(len(self.truth.users))
-        facts = run_facts(run, self.truth, ties=self.rules.ties, name=self.name)
+        facts = run_facts(run, self.truth, ties=self.options.ties, name=self.name)
         return self._measure(everyone, facts, self.truth)
 
     def part(self, run: pl.DataFrame, codes: np.ndarray) -> Part:
         """Measure some users (codes, ascending) by their rows of a run; there may be rows of unknown users as well."""
         truth = _for_users(self.truth, codes)
-        facts = run_facts(run, truth, ties=self.rules.ties, name=self.name, whole=False)
+        facts = run_facts(run, truth, ties=self.options.ties, name=self.name, whole=False)
         return self._measure(codes, facts.changed(users=self.truth.users, unit_user=codes.astype(np.int32)), truth)
 
-    def merge(self, parts: Iterable[Part]) -> MeasuredRun:
+    def merge(self, parts: Iterable[Part]) -> MeasuredSystem:
         """The run from its parts, and from the users who are in none of them: they got nothing."""
         found = list(parts)
         unlisted = np.ones(len(self.truth.users), bool)
@@ -106,14 +96,14 @@ class Plan:
             found.append(self._nothing(np.flatnonzero(unlisted)))
         places = [part.head_places for part in found if part.head_places is not None]
         measured = merge_measurements([part.measurements for part in found])
-        self.rules.check_listed(measured, self.truth.users, self.name)
-        return MeasuredRun(
+        check_listed(measured, self.truth.users, self.options, name=self.name)
+        return MeasuredSystem(
             measured,
-            self.truth.users,
-            self.inputs,
+            self.prepared.context,
             found[0].catalogue,
-            np.sum(places, axis=0) if places else None,
-            self._notes(found),
+            tuple(self._notes(found)),
+            head_places=np.sum(places, axis=0) if places else None,
+            left_out=self.prepared.left_out,
         )
 
     def _notes(self, parts: list[Part]) -> list[str]:
@@ -121,7 +111,7 @@ class Plan:
         listed = np.zeros(len(self.truth.users), bool)
         for part in parts:
             listed[part.users] = part.listed
-        truth, popularity = self.truth, self.inputs.popularity
+        truth, popularity = self.truth, self.prepared.context.inputs.popularity
         told = notes_on_users(self.ids["user"], truth.users, tested=truth.judged.rows.counts > 0, in_run=listed)
         told += notes_on_items(self.ids["item"], truth, None if popularity is None else popularity.counts > 0)
         told += notes_on_seen(np.sum([part.seen for part in parts], axis=0))
@@ -134,11 +124,11 @@ class Plan:
         return self.part(pl.DataFrame(empty | {"rank": pl.Series([], dtype=pl.Int64)}), codes)
 
     def _measure(self, users: np.ndarray, facts: RankingFacts, truth: Truth) -> Part:
-        specs, head = self.rules.specs(), truth.head
+        specs, head = specs_of(self.options), truth.head
         listed, seen = facts.length > 0, count_seen(facts, truth.train, specs.values())
         places = None if head is None else head_places(facts, head, specs.values())
         judged = condense(facts) if self.condensed else facts
-        measured = self.rules.measure(judged, specs, inputs=self.inputs, groups=self.groups, first=self.first)
+        measured = measure(judged, specs, self.prepared.context, first=self.first)
         return Part(users, measured, facts.catalogue, places, listed, seen)
 
 

@@ -26,8 +26,10 @@ from trueval.data.ids import plain
 from trueval.data.read import locate
 from trueval.data.run_tables import read_run
 from trueval.errors import DataError, DefinitionError, TruevalError
-from trueval.evaluation.engines.plan import MeasuredRun, Part, Plan, Reading
-from trueval.evaluation.truth import TruthSource
+from trueval.evaluation.conclude import MeasuredSystem
+from trueval.evaluation.engines.plan import Part, Plan, RunOptions
+from trueval.evaluation.options import specs_of
+from trueval.evaluation.truth import HeldOut
 from trueval.facts.truth import check_common_ids
 from trueval.kernels import use_threads
 from trueval.metrics.compute import inputs_of
@@ -52,13 +54,13 @@ def here(source: Any) -> Any:
         return pl.DataFrame(_table(source).toArrow())
 
 
-def items_of(source: Any, how: Reading) -> pl.Series:
+def items_of(source: Any, how: RunOptions) -> pl.Series:
     """The items a run recommends."""
     with _said(str(source)):
         return _distinct(_recommendations(source, how), "item", str(source))
 
 
-def measure_run(source: Any, name: str, held: TruthSource, how: Reading, *, first: bool) -> MeasuredRun:
+def measure_run(source: Any, name: str, held: HeldOut, how: RunOptions, *, first: bool) -> MeasuredSystem:
     """Measure one run."""
     with _said(name):
         rows = _recommendations(source, how)
@@ -66,7 +68,7 @@ def measure_run(source: Any, name: str, held: TruthSource, how: Reading, *, firs
         if not number:
             raise empty(name)
         ids = {role: _distinct(rows, role, name) for role in ("user", "item")}
-        plan = Plan.of(name, held, ids, how, first=first)
+        plan = Plan.of(name, held, ids, first=first)
         check_common_ids(ids["user"], ids["item"], plan.truth, name)
         return plan.merge(_parts(rows, number, plan))
 
@@ -94,10 +96,12 @@ def _parts(rows: DataFrame, number: int, plan: Plan) -> list[Part]:
 
 def _sent(plan: Plan) -> Plan:
     """The plan without what the workers do not need."""
-    needed = {name for spec in plan.rules.specs().values() for name in inputs_of(spec)}
-    metrics = plan.rules.metrics if isinstance(plan.rules.metrics, str) else [str(one) for one in plan.rules.metrics]
-    rules = replace(plan.rules, metrics=metrics, by=None, users=None, propensity=None)
-    return replace(plan, rules=rules, inputs=plan.inputs.only(needed), ids={})
+    options, context = plan.options, plan.prepared.context
+    needed = {name for spec in specs_of(options).values() for name in inputs_of(spec)}
+    metrics = options.metrics if isinstance(options.metrics, str) else [str(one) for one in options.metrics]
+    options = replace(options, metrics=metrics, by=None, users=None, propensity=None)
+    context = replace(context, options=options, inputs=context.inputs.only(needed))
+    return replace(plan, prepared=replace(plan.prepared, context=context, left_out=None), ids={})
 
 
 def answer_part(batches: Iterable[pa.RecordBatch], plan: Plan) -> Iterator[pa.RecordBatch]:
@@ -129,14 +133,14 @@ def _refuse_order_of_rows(run: pl.DataFrame, compat: str | None) -> None:
 
 def _measured(frame: pl.DataFrame, plan: Plan) -> Answer:
     run = read_run(frame)
-    if plan.rules.ties == "given":
-        _refuse_order_of_rows(run, plan.rules.compat)
+    if plan.options.ties == "given":
+        _refuse_order_of_rows(run, plan.options.compat)
     codes = np.unique(plan.truth.users.codes(run["user"]))
     codes = codes[codes >= 0]
     return plan.part(run, codes) if len(codes) else None
 
 
-def _recommendations(source: Any, how: Reading) -> DataFrame:
+def _recommendations(source: Any, how: RunOptions) -> DataFrame:
     """The rows of a run as a table of Spark, columns named by their roles."""
     if _is_on_cluster(source):
         frame = _table(source)

@@ -1,0 +1,134 @@
+"""From facts to an evaluation: measure each system, then estimate all of them and say what the reader must know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from trueval.data.ids import Ids
+from trueval.data.interactions import Interactions
+from trueval.data.rating_scale import notes_on_ratings
+from trueval.evaluation.context import EvaluationContext
+from trueval.evaluation.group_values import notes_on_groups
+from trueval.evaluation.manifest import make_manifest
+from trueval.evaluation.measurements import Measurements, measure_facts
+from trueval.evaluation.missing import notes_on_missing, refuse_missing
+from trueval.evaluation.options import EvaluationOptions
+from trueval.evaluation.outcome import Evaluation, SystemValues, notes_on, notes_on_intervals, random_values, summarise
+from trueval.evaluation.population import check_anyone
+from trueval.evaluation.weighted import notes_on_weights
+from trueval.evaluation.without_head import LeftOut
+from trueval.facts.ranking_facts import RankingFacts
+from trueval.metrics.grammar import Spec
+from trueval.metrics.inputs import Inputs
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredSystem:
+    """What was measured of one system, fitted or given as a run."""
+
+    measurements: Measurements
+    context: EvaluationContext = field(repr=False)
+    catalogue: int  # items that could be recommended
+    notes: tuple[str, ...] = ()
+    description: str = ""
+    head_places: np.ndarray | None = None  # of given lists: places that hold items of a removed head, and all
+    left_out: LeftOut | None = None  # with that head
+
+
+def measure(facts: RankingFacts, specs: Mapping[str, Spec], context: EvaluationContext, *, first: bool) -> Measurements:
+    """All metrics of one system, or of a part of its users. The random ranking is the same whatever the system: it is
+    measured with the `first`."""
+    options = context.options
+    return measure_facts(
+        facts,
+        dict(specs),
+        population=options.averaged_over,
+        missing=options.missing,
+        inputs=context.inputs,
+        preset=options.preset,
+        with_random=first,
+        groups=context.groups,
+        by_user=options.interval != "none",
+    )
+
+
+def check_listed(measured: Measurements, users: Ids, options: EvaluationOptions, *, name: str) -> None:
+    """Refuse a system that leaves users without recommendations, where the options say so."""
+    if options.missing == "error":
+        refuse_missing(measured, users, name)
+
+
+def conclude(
+    measured: Mapping[str, MeasuredSystem],
+    specs: Mapping[str, Spec],
+    *,
+    test: Interactions,
+    notes: Sequence[str] = (),
+    **told: Any,
+) -> Evaluation:
+    """Estimates of all systems, each in its own context; `told` goes to the manifest.
+
+    Contexts of one evaluation have the same options, and differ in their vocabularies at most.
+    """
+    last = list(measured.values())[-1]
+    options, inputs = last.context.options, last.context.inputs
+    values = {name: system.measurements for name, system in measured.items()}
+    for m in values.values():
+        check_anyone(len(m), options.averaged_over, dropped=len(m.unlisted) if options.missing == "drop" else 0)
+    found = {name: _summarise(system, specs) for name, system in measured.items()}
+    foremost = [
+        *notes_on_ratings(test, options.threshold),
+        *notes_on_missing(values, specs, missing=options.missing, compat=options.compat),
+    ]
+    warnings = [*foremost, *_notes(values, found, specs, options, inputs), *notes]
+    manifest = _manifest(specs, options, inputs, {**told, "catalogue": last.catalogue})
+    return Evaluation(found, dict(specs), random_values(values[next(iter(values))]), manifest, warnings, foremost)
+
+
+def _summarise(system: MeasuredSystem, specs: Mapping[str, Spec]) -> SystemValues:
+    context = system.context
+    return summarise(
+        system.measurements,
+        users=context.users,
+        items=context.items,
+        drawing=context.options.drawing,
+        min_group=context.options.min_group,
+        ranges={label: spec.range for label, spec in specs.items()},
+    )
+
+
+def _manifest(
+    specs: Mapping[str, Spec], options: EvaluationOptions, inputs: Inputs, told: Mapping[str, Any]
+) -> dict[str, Any]:
+    """How the values came about."""
+    clips = [spec.parameters.get("clip", 0.0) for spec in specs.values()]
+    return make_manifest(
+        specs,
+        population=options.averaged_over,
+        ties=options.ties,
+        interval=options.interval,
+        level=None if options.interval == "none" else options.level,
+        resamples=options.resamples if options.drawing.resamples_users else None,
+        threshold=options.threshold,
+        seed=options.seed,
+        compat=options.compat,
+        missing=None if options.compat is not None and options.missing == "zero" else options.missing,
+        propensity=None if inputs.propensity is None else inputs.propensity.told(clips),
+        **told,
+    )
+
+
+def _notes(
+    measured: Mapping[str, Measurements], systems: Mapping[str, SystemValues], specs: Mapping[str, Spec],
+    options: EvaluationOptions, inputs: Inputs,
+) -> list[str]:  # fmt: skip
+    """What the values themselves give reason to say."""
+    found = notes_on(measured, specs) + notes_on_groups({n: s.groups for n, s in systems.items()}, list(specs))
+    first = next(iter(measured.values()))
+    if options.interval != "none" and first.unit_user.min() == first.unit_user.max():
+        found.append("one user only: intervals are undefined")
+    return found + notes_on_weights(specs, inputs.propensity) + notes_on_intervals(systems, specs)

@@ -1,0 +1,151 @@
+"""What values are computed from besides the facts. Runs and systems are prepared by the same functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from trueval.data.by_user import ByUser
+from trueval.data.ids import Ids
+from trueval.data.interactions import Interactions
+from trueval.data.judged import Judged
+from trueval.data.users import read_users
+from trueval.evaluation.features import item_aspects
+from trueval.evaluation.groups import Groups, Known, evaluated_users, find_groups, names_of
+from trueval.evaluation.options import EvaluationOptions
+from trueval.evaluation.weighted import held_out_share
+from trueval.metrics.inputs import Inputs, Popularity, Positives, RowPropensity, Share
+from trueval.metrics.interest import Interest, Targets
+from trueval.propensity.propensity import Propensity
+from trueval.splits.parts import Parts
+
+
+@dataclass(frozen=True, slots=True)
+class KnownData:
+    """Logs, side tables and propensities of an evaluation, read once whatever is evaluated."""
+
+    test: Interactions
+    train: Interactions | None = None
+    items: pl.DataFrame | None = None  # the table that came along with the logs
+    users: pl.DataFrame | None = None  # likewise; read only where values are told apart by group
+    propensity: Propensity | None = None
+    share: Share | None = None  # of a log that was held out by chance: propensities are multiplied by it
+
+    @property
+    def logs(self) -> list[Interactions]:
+        """The logs there are."""
+        return [log for log in (self.train, self.test) if log is not None]
+
+    @property
+    def item_table(self) -> pl.DataFrame | None:
+        """The table of items that came along, else that of the train log."""
+        return self.train.items if self.items is None and self.train is not None else self.items
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationContext:
+    """What metrics and groups need besides the facts, in the codes of one vocabulary."""
+
+    options: EvaluationOptions
+    users: Ids = field(repr=False)
+    items: Ids = field(repr=False)
+    inputs: Inputs = field(repr=False)
+    groups: list[Groups] = field(repr=False)
+
+
+class Ranked(NamedTuple):
+    """Units that are ranked: what is judged of each, whose it is, and the codes of what may be recommended."""
+
+    judged: Judged
+    unit_user: np.ndarray
+    candidates: np.ndarray
+
+
+def read_known(
+    test: Interactions,
+    train: Interactions | None,
+    options: EvaluationOptions,
+    *,
+    items: pl.DataFrame | None = None,
+    columns: Mapping[str, Any] | None = None,
+    parts: Parts | None = None,
+) -> KnownData:
+    """Read what the options name besides the logs; `parts` say how the test set was drawn, where that is known."""
+    users = read_users(options.users) if options.users is not None and names_of(options.by) else None
+    if options.propensity is None:
+        return KnownData(test, train, items, users)
+    propensity = Propensity.read(options.propensity, train=train, test=test, columns=columns)
+    return KnownData(test, train, items, users, propensity, None if parts is None else held_out_share(parts))
+
+
+def make_context(
+    known: KnownData,
+    options: EvaluationOptions,
+    ranked: Sequence[Ranked],
+    *,
+    users: Ids,
+    items: Ids,
+    train: ByUser | None,
+    popularity: Popularity | None,
+    targets: Targets,
+    head: np.ndarray | None = None,
+) -> EvaluationContext:
+    """The context of some units; items of a `head` have no judgements, and so no propensities."""
+    inputs = make_inputs(
+        known, options, users=users, items=items, train=train, popularity=popularity, targets=targets, head=head
+    )
+    return EvaluationContext(options, users, items, inputs, make_groups(known, options, ranked, users, items, inputs))
+
+
+def make_inputs(
+    known: KnownData,
+    options: EvaluationOptions,
+    *,
+    users: Ids,
+    items: Ids,
+    train: ByUser | None,
+    popularity: Popularity | None,
+    targets: Targets,
+    head: np.ndarray | None = None,
+) -> Inputs:
+    """What metrics may need besides the facts."""
+    threshold = options.threshold
+    aspects = item_aspects(known.item_table, items)
+    propensity = RowPropensity.make(
+        known.propensity, known.test, users, items, threshold=threshold, share=known.share
+    )  # fmt: skip
+    if propensity is not None and head is not None:
+        propensity = replace(propensity, pairs=propensity.pairs.where(~np.isin(propensity.pairs.item, head)))
+    return Inputs(
+        train=train,
+        popularity=popularity,
+        features=None if aspects is None else aspects.matrix(),
+        aspects=aspects,
+        interest=Interest.of(known.train, known.test, users, items),
+        targets=targets,
+        positives=Positives.of(known.train, known.test, items, threshold),
+        propensity=propensity,
+    )
+
+
+def make_groups(
+    known: KnownData, options: EvaluationOptions, ranked: Sequence[Ranked], users: Ids, items: Ids, inputs: Inputs
+) -> list[Groups]:
+    """Groups to tell the values apart by, from the tables that came along."""
+    if not names_of(options.by):
+        return []
+    evaluated = [evaluated_users(one.judged, one.unit_user, options.averaged_over) for one in ranked]
+    found = Known(
+        users,
+        items,
+        np.unique(np.concatenate(evaluated)),
+        np.unique(np.concatenate([one.candidates for one in ranked])),
+        inputs,
+        user_tables=[known.users, *(log.users for log in known.logs)],
+        item_tables=[known.items, *(log.items for log in known.logs)],
+    )
+    return find_groups(options.by, found)

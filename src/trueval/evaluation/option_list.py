@@ -1,0 +1,80 @@
+"""The options of evaluations, declared once: defaults, what experiment files may write, and the help of commands.
+
+Commands read it before anything else is loaded, so it imports nothing that takes time.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+
+class Declared(NamedTuple):
+    """One option. `kind` is that of its value in an experiment file ("" where its [evaluation] cannot have it)."""
+
+    default: Any
+    kind: str
+    help: str = ""
+
+
+OPTIONS = {
+    "metrics": Declared(None, "texts", "Metrics, separated by commas; see `trueval metrics`."),
+    "population": Declared("relevant", "text", "Average over users: relevant, judged or all."),
+    "ties": Declared("random", "text", "Equal scores: random, expected, worst, best or given."),
+    "interval": Declared("bootstrap", "text", "Intervals: bootstrap, bca, t or none."),
+    "level": Declared(0.95, "number", "How often intervals are to hold the truth."),
+    "resamples": Declared(1000, "whole", "Resamples of users, for bootstrap intervals."),
+    "compat": Declared(
+        None,
+        "text",
+        "Rules of trec_eval, ranx, recbole, lenskit, rectools, replay, recommenders or spark, order of ties included.",
+    ),
+    "by": Declared(
+        None, "texts", "Groups: columns of --users or --items, or activity, taste, popularity (with --train)."
+    ),
+    "min_group": Declared(30, "whole", "Smaller groups (users) are left out of gaps."),
+    "propensity": Declared(
+        None,
+        "text",
+        "Chances to be observed, for ips(…) and snips(…): FILE (p by user, item or position), column:NAME of the test, "
+        "popularity:GAMMA (needs --train), display_share:FILE (displays: item, perhaps count), position_model:FILE "
+        "(item, position, click), or randomised:FILE (position, click).",
+    ),
+    "missing": Declared("zero", "text", "Users without recommendations: zero (count as an empty list), drop or error."),
+    "threshold": Declared(None, "", "Values from here on are relevant; else values above 0."),
+    "seed": Declared(0, "", "Seed of all that is random."),
+    "users": Declared(None, "", "Evaluate only these users: a file with a user column, perhaps with groups."),
+}
+# Those that an experiment reads by itself, since its splits have a say in them.
+_SPLIT_DEPENDENT = ("metrics", "interval", "by")
+
+
+def default(name: str) -> Any:
+    """The default of an option.
+
+    >>> default("population")
+    'relevant'
+    """
+    return OPTIONS[name].default
+
+
+def help_of(name: str) -> str:
+    """What a command says of an option."""
+    return OPTIONS[name].help
+
+
+def file_kinds() -> dict[str, str]:
+    """Kinds of the options that an experiment file may write in [evaluation].
+
+    >>> file_kinds()["resamples"]
+    'whole'
+    """
+    return {name: option.kind for name, option in OPTIONS.items() if option.kind}
+
+
+def passed_on() -> list[str]:
+    """Options that an experiment file hands on as they are written.
+
+    >>> "ties" in passed_on(), "by" in passed_on()
+    (True, False)
+    """
+    return [name for name in file_kinds() if name not in _SPLIT_DEPENDENT]
