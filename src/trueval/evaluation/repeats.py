@@ -30,6 +30,7 @@ from trueval.evaluation.few_users import NO_SPREAD, Bounds, allow_for_few
 from trueval.evaluation.jackknife import LeftOut
 from trueval.evaluation.outcome import Evaluation, SystemValues, notes_on_intervals
 from trueval.metrics.grammar import Spec
+from trueval.splits.registry import split_of
 
 REPEATED = ("nested", "t", "bootstrap", "bca", "none")
 
@@ -266,7 +267,8 @@ def name_repeats(parts: Sequence[Any], seeds: Sequence[int]) -> list[tuple[str, 
     if len(set(seeds)) < len(seeds):
         raise DefinitionError("a seed is given twice", found=", ".join(map(str, seeds)))
     several = len(parts) > 1 or len(seeds) == 1
-    word = "window" if all(getattr(part, "how", {}).get("how") == "rolling" for part in parts) else "fold"
+    made = [split_of(getattr(part, "how", {})) for part in parts]
+    word = next((one.several for one in made if one and one.several and all(m is one for m in made)), "fold")
     named = []
     for number, part in enumerate(parts, 1):
         for seed in seeds:
