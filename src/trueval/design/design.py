@@ -10,7 +10,11 @@ from trueval.design.targets import SEEN
 from trueval.errors import DefinitionError, suggest
 
 # Words that set one axis, beside the first and those with a number: word, axis, value; in the order they are written.
-_SWITCHES = {"condensed": ("condensed", True), "resample": ("resample", True), "seen": ("seen", "allow")}
+_SWITCHES = {
+    "condensed": ("condensed", True),
+    "resample": ("resample", True),
+    "seen": ("seen", "allow"),
+}
 _HINT = "for example AR-TI-AN, AR-AI-NN1000, 1R-TI-NN100, P1R10-TI-NN100, U1R, AR-TI-AN-head10"
 
 
