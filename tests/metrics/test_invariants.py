@@ -31,9 +31,10 @@ from trueval.evaluation.measurements import measure_facts, merge_measurements
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.readings import concat, condense, flip, one_relevant, random_ranking, select
 from trueval.metrics.compute import compute, merge
+from trueval.metrics.families import FAMILIES
 from trueval.metrics.grammar import Spec, parse
 from trueval.metrics.inputs import Inputs
-from trueval.metrics.registry import FAMILIES, Metric, all_metrics
+from trueval.metrics.registry import Metric, all_metrics
 
 METRICS = all_metrics()
 ACCURACY = every_spec("accuracy")

@@ -43,9 +43,8 @@ def test_the_control_is_known_by_its_name(names, control):
 def test_two_arms_without_a_telling_name():
     found = tv.ab_test(arms_table("gate_40", "gate_30"), arm="arm", metrics="x")
     assert found.arms[0] == "gate_30"
-    assert "control arm: gate_30 (the first by name, because neither name says which it is; choose with control=" in str(
-        found
-    )
+    told = "control arm: gate_30 (the first by name, because neither name says which it is; choose with control="
+    assert told in str(found)
     both = tv.ab_test(arms_table("none", "control"), arm="arm", metrics="x")
     assert "because both names could be a control's" in str(both)
     assert tv.ab_test(arms_table("none", "control"), arm="arm", metrics="x", control="none").arms[0] == "none"

@@ -12,13 +12,14 @@ import typer
 from typer.testing import CliRunner
 
 from trueval.cli.split import split_command
+from trueval.cli.split_options import SplitCommand
 from trueval.data.interactions import Interactions
 from trueval.errors import DataError, DefinitionError, OutputError
 from trueval.splits import Parts, load_parts, save_parts, split
 from trueval.splits import folder as folder_module
 
 app = typer.Typer()
-app.command("split")(split_command)
+app.command("split", cls=SplitCommand)(split_command)
 
 
 @pytest.fixture

@@ -44,6 +44,8 @@ class PointMetric:
     parameters: Mapping[str, Parameter]
     undefined: str = "never"
     ranks_only: bool = False  # needs the order of predictions alone, so that scores will do
+    clips: bool = False  # takes predictions no nearer to 0 and 1 than it is told
+    gap: str = ""  # of bins: "mean" or "largest" distance of what was predicted from what was observed
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ class PointSpec:
 
     def summed(self, data: Predictions, clusters: Clusters, *, clip: float | None = None) -> Summed:
         """The metric as a function of sums over groups."""
-        extra = {"clip": clip} if self.metric.name == "logloss" else {}
+        extra = {"clip": clip} if self.metric.clips else {}
         return self.metric.compute(data, clusters, **self.parameters, **extra)
 
 
@@ -235,6 +237,7 @@ POINTWISE: dict[str, PointMetric] = {
             "logloss", "Mean negative logarithm of the probability given to what happened.",
             "mean of -log p where it happened, -log(1 - p) where it did not (natural logarithm)",
             (0, np.inf), "lower", _logloss, "Good 1952", {}, "infinite where 0 was given to what happened",
+            clips=True,
         ),
         PointMetric(
             "brier", "Mean squared difference between probability and outcome.", "mean of (p - y)²", (0, 1), "lower",
@@ -254,12 +257,12 @@ POINTWISE: dict[str, PointMetric] = {
         PointMetric(
             "ece", "Expected calibration error: mean gap between predicted and observed share.",
             "Σ_bins (weight of bin / total) · |mean p - share of positives|", (0, 1), "lower", _ece,
-            "Naeini, Cooper and Hauskrecht 2015; Guo et al. 2017", _BINNED,
+            "Naeini, Cooper and Hauskrecht 2015; Guo et al. 2017", _BINNED, gap="mean",
         ),
         PointMetric(
             "mce", "Maximum calibration error: the largest gap of any bin.",
             "max over bins of |mean p - share of positives|", (0, 1), "lower", _mce,
-            "Naeini, Cooper and Hauskrecht 2015", _BINNED,
+            "Naeini, Cooper and Hauskrecht 2015", _BINNED, gap="largest",
         ),
     ]
 }  # fmt: skip

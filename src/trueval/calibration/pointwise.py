@@ -213,7 +213,7 @@ def _small_bins(data: Predictions, estimates: Mapping[str, Estimate]) -> list[st
     said = []
     for name in estimates:
         spec = parse_point(name)
-        if spec.metric.name == "mce":
+        if spec.metric.gap == "largest":
             made = make_bins(data, **spec.parameters)
             rows = np.bincount(made.of_row[data.weights > 0], minlength=len(made))
             small = int(((rows > 0) & (rows < _SMALL)).sum())

@@ -152,7 +152,7 @@ def _rests_on(found: Pointwise) -> list[str]:
 
 def _definitions(found: Pointwise) -> list[str]:
     told = [f"{name} = {text}" for name, text in found.manifest["definitions"].items()]
-    if found.manifest["interval"] != "none" and any(s.metric.name in ("ece", "mce") for s in found.specs.values()):
+    if found.manifest["interval"] != "none" and any(s.metric.gap for s in found.specs.values()):
         told.append(
             "if calibrated: what ece and mce are expected to be if every prediction is right, for labels are drawn; p: "
             "how likely a value as large is then; intervals hold 0 unless p is below 0.025"

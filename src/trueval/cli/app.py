@@ -16,6 +16,7 @@ from trueval.cli.metrics import metrics_command
 from trueval.cli.ope import ope_command
 from trueval.cli.run import run_command
 from trueval.cli.split import split_command
+from trueval.cli.split_options import SplitCommand
 from trueval.cli.systems import systems_command
 
 
@@ -35,7 +36,7 @@ def make_app() -> typer.Typer:
     app.command("evaluate")(evaluate_command)
     app.command("run")(run_command)
     app.command("compare")(compare_command)
-    app.command("split")(split_command)
+    app.command("split", cls=SplitCommand)(split_command)
     app.command("metrics")(metrics_command)
     app.command("systems")(systems_command)
     app.command("calibrate")(calibrate_command)

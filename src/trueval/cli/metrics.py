@@ -41,12 +41,13 @@ def metrics_command(
 def listing() -> str:
     """All metrics by family, one line each."""
     from trueval.calibration.metrics import POINTWISE
-    from trueval.metrics.registry import FAMILIES, all_metrics
+    from trueval.metrics.families import FAMILIES
+    from trueval.metrics.registry import all_metrics
 
     lines = []
-    for family, title in FAMILIES.items():
-        lines += [title, ""]
-        for metric in (m for m in all_metrics() if m.family == family):
+    for name, family in FAMILIES.items():
+        lines += [family.title, ""]
+        for metric in (m for m in all_metrics() if m.family == name):
             cutoff = {"required": "@k", "optional": "[@k]", "none": ""}[metric.cutoff]
             lines.append(f"  {metric.name + cutoff:<24} {metric.summary}")
         lines.append("")

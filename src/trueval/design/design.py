@@ -10,6 +10,12 @@ from trueval.design.head import check_head_share, head_word
 from trueval.design.targets import SEEN
 from trueval.errors import DefinitionError, suggest
 
+# Words that set one axis, beside the first and those with a number: word, axis, value; in the order they are written.
+_SWITCHES = {
+    "condensed": ("condensed", True),
+    "resample": ("resample", True),
+    "seen": ("seen", "allow"),
+}
 _HINT = "for example AR-TI-AN, AR-AI-NN1000, 1R-TI-NN100, P1R10-TI-NN100, U1R, AR-TI-AN-head10"
 _RUN_HINT = "given, and perhaps head10, condensed or seen: given-head10-condensed"
 
@@ -76,8 +82,8 @@ class Design:
         if not (self.uniform and self.candidates == "TI" and others == "AN"):
             words += [self.candidates, others]
         words += [head_word(self.head)] if self.head else []
-        words += [word for word, on in (("condensed", self.condensed), ("resample", self.resample)) if on]
-        return "-".join(words + (["seen"] if self.seen == "allow" else []))
+        words += [word for word, (axis, value) in _SWITCHES.items() if getattr(self, axis) == value]
+        return "-".join(words)
 
     @staticmethod
     def parse(text: str | Design) -> Design:
@@ -219,13 +225,12 @@ def _word(word: str, text: str) -> dict[str, object]:
         return {"sample": size} | ({"weights": "popularity"} if popular else {})
     if found := re.fullmatch(r"HEAD(\d+(?:\.\d+)?)", upper):
         return {"head": float(found[1] + "e-2")}  # the decimal that was written, not the quotient
-    if upper in ("CONDENSED", "RESAMPLE"):
-        return {upper.lower(): True}
-    if upper == "SEEN":
-        return {"seen": "allow"}
+    if word.lower() in _SWITCHES:
+        axis, value = _SWITCHES[word.lower()]
+        return {axis: value}
     known = (
-        "AR", "1R", "P1R10", "U1R", "UAR", "AI", "TI", "LIST", "AN", "NN100", "NN100POP",
-        "HEAD10", "CONDENSED", "SEEN", "RESAMPLE",
+        "AR", "1R", "P1R10", "U1R", "UAR", "AI", "TI", "LIST", "AN", "NN100", "NN100POP", "HEAD10",
+        *(switch.upper() for switch in _SWITCHES),
     )  # fmt: skip
     raise DefinitionError(f"unknown word in a design: {word!r}", where=text, found=suggest(upper, known), do=_HINT)
 

@@ -16,6 +16,7 @@ from trueval.design.sample import sample_targets
 from trueval.design.targets import check_inside, check_unseen
 from trueval.errors import DataError, DefinitionError, rows_found
 from trueval.splits.parts import Parts
+from trueval.splits.registry import split_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ def make_tasks(
     judged = judge(parts.test, users, items, threshold=threshold)
     by_popularity = design.head or design.percentiles or design.weights == "popularity"
     popularity = count_ratings(parts.train, parts.test, items) if by_popularity else np.empty(0, np.int64)
-    if design.uniform and parts.how.get("how") != "uniform_test":
+    if design.uniform and not ((made := split_of(parts.how)) and made.uniform):
         raise DefinitionError(
             f"the design {design} needs a uniform_test split",
             found=f"a {parts.how.get('how', 'given')} split",

@@ -20,8 +20,6 @@ from trueval.metrics.lists import is_open
 from trueval.metrics.results import Ratio
 
 Measure = Callable[[Spec, RankingFacts], Measured]
-# What a unit must have in an item group for a metric to be defined there; other families have no such reading.
-_LOOKS_FOR = {"accuracy": "relevant", "incomplete": "relevant", "false_positives": "not relevant", "errors": "judged"}
 
 
 class Part(NamedTuple):
@@ -114,9 +112,8 @@ def looks_for(spec: Spec) -> str:
     >>> [looks_for(parse(m)) for m in ("ndcg@10", "anti(ndcg)@10", "coverage@10")]
     ['relevant', 'not relevant', '']
     """
-    if spec.metric.system:
-        return ""
-    return "not relevant" if "anti" in spec.transforms else _LOOKS_FOR.get(spec.metric.family, "")
+    sought = spec.metric.looks_for
+    return "not relevant" if sought and "anti" in spec.transforms else sought
 
 
 def _hits(facts: RankingFacts, k: int) -> Measured:

@@ -169,7 +169,7 @@ def _beaten(name: str, measured: Measurements, specs: Mapping[str, Spec]) -> lis
     """Where a list scores above 1: the ideal of these metrics is a greedy one, and values are not cut."""
     notes = []
     for label, values in measured.values.items():
-        if specs[label].metric.name in ("alpha_ndcg", "abndcg") and values.per_unit is not None:
+        if specs[label].metric.greedy_ideal and values.per_unit is not None:
             above = int(np.count_nonzero(values.per_unit > 1 + 1e-12))
             if above:
                 who = "1 user, whose list beats" if above == 1 else f"{above:,} users, whose lists beat"

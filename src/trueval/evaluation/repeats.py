@@ -29,6 +29,7 @@ from trueval.evaluation.estimate import UNBOUNDED, Estimate, Sums, bounds, resam
 from trueval.evaluation.few_users import allow_for_few
 from trueval.evaluation.outcome import Evaluation, SystemValues, notes_on_intervals
 from trueval.metrics.grammar import Spec
+from trueval.splits.registry import split_of
 from trueval.statistics.bounds import NO_SPREAD, Bounds
 from trueval.statistics.jackknife import LeftOut
 from trueval.statistics.student import student_interval
@@ -271,7 +272,8 @@ def name_repeats(parts: Sequence[Any], seeds: Sequence[int]) -> list[tuple[str, 
     if len(set(seeds)) < len(seeds):
         raise DefinitionError("a seed is given twice", found=", ".join(map(str, seeds)))
     several = len(parts) > 1 or len(seeds) == 1
-    word = "window" if all(getattr(part, "how", {}).get("how") == "rolling" for part in parts) else "fold"
+    made = [split_of(getattr(part, "how", {})) for part in parts]
+    word = next((one.several for one in made if one and one.several and all(m is one for m in made)), "fold")
     named = []
     for number, part in enumerate(parts, 1):
         for seed in seeds:

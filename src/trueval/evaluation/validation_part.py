@@ -10,13 +10,9 @@ from trueval.errors import DefinitionError
 from trueval.kernels.seeds import derive
 from trueval.splits import as_log, split
 from trueval.splits.parts import Parts
+from trueval.splits.registry import find_split, split_of
 from trueval.splits.uniform import largest_ratio
 
-# Options that a validation part shares with the test part of the same split.
-_SAME = {
-    "temporal": ("unseen",), "user_temporal": (), "leave_one_out": ("which", "n"), "holdout": ("by",),
-    "uniform_test": ("eps", "round", "threshold"),
-}  # fmt: skip
 RATIO = 0.2
 
 
@@ -40,9 +36,9 @@ def carve(data: Any, *, ratio: float | None = None, seed: int = 0, uniform: bool
     before: Mapping[str, Any] = data.how if isinstance(data, Parts) else {}
     log = data.train.keep(data.train.frame, name="train") if isinstance(data, Parts) else as_log(data, "log")
     how, options = _like(before, uniform=uniform)
-    if how == "uniform_test":
+    if find_split(how).uniform:
         options["ratio"] = _uniform_ratio(log, options) if ratio is None else ratio
-    elif how != "leave_one_out":
+    elif "ratio" in find_split(how).options:
         options["ratio"] = RATIO if ratio is None else ratio
     # a coin of its own: thrown with the seed of the split before, it would fall the same way for every row
     carved: Any = split(log, how, seed=int(derive(seed, "validation")) >> 32, **options)
@@ -52,11 +48,11 @@ def carve(data: Any, *, ratio: float | None = None, seed: int = 0, uniform: bool
 
 def _like(before: Mapping[str, Any], *, uniform: bool) -> tuple[str, dict[str, Any]]:
     """The split that holds rows out as an earlier one did, with the options they share."""
-    name = {"rolling": "temporal"}.get(str(before.get("how")), str(before.get("how")))
-    if uniform and name != "uniform_test":
+    made = split_of(before)
+    if uniform and not (made and made.uniform):
         return "uniform_test", {}
-    how = name if name in _SAME else "holdout"
-    return how, {option: before[option] for option in _SAME[how] if option in before}
+    how, shared = made.carved if made else ("holdout", ())
+    return how, {option: before[option] for option in shared if option in before}
 
 
 def _uniform_ratio(log: Interactions, options: Mapping[str, Any]) -> float:

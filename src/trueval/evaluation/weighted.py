@@ -11,6 +11,7 @@ from trueval.errors import DefinitionError
 from trueval.metrics.grammar import Spec
 from trueval.metrics.inputs import RowPropensity, Share
 from trueval.splits.parts import Parts
+from trueval.splits.registry import BY_USER, split_of
 
 
 def check_averaged(specs: Iterable[Spec], population: str, *, compat: str | None = None) -> None:
@@ -40,19 +41,15 @@ def held_out_share(parts: Parts) -> Share | None:
     >>> held_out_share(Parts(log, log, how={"how": "kfold", "n": 5})), held_out_share(Parts(log, log))
     (0.2, None)
     """
-    how = parts.how
-    drawn = {"holdout": how.get("by"), "leave_one_out": how.get("which")}.get(how.get("how", ""), "")
-    if drawn == "rating":
-        return float(how["ratio"])
-    if drawn in ("user", "random"):
+    made = split_of(parts.how)
+    chance = None if made is None else made.chance(parts.how)
+    if chance == BY_USER:
         logs = [part.frame for part in (parts.train, parts.validation, parts.test) if part is not None]
         rows = pl.concat([frame.select("user") for frame in logs]).group_by("user").agg(rows=pl.len())
         tested = parts.test.frame.group_by("user").agg(tested=pl.len())
         both = rows.join(tested, on="user", how="left").sort("user")
         return both.select("user", share=pl.col("tested").fill_null(0) / pl.col("rows"))
-    if how.get("how") == "kfold":
-        return 1 / int(how["n"])
-    return float(how["sample"]) if how.get("how") == "unbiased" else None
+    return None if chance is None else float(chance)
 
 
 def notes_on_weights(specs: Mapping[str, Spec], propensity: RowPropensity | None) -> list[str]:

@@ -63,7 +63,7 @@ def read_experiment(source: str | Path | Mapping[str, Any], *, seed: int | None 
     systems = read_entries(written)
     for entry in systems.values():
         _check_run(written, entry, splitting)
-    plans = read_plans(written, systems, options, uniform=splitting.how == "uniform_test")
+    plans = read_plans(written, systems, options, uniform=splitting.record.uniform)
     baseline = _baseline(written, chosen, plans)
     return Experiment(
         written, read_source(written), splitting, systems, plans, options, interval, baseline, comparing

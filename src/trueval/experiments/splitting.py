@@ -17,8 +17,7 @@ from trueval.experiments.written import Written, show
 from trueval.splits import options_of as options_of_split
 from trueval.splits import split
 from trueval.splits.parts import Parts
-
-_TABLES = ("test", "validation", "mar")  # options of given and unbiased that are tables
+from trueval.splits.registry import Split, find_split
 
 
 @dataclass(frozen=True)
@@ -40,14 +39,19 @@ class Splitting:
     seeds: tuple[int, ...] = (0,)
 
     @property
+    def record(self) -> Split:
+        """What is known of the split by its name."""
+        return find_split(self.how)
+
+    @property
     def repeated(self) -> bool:
         """Whether there are several parts or seeds."""
-        return len(self.seeds) > 1 or self.how in ("kfold", "rolling")
+        return len(self.seeds) > 1 or bool(self.record.several)
 
     @property
     def splits_differ(self) -> bool:
         """Whether repeats have other rows, not only other seeds of the systems."""
-        return self.repeated and (self.how in ("kfold", "rolling") or "seed" in options_of_split(self.how))
+        return self.repeated and (bool(self.record.several) or self.record.seeded)
 
     def repeats(self, log: Interactions, *, columns: Any = None) -> Iterator[list[Repeat]]:
         """The repeats of each seed, one seed after the other, so that one split is in memory at a time.
@@ -55,10 +59,10 @@ class Splitting:
         Folds of another seed are other folds. A split without chance is the same for every seed, which is then
         that of the systems alone.
         """
-        seeded = "seed" in options_of_split(self.how)
+        seeded = self.record.seeded
         made: list[Parts] = []
         options: dict[str, Any] = {
-            name: read(value, columns=columns) if self._is_table(name) and not _is_read(value) else value
+            name: read(value, columns=columns) if name in self.record.tables and not _is_read(value) else value
             for name, value in self.options.items()
         }
         for seed in self.seeds:
@@ -72,18 +76,16 @@ class Splitting:
 
     def with_log(self, source: Source) -> tuple[Interactions, Splitting]:
         """The log, and the splitting with the unbiased ratings that may come from the same place."""
-        if self.how != "unbiased":
+        pair = self.record.pair
+        if not pair:
             return source.read_log(), self
-        log, mar = read_pair(source.log, self.options.get("mar"), columns=source.columns)
-        return read(log, count=source.count), replace(self, options={**self.options, "mar": mar})
-
-    def _is_table(self, option: str) -> bool:
-        return option in _TABLES and self.how in ("given", "unbiased")
+        log, other = read_pair(source.log, self.options.get(pair), columns=source.columns)
+        return read(log, count=source.count), replace(self, options={**self.options, pair: other})
 
     def _name(self, seed: int, fold: int, folds: int, *, seeded: bool) -> str:
-        if folds == 1 and self.how not in ("kfold", "rolling"):
+        if folds == 1 and not self.record.several:
             return f"seed {seed}" if len(self.seeds) > 1 else ""
-        part = f"{'window' if self.how == 'rolling' else 'fold'} {fold}"
+        part = f"{self.record.several} {fold}"
         if len(self.seeds) == 1:
             return part
         return f"{part} of seed {seed}" if seeded else f"{part}, seed {seed}"
@@ -117,9 +119,7 @@ def read_splitting(written: Written) -> Splitting:
             "a seed is given twice", where=written.at("split", "seeds"), found=show(seeds), do="keep each once"
         )
     rehearse(written, how, chosen)
-    tables = {
-        name: find_path(written, "split", name) for name in _TABLES if name in chosen and how in ("given", "unbiased")
-    }
+    tables = {name: find_path(written, "split", name) for name in find_split(how).tables if name in chosen}
     return Splitting(how, {**chosen, **tables}, seeds)
 
 
@@ -128,14 +128,13 @@ def rehearse(written: Written, how: str, options: Mapping[str, Any]) -> None:
 
     What the split says about the log, which is not the one that was meant, is not listened to.
     """
-    log = _small_log()
-    tried: dict[str, Any] = {
-        name: log if name in _TABLES and how in ("given", "unbiased") else v for name, v in options.items()
-    }
-    if how == "unbiased":
-        tried = {**tried, "mar": log}  # the data set may hold it
+    log, record = _small_log(), find_split(how)
+    tried: dict[str, Any] = {name: log if name in record.tables else v for name, v in options.items()}
+    if record.pair:
+        tried[record.pair] = log  # the data set may hold it
+    moments = {name for name, option in record.options.items() if option.of_log}
     if not {"ratio", "windows"} & set(tried):  # whether a moment lies inside the log is for the log to say
-        tried.pop("at", None)
+        tried = {name: value for name, value in tried.items() if name not in moments}
     try:
         split(log, how, **tried)
     except DefinitionError as problem:

@@ -63,7 +63,7 @@ def has_meaning_in_1r(spec: Spec) -> bool:
     >>> has_meaning_in_1r(parse("ndcg@10")), has_meaning_in_1r(parse("coverage@10"))
     (True, False)
     """
-    return spec.metric.family == "accuracy" and not spec.transforms and spec.parameters.get("against") != "judged"
+    return not spec.transforms and spec.metric.has_meaning_in_1r(spec.parameters)
 
 
 def compute(spec: Spec, facts: RankingFacts, inputs: Inputs) -> Measured:

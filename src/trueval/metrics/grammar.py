@@ -193,7 +193,7 @@ class _Reader:
         if self._peek("("):
             raise self._complaint("a transform of a transform", at=inner_at)
         metric = self._named(inner_name, inner_at)
-        if metric.family != "accuracy":
+        if not metric.transformed:
             raise self._complaint(f"{name}(…) takes an accuracy metric, {metric.name} is not one", at=inner_at)
         if name != "anti":
             own = WEIGHTING if name == "snips" else {"clip": WEIGHTING["clip"]}

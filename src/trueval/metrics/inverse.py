@@ -38,7 +38,7 @@ def inverse_weighted(spec: Spec, facts: RankingFacts, inputs: Inputs) -> np.ndar
         raise DefinitionError(
             f"{spec} cannot be computed",
             found="it divides by the number of relevant items, which is unknown when some were never observed",
-            do=f"use snips({spec.metric.name}), or ips of a metric that is a plain sum ({_names(mean=False)})",
+            do=f"use snips({spec.metric.name}), or ips of a metric that is a plain sum ({_names(plain=True)})",
         )
     return weigh(terms, facts, weight)
 
@@ -62,7 +62,6 @@ def _terms(spec: Spec, facts: RankingFacts) -> Terms:
     return metric.terms(facts, spec.k, **{name: spec.parameters[name] for name in taken})
 
 
-def _names(mean: bool | None = None) -> str:
-    sums = {"precision", "dcg", "rbp"}
-    known = [m.name for m in all_metrics() if m.terms is not None]
-    return ", ".join(name for name in known if mean is None or (name in sums) is not mean)
+def _names(*, plain: bool = False) -> str:
+    """Metrics that can be weighted; or those alone that are a plain sum."""
+    return ", ".join(m.name for m in all_metrics() if m.terms is not None and (m.plain_sum or not plain))

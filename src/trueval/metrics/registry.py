@@ -11,29 +11,14 @@ from functools import cache
 from typing import Any
 
 from trueval.errors import DefinitionError, suggest
-
-FAMILIES = {
-    "accuracy": "Top-k accuracy: are the relevant items near the top?",
-    "false_positives": "False positives: does the list hold items the user is known to dislike?",
-    "incomplete": "Incomplete judgements: accuracy where most items were never judged",
-    "aspects": "Aspect diversity: does the list cover what the user is interested in?",
-    "errors": "Rating error: how far are predictions from ratings?",
-    "beyond": "Beyond accuracy: novelty, diversity, coverage, concentration",
-    "quality": "Data quality: what the lists and the judgements look like",
-}
-
+from trueval.metrics.families import FAMILIES
 
 # How equal scores concern a metric, and with that what ties=expected, worst and best can do; see `metric`.
 TIES = ("judged", "linear", "anyone", "set", "order", "relevant order", "none")
-# Families whose metrics look at judged items alone, and so have all that the tie rules need.
-_JUDGED = ("accuracy", "false_positives", "incomplete", "errors")
-# Families whose metrics have no value by chance, and why; those of all others must have one.
-NO_CHANCE = {
-    "aspects": "it depends on how the aspects of the targets meet, and has not been worked out",
-    "errors": "predicted ratings are not a ranking",
-    "beyond": "it describes the lists, whatever is relevant",
-    "quality": "it describes the lists and the judgements",
-}
+# What a unit must have among the items of a group for a metric to be defined there; "" where it has no such reading.
+LOOKS_FOR = ("relevant", "not relevant", "judged", "")
+# What a metric tells that a report says in a sentence of its own; "" for none.
+TELLS = ("never judged", "catalogue shown", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +74,14 @@ class Metric:
     terms: Callable[..., Any] | None = None  # the metric taken apart, where it is additive (see terms.py)
     no_chance: str = ""  # why its expected value for a random ranking is not computed; "" where it is
     ties: str | Callable[[Mapping[str, Any]], str] = "order"  # how equal scores concern it, by its parameters
+    one_relevant: bool | Callable[[Mapping[str, Any]], bool] = (
+        False  # has a meaning where one relevant item is ranked (1R)
+    )
+    looks_for: str = ""  # what a unit must have among the items of a group, to have a value there (see LOOKS_FOR)
+    transformed: bool = False  # anti(…), ips(…) and snips(…) take it
+    plain_sum: bool = False  # its terms are added up and not divided by the number of relevant items, so that ips is
+    greedy_ideal: bool = False  # the ideal that it is a share of is a greedy one, which a list may beat
+    tells: str = ""  # what a report says of it in a sentence of its own (see TELLS)
 
     @property
     def summary(self) -> str:
@@ -100,6 +93,10 @@ class Metric:
         if name not in self.parameters:
             raise DefinitionError(f"{self.name} has no parameter {name!r}", found=suggest(name, self.parameters))
         return self.parameters[name]
+
+    def has_meaning_in_1r(self, parameters: Mapping[str, Any]) -> bool:
+        """Whether it can be measured where each relevant item is ranked alone (1R), with these parameters."""
+        return self.one_relevant(parameters) if callable(self.one_relevant) else self.one_relevant
 
     def show(self, parameters: Mapping[str, Any]) -> str:
         """Parameters in canonical form: sorted, defaults left out."""
@@ -130,6 +127,12 @@ def metric(
     terms: Callable[..., Any] | None = None,
     name: str | None = None,
     ties: str | Callable[[Mapping[str, Any]], str] | None = None,
+    one_relevant: bool | Callable[[Mapping[str, Any]], bool] | None = None,
+    looks_for: str | None = None,
+    transformed: bool | None = None,
+    plain_sum: bool = False,
+    greedy_ideal: bool = False,
+    tells: str = "",
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register a metric.
 
@@ -147,23 +150,29 @@ def metric(
       that of the relevant ones: no exact value where equals leave it open;
     - "none": equal scores make no difference to it.
 
-    Not said, it is "judged" for families of judged items, and the most careful, "order", for the others.
+    What is None here is that of the metric's family (`families.FAMILIES`).
     """
+    common = FAMILIES[family]
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         label = name or function.__name__
         wanted = {p.name for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY}
         if wanted != set(parameters or {}) | set(needs) | set(wants):
             raise TypeError(f"{label}: keywords {sorted(wanted)} are not its parameters and inputs")
-        concern = ties or ("judged" if family in _JUDGED else "order")
+        concern = ties or common.ties
         if concern == "linear" and better == "lower":
             raise TypeError(f"{label}: of a linear metric more is better, or neither")
         if isinstance(concern, str) and concern not in TIES:
             raise TypeError(f"{label}: ties must be one of {', '.join(TIES)}")
-        no_chance = NO_CHANCE.get(family, "one value for all users" if system else "")
+        sought = "" if system else common.looks_for if looks_for is None else looks_for
+        if sought not in LOOKS_FOR or tells not in TELLS:
+            raise TypeError(f"{label}: looks_for must be one of {LOOKS_FOR}, tells one of {TELLS}")
+        no_chance = common.no_chance or ("one value for all users" if system else "")
         entry = Metric(
             label, function, family, formula, range, better, cutoff, dict(parameters or {}), needs, wants, undefined,
             reference, aliases, system, exact, by_set, condensed, terms, no_chance, concern,
+            common.one_relevant if one_relevant is None else one_relevant, sought,
+            common.transformed if transformed is None else transformed, plain_sum, greedy_ideal, tells,
         )  # fmt: skip
         for known in (label, *aliases):
             if known in _METRICS:

@@ -80,7 +80,7 @@ def _against_baseline(evaluation: Evaluation, comparisons: Sequence[Comparison],
 
 
 def _unjudged(evaluation: Evaluation) -> list[str]:
-    label = next((n for n, spec in evaluation.specs.items() if spec.metric.name == "unjudged"), None)
+    label = next((n for n, spec in evaluation.specs.items() if spec.metric.tells == "never judged"), None)
     if label is None:
         return []
     k = evaluation.specs[label].k
@@ -90,7 +90,7 @@ def _unjudged(evaluation: Evaluation) -> list[str]:
 
 
 def _coverage(evaluation: Evaluation) -> list[str]:
-    label = next((n for n, spec in evaluation.specs.items() if spec.metric.name == "coverage"), None)
+    label = next((n for n, spec in evaluation.specs.items() if spec.metric.tells == "catalogue shown"), None)
     if label is None:
         return []
     (first, most), *others = values(evaluation, label).items()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
 from typing import Any, Literal, overload
 
 from trueval.arguments import checked
@@ -12,31 +10,14 @@ from trueval.errors import DefinitionError, suggest
 from trueval.progress import note
 from trueval.splits.core import keep_core
 from trueval.splits.folder import load_parts, save_parts
-from trueval.splits.given import given, unbiased
-from trueval.splits.holdout import holdout, kfold
-from trueval.splits.last import leave_one_out, user_temporal
 from trueval.splits.leakage import Leakage, leakage
 from trueval.splits.options import check_count
 from trueval.splits.parts import Parts, with_dropped
-from trueval.splits.temporal import rolling, temporal
-from trueval.splits.uniform import uniform_test
+from trueval.splits.registry import Split, all_splits, find_split
 
-__all__ = ["SPLITS", "Leakage", "Parts", "leakage", "load_parts", "save_parts", "split"]
+__all__ = ["Leakage", "Parts", "all_splits", "leakage", "load_parts", "save_parts", "split"]
 
 Single = Literal["holdout", "leave_one_out", "temporal", "user_temporal", "uniform_test", "given", "unbiased"]
-
-SPLITS: dict[str, Callable[..., Parts | list[Parts]]] = {
-    "holdout": holdout,
-    "kfold": kfold,
-    "leave_one_out": leave_one_out,
-    "temporal": temporal,
-    "user_temporal": user_temporal,
-    "rolling": rolling,
-    "uniform_test": uniform_test,
-    "given": given,
-    "unbiased": unbiased,
-}
-_TABLES = ("test", "validation")  # options of given that are tables
 
 
 @overload
@@ -73,24 +54,22 @@ def split(
     >>> len(parts.train), len(parts.test), parts.how["seed"]
     (7, 3, 1)
     """
-    make = _named(how)
-    known = options_of(how)
-    _check_options(how, known, options)
-    if how == "unbiased":
+    record = find_split(how)
+    _check_options(record, options)
+    if record.pair:
         from trueval.data.read import read_pair
 
-        log, options["mar"] = read_pair(log, options.get("mar"))
+        log, options[record.pair] = read_pair(log, options.get(record.pair))
     log = as_log(log, "log")
-    if how == "given":
-        options |= {name: as_log(options[name], name) for name in _TABLES if options.get(name) is not None}
-    if "seed" in known:
+    options |= {name: as_log(options[name], name) for name in record.tables if options.get(name) is not None}
+    if record.seeded:
         options["seed"] = check_count("seed", seed, split=how, least=0)
     if not min_user and not min_item:
-        return _told(make(log, **options))
+        return _told(record.function(log, **options))
     few = {
         name: check_count(name, n, split=how, least=0) for name, n in (("min_user", min_user), ("min_item", min_item))
     }
-    if how in ("given", "unbiased"):
+    if record.tables:
         raise DefinitionError(
             "rows of tables that are already split cannot be left out",
             where=f"split {how}",
@@ -98,7 +77,7 @@ def split(
             do="leave min_user and min_item out",
         )
     log, dropped = keep_core(log, **few)
-    made = make(log, **options)
+    made = record.function(log, **options)
     if isinstance(made, Parts):
         return _told(with_dropped(made, dropped, told=few))
     return _told([with_dropped(parts, dropped, told=few) for parts in made])
@@ -119,28 +98,27 @@ def options_of(how: str) -> list[str]:
     >>> options_of("kfold")
     ['n', 'over', 'seed']
     """
-    return list(inspect.signature(_named(how)).parameters)[1:]
+    record = find_split(how)
+    return [*record.options, *(["seed"] if record.seeded else [])]
 
 
-def _named(how: str) -> Callable[..., Parts | list[Parts]]:
-    if isinstance(how, str) and how in SPLITS:
-        return SPLITS[how]
-    raise DefinitionError(f"there is no split {how!r}", where="split", found=repr(how), do=suggest(str(how), SPLITS))
-
-
-def _check_options(how: str, known: list[str], options: dict[str, Any]) -> None:
+def _check_options(record: Split, options: dict[str, Any]) -> None:
+    known = options_of(record.name)
     for name in options:
         if name not in known:
             raise DefinitionError(
-                f"the split {how} has no option {name!r}",
-                where=f"split {how}",
+                f"the split {record.name} has no option {name!r}",
+                where=f"split {record.name}",
                 found=f"{name} = {options[name]!r}",
                 do=suggest(name, known),
             )
-    if how == "given" and options.get("test") is None:
-        raise DefinitionError(
-            "the split given needs a second table", where="split given", found="no test", do="add test=…"
-        )
+    for name in record.required:
+        if name != record.pair and options.get(name) is None:
+            raise DefinitionError(
+                f"the split {record.name} needs a second table" if record.options[name].table
+                else f"the split {record.name} needs {name}",
+                where=f"split {record.name}", found=f"no {name}", do=f"add {name}=…",
+            )  # fmt: skip
 
 
 def as_log(source: Any, name: str) -> Interactions:

@@ -9,10 +9,12 @@ from trueval.data.ids import Ids, check_same_kind
 from trueval.data.interactions import Interactions
 from trueval.errors import DataError, DefinitionError
 from trueval.splits.chance import chain, coin
-from trueval.splits.options import check_ratio
+from trueval.splits.options import share, table
 from trueval.splits.parts import Parts
+from trueval.splits.registry import split
 
 
+@split(by="tables", options={"test": table("the test part"), "validation": table("the validation part")})
 def given(train: Interactions, test: Interactions, *, validation: Interactions | None = None) -> Parts:
     """Parts from tables that are already split; ids must be of one type, and some items known to both.
 
@@ -27,6 +29,16 @@ def given(train: Interactions, test: Interactions, *, validation: Interactions |
     return Parts(train, test, held, how={"how": "given", "train": train.name, "test": test.name})
 
 
+@split(
+    by="tables",
+    options={
+        "mar": table("ratings of items chosen at random; not needed where DATA holds them (Coat, CM100k, Yahoo! R3)"),
+        "ratio": share("share of the biased log to hold out as an ordinary test"),
+        "sample": share("share of the random ratings to test on", whole=True),
+    },
+    chance=lambda how: float(how["sample"]),
+    pair="mar",
+)
 def unbiased(
     mnar: Interactions, mar: Interactions, *, ratio: float | None = 0.2, sample: float = 1.0, seed: int = 0
 ) -> Parts:
@@ -44,8 +56,7 @@ def unbiased(
     >>> len(parts.train), len(parts.test), parts.dropped["reason"].to_list()
     (2, 2, ['pair is in the unbiased test'])
     """
-    held = 0.0 if ratio is None else check_ratio("ratio", ratio, split="unbiased")
-    sample = check_ratio("sample", sample, split="unbiased", whole=True)
+    held = 0.0 if ratio is None else ratio
     mnar, mar = _comparable(mnar, mar)
     vocabulary = [Ids.of(mnar.frame[role], mar.frame[role]) for role in ("user", "item")]
 

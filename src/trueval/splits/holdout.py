@@ -7,10 +7,21 @@ import numpy as np
 from trueval.data.interactions import Interactions
 from trueval.errors import DataError
 from trueval.splits.chance import Coded, chain, coin, place_within
-from trueval.splits.options import check_choice, check_count, check_ratio, check_together, share_of
+from trueval.splits.options import check_together, choice, count, share, share_of
 from trueval.splits.parts import TEST, TRAIN, VALIDATION, Parts, assemble
+from trueval.splits.registry import BY_USER, split
 
 
+@split(
+    by="chance",
+    options={
+        "ratio": share("share of the log to test on"),
+        "by": choice("a share of all rows, or of those of each user", "rating", "user"),
+        "validation": share("share of the log for validation"),
+    },
+    chance=lambda how: {"rating": how.get("ratio"), "user": BY_USER}.get(how.get("by", "")),
+    carved=("holdout", ("by",)),
+)
 def holdout(
     log: Interactions,
     *,
@@ -31,8 +42,6 @@ def holdout(
     >>> len(parts.train), len(parts.validation), len(parts.test)
     (5, 2, 3)
     """
-    ratio = check_ratio("ratio", ratio, split="holdout")
-    check_choice("by", by, ("rating", "user"), split="holdout")
     held = check_together(ratio, validation, split="holdout")
     coded = Coded.of(log)
     words = coded.words(seed, "holdout")
@@ -58,6 +67,15 @@ def cut_each(nth: np.ndarray, size: np.ndarray, *, ratio: float, validation: flo
     return np.where(nth < test, TEST, place).astype(np.int8)
 
 
+@split(
+    by="chance",
+    options={
+        "n": count("number of folds", least=2, flag="folds"),
+        "over": choice("what is dealt to the folds", "ratings", "users"),
+    },
+    several="fold",
+    chance=lambda how: 1 / int(how["n"]),
+)
 def kfold(log: Interactions, *, n: int = 5, over: str = "ratings", seed: int = 0) -> list[Parts]:
     """Disjoint folds, each the test part once: over ratings (sizes differ by at most one row) or over users.
 
@@ -68,8 +86,6 @@ def kfold(log: Interactions, *, n: int = 5, over: str = "ratings", seed: int = 0
     >>> sorted(len(parts.test) for parts in kfold(log, n=2))
     [2, 3]
     """
-    n = check_count("n", n, split="kfold", least=2)
-    check_choice("over", over, ("ratings", "users"), split="kfold")
     coded = Coded.of(log)
     if over == "ratings":
         turn = _shuffled(coded.words(seed, "kfold")) % n

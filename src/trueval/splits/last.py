@@ -9,11 +9,25 @@ import numpy as np
 from trueval.data.interactions import Interactions
 from trueval.splits.chance import Coded, place_within
 from trueval.splits.holdout import cut_each
-from trueval.splits.options import check_choice, check_count, check_ratio, check_together, need_time
+from trueval.splits.options import check_together, choice, count, need_time, share
 from trueval.splits.parts import TEST, TRAIN, VALIDATION, Parts, assemble
+from trueval.splits.registry import BY_USER, split
 
 
-def leave_one_out(log: Interactions, *, which: str = "last", n: int = 1, validation: int = 0, seed: int = 0) -> Parts:
+@split(
+    by="time",
+    options={
+        "which": choice("which rows of each user", "last", "random"),
+        "n": count("interactions of each user"),
+        "validation": count("interactions of each user for validation", least=0),
+    },
+    promises=lambda how: ("own_future",) if how.get("which") == "last" else (),
+    chance=lambda how: BY_USER if how.get("which") == "random" else None,
+    carved=("leave_one_out", ("which", "n")),
+)
+def leave_one_out(
+    log: Interactions, *, which: str = "last", n: int = 1, validation: int | None = 0, seed: int = 0
+) -> Parts:
     """Hold out the last, or a random, interaction of each user (`n` of them).
 
     `validation` more are held out just before those (or at random). Users with `n + validation` rows or fewer
@@ -25,9 +39,7 @@ def leave_one_out(log: Interactions, *, which: str = "last", n: int = 1, validat
     >>> leave_one_out(log).test.frame["item"].to_list()
     [2]
     """
-    check_choice("which", which, ("last", "random"), split="leave_one_out")
-    n = check_count("n", n, split="leave_one_out")
-    held = check_count("validation", validation or 0, split="leave_one_out", least=0)
+    held = validation or 0
     if which == "last":
         need_time(log.has("time"), split="leave_one_out", log=log.name, instead="which='random'")
     nth, size = _from_end(Coded.of(log), seed=seed, timed=which == "last")
@@ -39,6 +51,12 @@ def leave_one_out(log: Interactions, *, which: str = "last", n: int = 1, validat
     return assemble(log, place, how=how)
 
 
+@split(
+    by="time",
+    options={"ratio": share("share of the log to test on"), "validation": share("share of the log for validation")},
+    promises=("own_future",),
+    carved=("user_temporal", ()),
+)
 def user_temporal(log: Interactions, *, ratio: float = 0.2, validation: float | None = None, seed: int = 0) -> Parts:
     """Hold out each user's own last share, to the nearest whole number, halves up; one row stays in train.
 
@@ -49,7 +67,6 @@ def user_temporal(log: Interactions, *, ratio: float = 0.2, validation: float | 
     >>> user_temporal(log, ratio=0.4).test.frame["item"].to_list()
     ['a', 'e']
     """
-    ratio = check_ratio("ratio", ratio, split="user_temporal")
     held = check_together(ratio, validation, split="user_temporal")
     need_time(log.has("time"), split="user_temporal", log=log.name, instead="holdout(by='user')")
     place = cut_each(*_from_end(Coded.of(log), seed=seed, timed=True), ratio=ratio, validation=held)

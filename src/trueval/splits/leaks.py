@@ -12,12 +12,12 @@ import polars as pl
 from trueval.data.interactions import ROLES
 from trueval.data.times import ticks_per_second
 from trueval.splits.parts import Parts
+from trueval.splits.registry import split_of
 
 Frames = Mapping[str, pl.DataFrame]
 # The part learned from, and the part it is used on.
 Pair = tuple[str, str]
 
-_FUTURES = ("own_future", "global_future", "early_items")
 _REMEDIES = {
     "user": "nothing can be personal for them: report them apart, or drop them",
     "item": "systems without item features cannot rank them: report them apart, or drop them",
@@ -59,7 +59,8 @@ def find_overlap(frames: Frames, pair: Pair) -> Check:
 def find_futures(frames: Frames, pair: Pair, how: Mapping[str, Any]) -> Iterator[Check]:
     """What the part learned from knows of the time after the beginning of the other."""
     first, then = (frames[name] for name in pair)
-    strict = _is_strict(how)
+    made = split_of(how)
+    strict, promised = (made.strict, made.promises(how)) if made else (False, ())
     later = "not earlier than" if strict else "later than"
     meanings = {
         "own_future": f"{pair[0]} rows {later} their user's first {pair[1]} row",
@@ -72,7 +73,6 @@ def find_futures(frames: Frames, pair: Pair, how: Mapping[str, Any]) -> Iterator
             yield Check(_named(name, pair), None, 0, "unknown", f"{unknown[0]} ({meaning})", unknown[1])
         return
     found = _from_the_future(first, then, strict=strict)
-    promised = _promised(how)
     for name, rows in found.items():
         among = len(then) if name == "early_items" else len(first)
         verdict = "wrong" if name in promised else "caution"
@@ -94,19 +94,6 @@ def _from_the_future(first: pl.DataFrame, then: pl.DataFrame, *, strict: bool) -
         "global_future": first.filter(after(cut)).with_columns(first_test=cut),
         "early_items": then.join(born, on="item").filter(pl.col("time") < pl.col("first_in_train")),
     }
-
-
-def _is_strict(how: Mapping[str, Any]) -> bool:
-    """Whether a split puts all rows of one moment on one side of the cut."""
-    return how.get("how") in ("temporal", "rolling")
-
-
-def _promised(how: Mapping[str, Any]) -> tuple[str, ...]:
-    """The checks that a split promises to pass."""
-    if _is_strict(how):
-        return _FUTURES
-    own = how.get("how") == "user_temporal" or (how.get("how") == "leave_one_out" and how.get("which") == "last")
-    return ("own_future",) if own else ()
 
 
 def _why_unknown(first: pl.DataFrame, then: pl.DataFrame, pair: Pair) -> tuple[str, str] | None:

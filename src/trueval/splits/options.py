@@ -2,14 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from math import ceil, floor
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 
 from trueval.errors import DataError, DefinitionError, suggest
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option of a split: what it says (a clause), its type on the command line, and what checks it."""
+
+    help: str
+    kind: type
+    check: Callable[..., Any] | None = None
+    flag: str = ""  # its name on the command line, where it is another one
+    many: bool = False  # several may be given
+    table: bool = False
+    of_log: bool = False  # only the log can tell whether it is right
+
+    def read(self, name: str, value: Any, *, split: str) -> Any:
+        """The value, checked."""
+        return value if self.check is None else self.check(name, value, split=split)
+
+
+def share(help: str, *, zero: bool = False, whole: bool = False) -> Option:
+    """A share between 0 and 1; perhaps 0 or 1 itself.
+
+    >>> share("share of the log to test on").read("ratio", 0.2, split="holdout")
+    0.2
+    """
+    return Option(help, float, partial(check_ratio, zero=zero, whole=whole))
+
+
+def count(help: str, *, least: int = 1, flag: str = "") -> Option:
+    """A whole number, not below the least."""
+    return Option(help, int, partial(check_count, least=least), flag=flag)
+
+
+def choice(help: str, *words: str) -> Option:
+    """One of a few words.
+
+    >>> choice("what is drawn", "rating", "user").help
+    'what is drawn: rating or user'
+    """
+    told = " or ".join([", ".join(words[:-1]), words[-1]])
+    return Option(f"{help}: {told}", str, partial(check_choice, choices=words))
+
+
+def number(help: str) -> Option:
+    """Any number."""
+    return Option(help, float)
+
+
+def moment(help: str, *, many: bool = False) -> Option:
+    """A moment on the clock of the log, or several of them."""
+    return Option(help, str, many=many, of_log=True)
+
+
+def table(help: str) -> Option:
+    """A table: whatever `trueval.read` takes."""
+    return Option(help, str, table=True)
 
 
 def exact(number: float | Fraction) -> Fraction:
@@ -52,8 +111,10 @@ def rounded_down(share: Fraction) -> str:
     return f"{floor(share * 10**digits) / 10**digits:.{digits}f}".rstrip("0")
 
 
-def check_ratio(name: str, value: object, *, split: str, whole: bool = False) -> float:
-    """A share strictly between 0 and 1 (or exactly 1, where the whole may be taken)."""
+def check_ratio(name: str, value: object, *, split: str, zero: bool = False, whole: bool = False) -> float:
+    """A share strictly between 0 and 1 (or exactly 0 or 1, where nothing or the whole may be taken)."""
+    if zero and value == 0:
+        return 0.0
     number = isinstance(value, Real) and not isinstance(value, bool)
     # A short float is the decimal number that it prints as: 0.2, not the 0.20000000298 that it becomes when widened.
     share = float(str(value)) if isinstance(value, np.floating) else float(value) if number else 0.0  # type: ignore[arg-type]
@@ -79,7 +140,7 @@ def check_count(name: str, value: object, *, split: str, least: int = 1) -> int:
     )
 
 
-def check_choice(name: str, value: object, choices: Sequence[str], *, split: str) -> str:
+def check_choice(name: str, value: object, *, choices: Sequence[str], split: str) -> str:
     """One of a few words."""
     if isinstance(value, str) and value in choices:
         return value
@@ -95,7 +156,6 @@ def check_together(ratio: float, validation: float | None, *, split: str) -> flo
     """The validation share (0 for none), small enough to leave something to train on."""
     if validation is None:
         return 0.0
-    validation = check_ratio("validation", validation, split=split)
     if exact(ratio) + exact(validation) >= 1:
         raise DefinitionError(
             "test and validation leave nothing to train on",

@@ -13,18 +13,11 @@ import numpy as np
 from trueval.data.interactions import Interactions
 from trueval.data.times import nanoseconds, ticks_per_second
 from trueval.errors import DataError, DefinitionError
+from trueval.splits import options
 from trueval.splits.chance import Coded
-from trueval.splits.options import (
-    at_least,
-    check_choice,
-    check_count,
-    check_ratio,
-    check_together,
-    exact,
-    need_time,
-    rounded_down,
-)
+from trueval.splits.options import at_least, check_together, choice, count, exact, need_time, rounded_down, share
 from trueval.splits.parts import COLD, DROPPED, TEST, TRAIN, VALIDATION, Parts, assemble
+from trueval.splits.registry import FUTURES, split
 
 Number = int | float
 Moment = int | float | str | date | datetime | np.datetime64
@@ -32,8 +25,22 @@ Moment = int | float | str | date | datetime | np.datetime64
 _REASONS = (*COLD["test"], *COLD["validation"], "after the window")
 # Codes of the reasons, each for the user and, one further, for the item.
 _NEW, _FIRST_HELD, _HELD_NEW, _AFTER = DROPPED, DROPPED + 2, DROPPED + 4, DROPPED + 6
+_AT = "number or ISO date (perhaps with an offset) of the cut"
+_UNSEEN = choice("test and validation rows of users and items without train rows", "drop", "keep")
 
 
+@split(
+    by="time",
+    options={
+        "at": options.moment(_AT),
+        "ratio": share("share of the log to test on"),
+        "unseen": _UNSEEN,
+        "validation": share("share of the log for validation"),
+    },
+    promises=FUTURES,
+    strict=True,
+    carved=("temporal", ("unseen",)),
+)
 def temporal(
     log: Interactions,
     *,
@@ -67,12 +74,11 @@ def temporal(
             found=f"at = {at!r}, ratio = {ratio!r}",
             do="leave one of them out",
         )
-    check_choice("unseen", unseen, ("drop", "keep"), split="temporal")
     need_time(log.has("time"), split="temporal", log=log.name, instead="holdout")
     coded = Coded.of(log)
     times = coded.times()
     if at is None:
-        ratio = check_ratio("ratio", 0.2 if ratio is None else ratio, split="temporal")
+        ratio = 0.2 if ratio is None else ratio
         cut = _cut_of_share(np.sort(times), ratio, split="temporal", log=log.name)
     else:
         cut = moment(at, times, split="temporal")
@@ -86,6 +92,19 @@ def temporal(
     return assemble(log, place, how=how, reasons=_REASONS)
 
 
+@split(
+    by="time",
+    options={
+        "windows": count("number of windows"),
+        "ratio": share("share of the log to test on"),
+        "at": options.moment(_AT, many=True),
+        "unseen": _UNSEEN,
+    },
+    several="window",
+    promises=FUTURES,
+    strict=True,
+    carved=("temporal", ("unseen",)),
+)
 def rolling(
     log: Interactions,
     *,
@@ -106,14 +125,12 @@ def rolling(
     >>> [(len(parts.train), len(parts.test)) for parts in rolling(log, windows=2, ratio=0.5)]
     [(4, 2), (6, 2)]
     """
-    check_choice("unseen", unseen, ("drop", "keep"), split="rolling")
     need_time(log.has("time"), split="rolling", log=log.name, instead="kfold")
     coded = Coded.of(log)
     times = coded.times()
     how: dict[str, Any]
     if at is None:
-        number = check_count("windows", 5 if windows is None else windows, split="rolling")
-        ratio = check_ratio("ratio", 0.5 if ratio is None else ratio, split="rolling")
+        number, ratio = 5 if windows is None else windows, 0.5 if ratio is None else ratio
         edges, how = _edges(times, number, ratio, log=log.name), {"windows": number, "ratio": ratio}
     elif windows is None and ratio is None:
         edges = _given_edges(at, times)

@@ -11,10 +11,22 @@ import numpy as np
 from trueval.data.interactions import Interactions
 from trueval.errors import DataError, DefinitionError
 from trueval.splits.chance import Coded, place_within
-from trueval.splits.options import check_choice, check_ratio, exact, rounded_down
+from trueval.splits.options import choice, exact, number, rounded_down, share
 from trueval.splits.parts import TEST, TRAIN, Parts, assemble
+from trueval.splits.registry import split
 
 
+@split(
+    by="chance",
+    options={
+        "ratio": share("share of the log to test on"),
+        "eps": share("share of each item kept for train", zero=True),
+        "round": choice("how shares of an item become whole numbers", "floor", "nearest"),
+        "threshold": number("count only values from here on"),
+    },
+    uniform=True,
+    carved=("uniform_test", ("eps", "round", "threshold")),
+)
 def uniform_test(
     log: Interactions,
     *,
@@ -43,9 +55,6 @@ def uniform_test(
     >>> sorted(parts.test.frame["item"]), parts.eta
     (['a', 'b'], 1)
     """
-    ratio = check_ratio("ratio", ratio, split="uniform_test")
-    check_choice("round", round, ("floor", "nearest"), split="uniform_test")
-    eps = 0.0 if eps == 0 else check_ratio("eps", eps, split="uniform_test")
     coded = Coded.of(log)
     counted, rating = _ratings(coded, _counted(log, threshold), coded.words(seed, "uniform_test"))
     counts = np.bincount(coded.items[counted], minlength=coded.n_items)

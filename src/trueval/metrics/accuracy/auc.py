@@ -71,6 +71,7 @@ def _rivals_above(facts: RankingFacts) -> np.ndarray:
     reference="Hanley & McNeil 1982; stratified: Steck 2011",
     exact=True,
     terms=_terms,
+    one_relevant=lambda parameters: parameters["against"] != "judged",  # nothing is judged beside the one
 )
 def auc(
     facts: RankingFacts, k: None, *, against: str, beta: float, gamma: float, count_from: str, average: str,

@@ -75,6 +75,7 @@ def _ideal(facts: RankingFacts, k: int | None, gain: str, ideal: str, table: Tab
     parameters={"gain": _GAIN, "discount": _DISCOUNT},
     reference="Järvelin & Kekäläinen 2002",
     terms=_dcg_terms,
+    plain_sum=True,
 )
 def dcg(facts: RankingFacts, k: int | None, *, gain: str, discount: str) -> np.ndarray:
     """Gain of the relevant items shown, discounted by rank.

@@ -41,6 +41,7 @@ def _terms(facts: RankingFacts, k: int) -> Terms:
     reference="Cleverdon 1967; stratified: Steck 2011",
     aliases=("p",),
     terms=_terms,
+    plain_sum=True,
     by_set=True,
     condensed="|top(k) ∩ Rel| / (TP + FP), the judged items within k",
 )

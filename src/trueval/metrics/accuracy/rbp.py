@@ -27,6 +27,7 @@ def _terms(facts: RankingFacts, k: int | None, p: float, gain: str) -> Terms:
     },
     reference="Moffat & Zobel 2008",
     terms=_terms,
+    plain_sum=True,
 )
 def rbp(facts: RankingFacts, k: int | None, *, p: float, gain: str) -> np.ndarray:
     """What a reader who goes on with probability p gains per item seen.

@@ -41,6 +41,7 @@ from trueval.metrics.scale import MOST_LINEAR, check_grades
     needs=("aspects", "interest", "targets"),
     undefined="no target shows an aspect of interest",
     reference="Parapar & Radlinski 2021",
+    greedy_ideal=True,
 )
 def abndcg(
     facts: RankingFacts, k: int, *, alpha: float, beta: float, profile: str, rescale: bool, aspects: Aspects,

@@ -23,6 +23,7 @@ from trueval.metrics.registry import metric
     undefined="no relevant item shows an aspect",
     reference="Clarke et al. 2008",
     ties="relevant order",
+    greedy_ideal=True,
 )
 def alpha_ndcg(
     facts: RankingFacts, k: int, *, alpha: float, gain: str, aspects: Aspects, interest: Interest

@@ -15,6 +15,7 @@ from trueval.metrics.results import Tally
     reference="Herlocker et al. 2004",
     system=True,
     ties="anyone",
+    tells="catalogue shown",
 )
 def coverage(facts: RankingFacts, k: int) -> Tally:
     """Share of the catalogue that is recommended to anyone.

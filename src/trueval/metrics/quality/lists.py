@@ -13,7 +13,7 @@ from trueval.metrics.registry import metric
 
 @metric(
     family="quality", formula="share of top(k) without a judgement", range=(0, 1), better="neither",
-    undefined="an empty list", reference="Mena-Maldonado et al. 2020", ties="judged",
+    undefined="an empty list", reference="Mena-Maldonado et al. 2020", ties="judged", tells="never judged",
 )  # fmt: skip
 def unjudged(facts: RankingFacts, k: int) -> np.ndarray:
     """Share of the first k items about which the test set says nothing.

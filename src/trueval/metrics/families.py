@@ -1,0 +1,48 @@
+"""Families of metrics: what those of one family have in common, where their own record does not say otherwise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A family: its title, and the defaults of its metrics' records (see `registry.Metric` for what they mean)."""
+
+    title: str
+    ties: str = "order"  # the most careful, for metrics of lists
+    no_chance: str = ""
+    looks_for: str = ""
+    one_relevant: bool = False
+    transformed: bool = False
+
+
+FAMILIES = {
+    "accuracy": Family(
+        "Top-k accuracy: are the relevant items near the top?",
+        ties="judged", looks_for="relevant", one_relevant=True, transformed=True,
+    ),
+    "false_positives": Family(
+        "False positives: does the list hold items the user is known to dislike?",
+        ties="judged", looks_for="not relevant",
+    ),
+    "incomplete": Family(
+        "Incomplete judgements: accuracy where most items were never judged", ties="judged", looks_for="relevant",
+    ),
+    "aspects": Family(
+        "Aspect diversity: does the list cover what the user is interested in?",
+        no_chance="it depends on how the aspects of the targets meet, and has not been worked out",
+    ),
+    "errors": Family(
+        "Rating error: how far are predictions from ratings?",
+        ties="judged", looks_for="judged", no_chance="predicted ratings are not a ranking",
+    ),
+    "beyond": Family(
+        "Beyond accuracy: novelty, diversity, coverage, concentration",
+        no_chance="it describes the lists, whatever is relevant",
+    ),
+    "quality": Family(
+        "Data quality: what the lists and the judgements look like",
+        no_chance="it describes the lists and the judgements",
+    ),
+}  # fmt: skip
