@@ -85,3 +85,24 @@ def test_modules_are_small() -> None:
 @pytest.mark.parametrize("word", ["utils", "helpers", "common"])
 def test_no_vague_modules(word: str) -> None:
     assert not [p for p in FILES if p.stem == word]
+
+
+def test_plain_twins_are_only_in_kernels() -> None:
+    """What production shares with a plain twin has a module of its own (`kernels/hashing.py`, `kernels/lanes.py`)."""
+    twins = {path.stem for path in (SOURCE / "kernels").glob("plain*.py")}
+    outside = [p for p in FILES if home(p) != "kernels" and twins & _names_below(p, "trueval.kernels")]
+    assert twins
+    assert not outside
+
+
+def _names_below(path: Path, package: str) -> set[str]:
+    """Modules of a package that a file imports, and names that it imports from the package itself."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module == package:
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith(f"{package}."):
+            found.add((node.module or "").removeprefix(f"{package}.").split(".")[0])
+        elif isinstance(node, ast.Import):
+            found |= {a.name.removeprefix(f"{package}.").split(".")[0] for a in node.names if a.name != package}
+    return found

@@ -23,7 +23,7 @@ from trueval.evaluation.drawing import Drawing
 from trueval.evaluation.estimate import Estimate, around
 from trueval.evaluation.few_users import NO_SPREAD, Bounds
 from trueval.kernels import blocks, in_order
-from trueval.kernels.plain import item_key
+from trueval.kernels.hashing import item_key
 from trueval.kernels.seeds import derive
 from trueval.metrics.results import Added, Tally
 

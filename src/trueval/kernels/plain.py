@@ -4,25 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-
-
-def mixed(state: np.ndarray) -> np.ndarray:
-    """Splitmix64's finisher."""
-    z = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
-
-
-def user_key(seed: int, users: np.ndarray) -> np.ndarray:
-    """Each user's own random stream."""
-    start = np.full(1, seed, np.uint64)
-    return mixed(start + _GOLDEN * (np.atleast_1d(users).astype(np.uint64) + np.uint64(1)))
-
-
-def item_key(stream: np.ndarray, items: np.ndarray) -> np.ndarray:
-    """Each item's place among equals, in a user's stream."""
-    return mixed(stream + _GOLDEN * (np.asarray(items).astype(np.uint64) + np.uint64(1)))
+from trueval.kernels.hashing import item_key, mixed, user_key
 
 
 def _tie_keys(stream: np.ndarray, items: np.ndarray, given: bool) -> np.ndarray:

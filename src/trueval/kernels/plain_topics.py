@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-LANES = 8
+from trueval.kernels.lanes import LANES
 
 
 def explain_rows(start, index, weight, own, other, scale, first, last, fit) -> None:

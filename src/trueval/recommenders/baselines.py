@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from trueval.data.popularity import COUNTS
-from trueval.kernels.plain import item_key, user_key
+from trueval.kernels.hashing import item_key, user_key
 from trueval.kernels.seeds import derive
 from trueval.recommenders.protocol import TrainSet
 from trueval.recommenders.registry import parameter, system
