@@ -15,7 +15,7 @@ def mixed(state: np.ndarray) -> np.ndarray:
     return z ^ (z >> np.uint64(31))
 
 
-def user_key(seed: int, users: np.ndarray) -> np.ndarray:
+def user_key(seed: int | np.uint64, users: np.ndarray) -> np.ndarray:
     """Each user's own random stream.
 
     >>> user_key(0, np.array([0, 1])).tolist()

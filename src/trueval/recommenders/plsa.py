@@ -25,7 +25,7 @@ LEAST_STEPS = 10
     objective="max Σ_ui n_ui · log P(i|u), with P(i|u) = Σ_z P(i|z) P(z|u); n_ui = 1 for each train row, or its value",
     reference="Hofmann, Latent semantic models for collaborative filtering, ACM TOIS 22(1), 2004",
 )
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class PLSA:
     """Probabilistic latent semantic analysis, fitted by expectation maximisation.
 
