@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 # tests share the cores; two workers on a two-core machine
 WORKERS ?= 2
 # what answers within two minutes on two idle cores, by CPU time measured for each folder
-QUICK   := tests/test_architecture.py tests/data tests/design tests/oracles tests/report tests/split tests/groups
+QUICK   := tests/test_architecture.py tests/data tests/design tests/oracles tests/report tests/splits tests/evaluation/groups
 COVER   := --cov --cov-report=
 
 .PHONY: help demo test test-quick test-adapters test-slow coverage lint bench coverage-table clean
@@ -52,7 +52,7 @@ coverage: $(VENV)/test ## run all tests and tell which lines no test runs (takes
 
 test-adapters: .venv-adapters/made ## test models of RecTools and Cornac, and presets, in their own environment
 	.venv-adapters/bin/python -c "import cornac, rectools.metrics, replay.metrics, recommenders.evaluation.python_evaluation"
-	.venv-adapters/bin/python -m pytest tests/adapters tests/presets
+	.venv-adapters/bin/python -m pytest tests/recommenders/adapters tests/presets
 
 test-slow: $(VENV)/test ## run the statistical and paper-scale tests in full
 	$(BIN)/python -m pytest -n $(WORKERS) -m slow

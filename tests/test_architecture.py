@@ -237,3 +237,14 @@ def _is_compiled(name: str) -> bool:
     tree = ast.parse(MODULES[name].read_text())
     marks = (mark for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) for mark in node.decorator_list)
     return any(ast.unparse(mark).split("(")[0] in made for mark in marks)
+
+
+# Folders of tests that concern several parts of the code, or one part too large for its folder.
+TESTS_OF_MORE = {"cells", "evaluation/groups", "oracles", "presets", "snapshot", "statistics"}
+
+
+def test_tests_mirror_the_source() -> None:
+    tests = Path(__file__).parent
+    folders = {path.parent.relative_to(tests).as_posix() for path in tests.rglob("test_*.py")} - {"."}
+    sources = {path.parent.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py")}
+    assert folders - sources <= TESTS_OF_MORE
