@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 # tests share the cores; two workers on a two-core machine
 WORKERS ?= 2
 # what answers within two minutes on two idle cores, by CPU time measured for each folder
-QUICK   := tests/test_architecture.py tests/data tests/design tests/oracles tests/report tests/splits tests/evaluation/groups
+QUICK   := tests/test_architecture.py tests/data tests/design tests/oracles tests/report tests/splits tests/evaluation/groups tests/propensity tests/facts
 COVER   := --cov --cov-report=
 
 .PHONY: help demo test test-quick test-adapters test-slow coverage lint bench coverage-table clean
