@@ -4,8 +4,11 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 # tests share the cores; two workers on a two-core machine
 WORKERS ?= 2
+# what answers within two minutes on two idle cores, by CPU time measured for each folder
+QUICK   := tests/test_architecture.py tests/data tests/design tests/oracles tests/report tests/splits tests/evaluation/groups tests/propensity tests/facts
+COVER   := --cov --cov-report=
 
-.PHONY: help demo test test-adapters test-slow lint bench coverage-table clean
+.PHONY: help demo test test-quick test-adapters test-slow coverage lint bench coverage-table clean
 .DEFAULT_GOAL := help
 
 help:            ## show this list
@@ -36,11 +39,20 @@ lint: $(VENV)/test ## check style and types
 	$(BIN)/mypy
 
 test: lint test-adapters ## run all checks and tests
-	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow" $(addprefix --ignore=,$(QUICK))
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow" $(COVER) $(QUICK)
+	@echo "Lines that the quick tests run: $$($(BIN)/coverage report --format=total) % (make coverage: by all tests)"
+
+test-quick: $(VENV)/test ## run the part of the tests that answers within two minutes
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow" $(QUICK)
+
+coverage: $(VENV)/test ## run all tests and tell which lines no test runs (takes half as long again as the tests)
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow" $(COVER)
+	$(BIN)/coverage report --skip-covered --show-missing
 
 test-adapters: .venv-adapters/made ## test models of RecTools and Cornac, and presets, in their own environment
 	.venv-adapters/bin/python -c "import cornac, rectools.metrics, replay.metrics, recommenders.evaluation.python_evaluation"
-	.venv-adapters/bin/python -m pytest tests/adapters tests/presets
+	.venv-adapters/bin/python -m pytest tests/recommenders/adapters tests/presets
 
 test-slow: $(VENV)/test ## run the statistical and paper-scale tests in full
 	$(BIN)/python -m pytest -n $(WORKERS) -m slow

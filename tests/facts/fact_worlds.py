@@ -18,7 +18,7 @@ from trueval.errors import DataError, DefinitionError
 from trueval.evaluation.experiment import rank_tasks
 from trueval.facts.from_run import Truth
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.kernels import plain
+from trueval.kernels import hashing
 from trueval.kernels.seeds import derive
 from trueval.recommenders.given import Scores
 from trueval.recommenders.protocol import TrainSet
@@ -154,9 +154,9 @@ class Unit:
 
 def order(world: World, user: Any, targets: list, *, given: bool = False) -> list:
     """By score, equal scores by the user's stream (or by item)."""
-    stream = plain.user_key(int(derive(world.seed, "ties")), np.array([world.users.index(user)]))
+    stream = hashing.user_key(int(derive(world.seed, "ties")), np.array([world.users.index(user)]))
     codes = {item: world.items.index(item) for item in targets}
-    key = {i: codes[i] if given else int(plain.item_key(stream, np.array([codes[i]]))[0]) for i in targets}
+    key = {i: codes[i] if given else int(hashing.item_key(stream, np.array([codes[i]]))[0]) for i in targets}
     return sorted(targets, key=lambda item: (-world.score_of(user, item), key[item]))
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trueval.kernels import choose, look_up, plain, use_kernels
+from trueval.kernels import choose, hashing, look_up, plain, use_kernels
 
 FLOATS = (np.float32, np.float64)
 COUNTS = ("rank", "above", "tied")
@@ -80,8 +80,8 @@ class Block:
         out: dict[str, Any] = {name: [] for name in (*JUDGED, "top", "targets")}
         splits = np.zeros(self.depth, np.int64)
         for row, user, excluded, judged in zip(self.scores, self.users, self.excluded, self.judged):
-            stream = plain.user_key(int(self.seed), np.array([user]))
-            key = plain.item_key(stream, self.items) if not self.given else np.arange(len(row))
+            stream = hashing.user_key(int(self.seed), np.array([user]))
+            key = hashing.item_key(stream, self.items) if not self.given else np.arange(len(row))
             left = [j for j in range(len(row)) if j not in set(excluded)]
             order = sorted(left, key=lambda j: (-float(row[j]), int(key[j])))
             out["targets"].append(len(left))
@@ -248,7 +248,7 @@ def test_order_lists(lists, given):
     for u in range(1, 4):
         part = slice(start[u], start[u + 1])
         score, item = lists["score"][part], lists["item"][part]
-        key = plain.item_key(plain.user_key(int(lists["seed"]), users[u : u + 1]), item) if not given else item * 0
+        key = hashing.item_key(hashing.user_key(int(lists["seed"]), users[u : u + 1]), item) if not given else item * 0
         order = sorted(range(len(item)), key=lambda j: (-float(score[j]), int(key[j])))
         assert found[0][1][part].tolist() == item[order].tolist()
 

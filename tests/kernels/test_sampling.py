@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from trueval.kernels import choose, plain, use_kernels
+from trueval.kernels import choose, plain_sampling, use_kernels
 
 
 def compiled() -> ModuleType:
@@ -54,7 +54,7 @@ def test_samples_are_allowed_distinct_and_alike_in_both_forms(n, size, weighted,
         "uneven": np.where(np.arange(n) == 0, 10**12, 1),
     }[weighted]
     barred = [rng.choice(2 * n, rng.integers(0, 2 * n), replace=False) for _ in range(6)]
-    out, pool = sample(plain, candidates, weights, barred, size=size, seed=seed)
+    out, pool = sample(plain_sampling, candidates, weights, barred, size=size, seed=seed)
     for parts in (1, 3, 6):
         again, pool_again = sample(compiled(), candidates, weights, barred, size=size, seed=seed, parts=parts)
         np.testing.assert_array_equal(out, again)

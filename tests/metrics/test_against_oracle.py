@@ -220,7 +220,7 @@ def test_every_metric_has_an_oracle():
         if metric.family in ("accuracy", "false_positives", "incomplete"):
             assert metric.name in naive.METRICS, f"the oracle does not know {metric.name}"
         elif metric.family == "aspects":
-            assert hasattr(naive_aspects, metric.name)  # compared in tests/aspects
+            assert hasattr(naive_aspects, metric.name)  # compared in tests/metrics/aspects
         elif metric.family == "errors":
             naive.rating_error(metric.name, {"u": [(1.0, 2.0)]})
         else:

@@ -47,11 +47,11 @@ class Calibrator:
         """Calibrated probabilities of some predictions, in their order."""
         values = self._checked(predictions)
         if self.method == "isotonic":
-            return np.interp(values, self.knots[:, 0], self.knots[:, 1])
+            return np.asarray(np.interp(values, self.knots[:, 0], self.knots[:, 1]))
         from scipy.special import expit, logit
 
         x = logit(clipped(values, self.clip)) if self.input == "probability" else values
-        return expit(self.slope * x + self.intercept)
+        return np.asarray(expit(self.slope * x + self.intercept))
 
     def _checked(self, predictions: Any) -> np.ndarray:
         series = predictions if isinstance(predictions, pl.Series) else pl.Series(np.asarray(predictions))

@@ -140,7 +140,7 @@ def _inputs(data: Predictions, kind: str, clip: float | None) -> np.ndarray:
             found=f"{extreme:,} of {len(data):,} rows",
             do="keep away from both with clip=1e-6 (--clip 1e-6), or use method='isotonic'",
         )
-    return logit(clipped(data.value, clip))
+    return np.asarray(logit(clipped(data.value, clip)))
 
 
 def _isotonic(data: Predictions) -> np.ndarray:

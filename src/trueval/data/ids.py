@@ -10,7 +10,7 @@ import polars as pl
 
 from trueval.errors import DataError
 from trueval.kernels import SMALL, blocks, choose, in_order
-from trueval.kernels.plain import mixed
+from trueval.kernels.hashing import mixed
 
 Codes = np.ndarray  # int32, -1 where an id is unknown
 

@@ -20,7 +20,7 @@ _HINT = "for example AR-TI-AN, AR-AI-NN1000, 1R-TI-NN100, P1R10-TI-NN100, U1R, A
 _RUN_HINT = "given, and perhaps head10, condensed or seen: given-head10-condensed"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Design:
     """The axes of target-set formation (Bellogín et al. 2017, Table 3, and later sections).
 

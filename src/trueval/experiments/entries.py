@@ -50,7 +50,7 @@ class Entry:
     def made(self, seed: int, fold: int, *, test: Any) -> Any:
         """The system, ready to be fitted, or the run."""
         if self.kind == "run":
-            return Run(self.run_path(seed, fold), self.columns)
+            return Run(self.run_path(seed, fold), columns=self.columns)
         if self.kind == "system":
             return make_system(self.target, test=test, **self.parameters)
         assert self.make is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -62,7 +63,7 @@ def unknown_lists(facts: RankingFacts, k: int | None) -> np.ndarray:
     return np.unique(facts.list_unit[beyond if k is None else beyond & (above < k)])
 
 
-def _units(facts: RankingFacts, k: int | None, asked) -> np.ndarray:
+def _units(facts: RankingFacts, k: int | None, asked: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
     if facts.list_same is None and len(facts.splits) >= facts.depth and not facts.splits[:k].any():
         return np.empty(0, np.int64)
     return np.unique(facts.list_unit[asked(_known(facts))])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -137,7 +138,9 @@ def _sort_key(run: pl.DataFrame, *, has_score: bool, has_rank: bool, name: str) 
     return (column if column.dtype == pl.Float32 else column.cast(pl.Float64)).to_numpy()
 
 
-def _sort(kernels, start: np.ndarray, key: np.ndarray, item: np.ndarray, truth: Truth, *, ties: str, name: str) -> None:
+def _sort(
+    kernels: ModuleType, start: np.ndarray, key: np.ndarray, item: np.ndarray, truth: Truth, *, ties: str, name: str
+) -> None:
     units = len(start) - 1
     users = np.arange(units) if truth.streams is None else truth.streams.astype(np.int64)
     seed = derive(truth.seed, "ties")

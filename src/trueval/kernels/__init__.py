@@ -27,6 +27,7 @@ _PLAIN = {
     "aspects": "trueval.kernels.plain_aspects",
     "resampling": "trueval.kernels.plain_resampling",
     "neighbours": "trueval.kernels.plain_neighbours",
+    "sampling": "trueval.kernels.plain_sampling",
     "topics": "trueval.kernels.plain_topics",
 }
 

@@ -2,27 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-
-
-def mixed(state: np.ndarray) -> np.ndarray:
-    """Splitmix64's finisher."""
-    z = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
-
-
-def user_key(seed: int, users: np.ndarray) -> np.ndarray:
-    """Each user's own random stream."""
-    start = np.full(1, seed, np.uint64)
-    return mixed(start + _GOLDEN * (np.atleast_1d(users).astype(np.uint64) + np.uint64(1)))
-
-
-def item_key(stream: np.ndarray, items: np.ndarray) -> np.ndarray:
-    """Each item's place among equals, in a user's stream."""
-    return mixed(stream + _GOLDEN * (np.asarray(items).astype(np.uint64) + np.uint64(1)))
+from trueval.kernels.hashing import item_key, user_key
 
 
 def _tie_keys(stream: np.ndarray, items: np.ndarray, given: bool) -> np.ndarray:
@@ -46,7 +30,16 @@ def starts_of(codes: np.ndarray, start: np.ndarray) -> None:
     np.cumsum(np.bincount(codes[codes >= 0], minlength=len(start) - 1), out=start[1:])
 
 
-def group_lists(codes, start, item, score, first, last, out_item, out_score) -> None:
+def group_lists(
+    codes: np.ndarray,
+    start: np.ndarray,
+    item: np.ndarray,
+    score: np.ndarray,
+    first: int,
+    last: int,
+    out_item: np.ndarray,
+    out_score: np.ndarray,
+) -> None:
     """See `lists.group_lists`."""
     rows = np.flatnonzero((codes >= first) & (codes < last))
     rows = rows[np.argsort(codes[rows], kind="stable")]
@@ -78,7 +71,16 @@ def falls(start: np.ndarray, score: np.ndarray, first: int, last: int) -> bool:
     return bool(np.isfinite(part).all() and ((part[1:] < part[:-1]) | begins[1:-1]).all())
 
 
-def order_lists(start, score, item, users, seed, given, first, last) -> int:
+def order_lists(
+    start: np.ndarray,
+    score: np.ndarray,
+    item: np.ndarray,
+    users: np.ndarray,
+    seed: int | np.uint64,
+    given: bool,
+    first: int,
+    last: int,
+) -> int:
     """See `lists.order_lists`."""
     for u in range(first, last):
         part = slice(start[u], start[u + 1])
@@ -91,18 +93,18 @@ def order_lists(start, score, item, users, seed, given, first, last) -> int:
 
 
 def join_lists(
-    list_start,
-    list_item,
-    list_score,
-    judged_start,
-    judged_item,
-    n_items,
-    first,
-    last,
-    order,
-    rank,
-    above,
-    tied,
+    list_start: np.ndarray,
+    list_item: np.ndarray,
+    list_score: np.ndarray,
+    judged_start: np.ndarray,
+    judged_item: np.ndarray,
+    n_items: int,
+    first: int,
+    last: int,
+    order: np.ndarray,
+    rank: np.ndarray,
+    above: np.ndarray,
+    tied: np.ndarray,
 ) -> int:
     """See `lists.join_lists`."""
     doubled = -1
@@ -153,7 +155,18 @@ def sort_down(start: np.ndarray, values: np.ndarray) -> None:
     values[:] = values[np.lexsort((-values, unit))]
 
 
-def _rank_row(row, items, excluded, judged, stream, given, depth, top, out, splits) -> int:
+def _rank_row(
+    row: np.ndarray,
+    items: np.ndarray,
+    excluded: np.ndarray,
+    judged: np.ndarray,
+    stream: np.ndarray,
+    given: bool,
+    depth: int,
+    top: np.ndarray,
+    out: Sequence[np.ndarray],
+    splits: np.ndarray,
+) -> int:
     target = np.ones(len(row), bool)
     target[excluded] = False
     places = np.flatnonzero(target)
@@ -178,7 +191,20 @@ def _rank_row(row, items, excluded, judged, stream, given, depth, top, out, spli
 
 
 def rank_rows(
-    scores, items, excluded_start, excluded, judged_start, judged, users, seed, given, depth, top, targets, out, splits
+    scores: np.ndarray,
+    items: np.ndarray,
+    excluded_start: np.ndarray,
+    excluded: np.ndarray,
+    judged_start: np.ndarray,
+    judged: np.ndarray,
+    users: np.ndarray,
+    seed: int | np.uint64,
+    given: bool,
+    depth: int,
+    top: np.ndarray,
+    targets: np.ndarray,
+    out: Sequence[np.ndarray],
+    splits: np.ndarray,
 ) -> int:
     """See `ranking.rank_rows`."""
     for r in range(len(scores)):
@@ -192,7 +218,19 @@ def rank_rows(
 
 
 def rank_targets(
-    scores, rows, target_start, target, judged_start, judged, users, seed, given, depth, top, out, splits
+    scores: np.ndarray,
+    rows: np.ndarray,
+    target_start: np.ndarray,
+    target: np.ndarray,
+    judged_start: np.ndarray,
+    judged: np.ndarray,
+    users: np.ndarray,
+    seed: int | np.uint64,
+    given: bool,
+    depth: int,
+    top: np.ndarray,
+    out: Sequence[np.ndarray],
+    splits: np.ndarray,
 ) -> int:
     """See `ranking.rank_targets`."""
     nothing = np.empty(0, np.int64)
@@ -217,38 +255,15 @@ def follow(start: np.ndarray, order: np.ndarray, given: np.ndarray, out: np.ndar
     out[start[0] : start[-1]] = given[order + np.repeat(start[:-1], np.diff(start))]
 
 
-def sample_units(
-    candidates, cumulative, barred_start, barred, streams, seed, size, n_items, first, last, out, pool
-) -> None:
-    """See `sampling.sample_units`."""
-    weight = np.diff(cumulative, prepend=0.0) if len(cumulative) else np.ones(len(candidates))
-    for r in range(first, last):
-        open_ = np.ones(n_items, bool)
-        open_[barred[barred_start[r] : barred_start[r + 1]]] = False
-        free = candidates[open_[candidates] & (weight > 0)]
-        pool[r] = len(free)
-        stream = user_key(seed, streams[r : r + 1])
-        if len(free) >= 2 * size + 16:
-            turns = np.arange(200 * size + 10000)
-            u = (mixed(item_key(stream, turns)) >> np.uint64(11)) * 1.1102230246251565e-16
-            if len(cumulative):
-                places = np.searchsorted(cumulative, u * cumulative[-1], side="right")
-                drawn = candidates[np.minimum(places, len(candidates) - 1)]
-            else:
-                drawn = candidates[(u * len(candidates)).astype(np.int64)]
-            drawn = drawn[open_[drawn]]
-            distinct = drawn[np.sort(np.unique(drawn, return_index=True)[1])]
-            if len(distinct) >= size:
-                out[r] = distinct[:size]
-                continue
-        rate = weight[open_[candidates] & (weight > 0)]
-        u = (item_key(stream, free) >> np.uint64(11)) * 1.1102230246251565e-16
-        kept = free[np.argsort(-np.log1p(-u) / rate, kind="stable")][:size]
-        out[r] = -1
-        out[r, : len(kept)] = kept
-
-
-def count_seen(list_start, list_item, own_start, own_item, depth, first, last) -> int:
+def count_seen(
+    list_start: np.ndarray,
+    list_item: np.ndarray,
+    own_start: np.ndarray,
+    own_item: np.ndarray,
+    depth: int,
+    first: int,
+    last: int,
+) -> int:
     """See `seen.count_seen`."""
     shown = (list_item[list_start[u] : min(list_start[u + 1], list_start[u] + depth)] for u in range(first, last))
     own = (own_item[own_start[u] : own_start[u + 1]] for u in range(first, last))

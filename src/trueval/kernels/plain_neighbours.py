@@ -13,7 +13,18 @@ def _entries(start: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 def nearest_rows(
-    start, column, value, t_start, t_row, t_value, norm, shrink, first, last, neighbour, similarity
+    start: np.ndarray,
+    column: np.ndarray,
+    value: np.ndarray,
+    t_start: np.ndarray,
+    t_row: np.ndarray,
+    t_value: np.ndarray,
+    norm: np.ndarray,
+    shrink: float,
+    first: int,
+    last: int,
+    neighbour: np.ndarray,
+    similarity: np.ndarray,
 ) -> None:
     """See `neighbours.nearest_rows`."""
     k = neighbour.shape[1]
@@ -28,7 +39,15 @@ def nearest_rows(
         neighbour[r, : len(best)], similarity[r, : len(best)] = others[best], alike[best]
 
 
-def sum_rows(start, row, weight, m_start, m_column, m_value, out) -> None:
+def sum_rows(
+    start: np.ndarray,
+    row: np.ndarray,
+    weight: np.ndarray,
+    m_start: np.ndarray,
+    m_column: np.ndarray,
+    m_value: np.ndarray,
+    out: np.ndarray,
+) -> None:
     """See `neighbours.sum_rows`."""
     for r in range(len(start) - 1):
         part = slice(start[r], start[r + 1])

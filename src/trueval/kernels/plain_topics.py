@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-LANES = 8
+from trueval.kernels.lanes import LANES
 
 
-def explain_rows(start, index, weight, own, other, scale, first, last, fit) -> None:
+def explain_rows(
+    start: np.ndarray,
+    index: np.ndarray,
+    weight: np.ndarray,
+    own: np.ndarray,
+    other: np.ndarray,
+    scale: np.ndarray,
+    first: int,
+    last: int,
+    fit: np.ndarray,
+) -> None:
     """See `topics.explain_rows`. Sums are taken one after the other, to the same bits."""
     for r in range(first, last):
         part = slice(start[r], start[r + 1])

@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from trueval.kernels.jit import kernel
-
-# Sums over topics run in this many lanes, which processors add side by side. Factors are padded to whole lanes.
-LANES = 8
+from trueval.kernels.lanes import LANES
 
 
 @kernel

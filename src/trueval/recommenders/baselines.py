@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from trueval.data.popularity import COUNTS
-from trueval.kernels.plain import item_key, user_key
+from trueval.kernels.hashing import item_key, user_key
 from trueval.kernels.seeds import derive
 from trueval.recommenders.protocol import TrainSet
 from trueval.recommenders.registry import parameter, system
@@ -20,7 +20,7 @@ from trueval.recommenders.training import known_users, values_of
     reference="the floor under every other system",
     needs=None,
 )
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Random:
     """Seeded uniform scores, the floor under every other system.
 
@@ -28,9 +28,9 @@ class Random:
     """
 
     seed: int | None = parameter(None, "seed of the scores; without one, the evaluation's", low=0)
-    _seed: np.uint64 = field(default=np.uint64(0), repr=False)
-    _items: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64), repr=False)
-    _users: int = field(default=0, repr=False)
+    _seed: np.uint64 = field(default=np.uint64(0), init=False, repr=False)
+    _items: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64), init=False, repr=False)
+    _users: int = field(default=0, init=False, repr=False)
 
     def fit(self, train: TrainSet) -> Random:
         self._seed = derive(train.seed if self.seed is None else self.seed, "random system")
@@ -50,7 +50,7 @@ class Random:
     reference="the usual non-personalised baseline",
     personalised=False,
 )
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Popularity:
     """Number of train users of an item; `threshold` counts only pairs whose value, the mean of their rows, reaches it.
 
@@ -59,8 +59,8 @@ class Popularity:
 
     threshold: float | None = parameter(None, "count only values that reach it")
     count: str | None = parameter(None, "users or rows; without it, what the log counts", choices=(None, *COUNTS))
-    _scores: np.ndarray = field(default_factory=lambda: np.empty(0, np.float32), repr=False)
-    _users: int = field(default=0, repr=False)
+    _scores: np.ndarray = field(default_factory=lambda: np.empty(0, np.float32), init=False, repr=False)
+    _users: int = field(default=0, init=False, repr=False)
 
     def fit(self, train: TrainSet) -> Popularity:
         keep = None
@@ -82,13 +82,13 @@ class Popularity:
     needs="values",
     personalised=False,
 )
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Average:
     """Mean train rating of an item with a Dirichlet prior."""
 
     mu: float = parameter(1.0, "ratings that the prior counts as", low=0)
-    _scores: np.ndarray = field(default_factory=lambda: np.empty(0, np.float32), repr=False)
-    _users: int = field(default=0, repr=False)
+    _scores: np.ndarray = field(default_factory=lambda: np.empty(0, np.float32), init=False, repr=False)
+    _users: int = field(default=0, init=False, repr=False)
 
     def fit(self, train: TrainSet) -> Average:
         value = values_of(train, system="average", do="use popularity for implicit data")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +32,9 @@ class Function:
     """
 
     function: ScoreFunction
+    _: KW_ONLY
     ids: bool = False
-    _train: TrainSet | None = field(default=None, repr=False)
+    _train: TrainSet | None = field(default=None, init=False, repr=False)
 
     def fit(self, train: TrainSet) -> Function:
         self._train = train
@@ -61,6 +62,7 @@ class Scores:
     """
 
     matrix: Any
+    _: KW_ONLY
     user_ids: Any = None
     item_ids: Any = None
     unknown: str = "error"
@@ -71,7 +73,7 @@ class Scores:
         """Scores from a file: .npy (read row by row when asked for), .npz, or a sparse matrix saved by SciPy."""
         found = read_matrices(path, wanted=("scores",))
         users, items = found.get("user_ids", user_ids), found.get("item_ids", item_ids)
-        return Scores(found["scores"], users, items, unknown)
+        return Scores(found["scores"], user_ids=users, item_ids=items, unknown=unknown)
 
     def fit(self, train: TrainSet) -> Scores:
         if hasattr(self.matrix, "tocsr"):  # some sparse forms cannot be asked for rows
@@ -115,6 +117,7 @@ class Factors:
 
     users: np.ndarray
     items: np.ndarray
+    _: KW_ONLY
     user_ids: Any = None
     item_ids: Any = None
     unknown: str = "error"
@@ -137,8 +140,8 @@ class Factors:
         else:
             found = {"users": read_matrices(users, wanted=("users",))["users"]}
             found["items"] = read_matrices(items, wanted=("items",))["items"]
-        ids = found.get("user_ids", user_ids), found.get("item_ids", item_ids)
-        return Factors(found["users"], found["items"], *ids, unknown)
+        ours, theirs = found.get("user_ids", user_ids), found.get("item_ids", item_ids)
+        return Factors(found["users"], found["items"], user_ids=ours, item_ids=theirs, unknown=unknown)
 
     def fit(self, train: TrainSet) -> Factors:
         check_factors(self.users, self.items, name="the factor model")
@@ -153,7 +156,7 @@ class Factors:
 
     def score(self, users: np.ndarray) -> np.ndarray:
         ours, theirs = self.factors()
-        return ours[users] @ theirs.T
+        return np.asarray(ours[users] @ theirs.T)
 
     @property
     def caution(self) -> str:

@@ -35,7 +35,7 @@ class Nearest:
     objective="score_ui = Σ_{v ∈ k nearest users of u} cos(u, v) · r_vi, with cos = r_u·r_v / (|r_u||r_v| + shrink)",
     reference="Cremonesi, Koren and Turrin, Performance of recommender algorithms on top-N tasks, RecSys 2010",
 )
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class UserKNN:
     """What the k most similar users have rated, weighted by their similarity.
 
@@ -72,7 +72,7 @@ class UserKNN:
     "(|r_i||r_j| + shrink)",
     reference="Deshpande and Karypis, Item-based top-N recommendation algorithms, ACM TOIS 22(1), 2004",
 )
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class ItemKNN:
     """The items most similar to those in the profile, weighted by their similarity.
 

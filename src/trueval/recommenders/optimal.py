@@ -28,7 +28,7 @@ _NOBODY = 1e-6
     reference=_REFERENCE + ", Eq. 2",
     personalised=False,
 )
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class OptimalPrecision:
     """Highest expected P@1 on a random split of all rankings that are the same for everybody.
 
@@ -56,7 +56,7 @@ class OptimalPrecision:
     needs="values",
     personalised=False,
 )
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class OptimalAntiprecision:
     """Lowest expected antiP@1 on a random split of all rankings that are the same for everybody.
 
@@ -84,7 +84,7 @@ class OptimalAntiprecision:
     personalised=False,
     oracle=True,
 )
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class OptimalTrue:
     """Highest expected P@1 on the test part itself of rankings that are the same for everybody.
 

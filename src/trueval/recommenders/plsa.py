@@ -9,7 +9,7 @@ import numpy as np
 from trueval.data.by_user import ByUser
 from trueval.errors import DataError
 from trueval.kernels import blocks, choose, in_order
-from trueval.kernels.plain_topics import LANES
+from trueval.kernels.lanes import LANES
 from trueval.kernels.seeds import derive
 from trueval.progress import progress
 from trueval.recommenders.protocol import TrainSet
@@ -25,7 +25,7 @@ LEAST_STEPS = 10
     objective="max Σ_ui n_ui · log P(i|u), with P(i|u) = Σ_z P(i|z) P(z|u); n_ui = 1 for each train row, or its value",
     reference="Hofmann, Latent semantic models for collaborative filtering, ACM TOIS 22(1), 2004",
 )
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class PLSA:
     """Probabilistic latent semantic analysis, fitted by expectation maximisation.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,6 +45,20 @@ class System:
             if name not in self.parameters:
                 known = suggest(name, self.parameters) if self.parameters else "it has none"
                 raise DefinitionError(f"{self.name} has no parameter {name!r}", found=known)
+
+    def check_call(self, positions: Sequence[Any], fields: Mapping[str, Any]) -> None:
+        """Refuse a call of the class with values by position, where they mean nothing, or with fields it lacks."""
+        known = [one.field for one in self.parameters.values()]
+        if positions:
+            raise DefinitionError(
+                f"parameters of {self.name} are given by name",
+                found=", ".join(map(repr, positions)),
+                do=f"write {', '.join(f'{field}=…' for field in known)}" if known else "it has none",
+            )
+        for name in fields:
+            if name not in known:
+                found = suggest(name, known) if known else "it has none"
+                raise DefinitionError(f"{self.name} has no parameter {name!r}", found=found)
 
     def read(self, text: str) -> dict[str, Any]:
         """Parameters from `name=value, name=value`."""

@@ -3,7 +3,7 @@
 To add a system, write a dataclass in a file of its own and register it:
 
     @system("mymodel", objective="Σ_ui (r_ui − p_u·q_i)²", reference="Author, Title, Venue Year", needs="values")
-    @dataclass(slots=True)
+    @dataclass(slots=True, kw_only=True)
     class MyModel:
         \"\"\"One line that says what it does.\"\"\"
 
@@ -31,7 +31,7 @@ import functools
 import importlib
 import re
 from collections.abc import Callable
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar, cast, overload
 
 import numpy as np
 
@@ -103,7 +103,8 @@ def _check_when_made(cls: Any, record: System) -> None:
 
     @functools.wraps(made)
     def init(self: Any, *given: Any, **parameters: Any) -> None:
-        made(self, *given, **parameters)
+        record.check_call(given, parameters)
+        made(self, **parameters)
         for declared in record.parameters.values():
             object.__setattr__(self, declared.field, declared.check(getattr(self, declared.field), system=record.name))
 
@@ -166,7 +167,8 @@ def make_system(spec: Any, *, test: Any = None, **parameters: Any) -> Recommende
         record.check(parameters)
         if record.oracle:
             parameters = {"test": test, **parameters}
-        return record.make(**{record.parameters[name].field: v for name, v in {**written, **parameters}.items()})
+        fields = {record.parameters[name].field: v for name, v in {**written, **parameters}.items()}
+        return cast(Recommender, record.make(**fields))
     if parameters:
         raise DefinitionError(
             "parameters belong to systems given by name", found=", ".join(parameters), do="set them on the object"
@@ -178,7 +180,7 @@ def make_system(spec: Any, *, test: Any = None, **parameters: Any) -> Recommende
     if library_of(spec) is not None:
         return adapt(spec)
     if hasattr(spec, "fit") and hasattr(spec, "score"):
-        return spec
+        return cast(Recommender, spec)
     if isinstance(spec, np.ndarray) or hasattr(spec, "toarray"):
         return Scores(spec)
     if callable(spec):

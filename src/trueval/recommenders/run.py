@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 
@@ -18,4 +18,5 @@ class Run:
     """
 
     source: Any
+    _: KW_ONLY
     columns: Any = None

@@ -13,10 +13,8 @@ import polars as pl
 
 from trueval.data.ids import Ids
 from trueval.data.interactions import ROLES, Interactions
-from trueval.kernels.plain import mixed
+from trueval.kernels.hashing import STEP, mixed
 from trueval.kernels.seeds import derive
-
-_STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
 def mix(words: np.ndarray) -> np.ndarray:
@@ -25,7 +23,7 @@ def mix(words: np.ndarray) -> np.ndarray:
     >>> mix(np.array([0, 1], np.uint64)).tolist()
     [16294208416658607535, 10451216379200822465]
     """
-    return mixed(words + _STEP)
+    return mixed(words + STEP)
 
 
 def chain(seed: int, purpose: str, *columns: np.ndarray) -> np.ndarray:

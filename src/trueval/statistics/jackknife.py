@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trueval.kernels.plain import item_key
+from trueval.kernels.hashing import item_key
 from trueval.kernels.seeds import derive
 from trueval.statistics.bounds import NO_SPREAD, Bounds
 from trueval.statistics.student import student_interval

@@ -148,7 +148,7 @@ def _blocks_of_users(users: int) -> list[slice]:
 
 def _keys(seed: int, number: int) -> list[np.uint64]:
     """A key for each block of users."""
-    from trueval.kernels.plain import item_key
+    from trueval.kernels.hashing import item_key
 
     return list(item_key(np.full(number, derive(seed, "bootstrap"), np.uint64), np.arange(number)))
 

@@ -37,7 +37,7 @@ _SEED = "seed of the start; without one, the evaluation's"
     needs="values",
     caution="trained to predict the ratings that were made; what was not rated does not enter, so its lists are poor",
 )
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class MfRmse:
     """Matrix factorisation of the observed ratings alone: AllRank with w_m = 0.
 
@@ -86,7 +86,7 @@ class MfRmse:
     reference=f"Steck, Training and Testing of Recommender Systems on Data Missing Not at Random, KDD 2010; {_STECK}",
     needs="values",
 )
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class AllRank:
     """Matrix factorisation of all ratings, the missing ones imputed as r_m with a small weight w_m.
 
@@ -140,7 +140,7 @@ class AllRank:
     reference=f"AllRank-Pop in {_STECK}",
     needs="values",
 )
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class AllRankPop:
     """AllRank with weights by popularity, so that training corrects for people meeting popular items more often.
 

@@ -22,7 +22,7 @@ from trueval.recommenders.training import NOTHING, known_users
     reference="Steck, Embarrassingly Shallow Autoencoders for Sparse Data, WWW 2019",
     caution="memory grows with the square of the number of items: 12 bytes per pair of items",
 )
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Ease:
     """Each item from the others a user has, by ridge regression; X is 1 where there is a train row.
 

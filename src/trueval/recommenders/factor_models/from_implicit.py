@@ -35,7 +35,7 @@ _THRESHOLD = "learn only from values that reach it"
     "else x = 0, c = 1",
     reference="Hu, Koren & Volinsky, Collaborative Filtering for Implicit Feedback Datasets, ICDM 2008; implicit's ALS",
 )
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Wrmf:
     """Weighted regularised matrix factorisation of implicit feedback, by alternating least squares.
 
@@ -88,7 +88,7 @@ class Wrmf:
     objective="maximise Σ_(u,i,j) ln σ(x_ui − x_uj) − λ |Θ|², i of the user's rows, j not; x_ui = q_u·p_i + b_i",
     reference="Rendle et al., BPR: Bayesian Personalized Ranking from Implicit Feedback, UAI 2009; implicit's BPR",
 )
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Bpr:
     """Bayesian personalised ranking: what a user has should score above what the user has not.
 

@@ -28,7 +28,7 @@ _SMALL = 1 << 20
     objective="Σ_ui (R_ui − q_u·p_i)² over all pairs, R_ui = 0 where there is no rating",
     reference="Cremonesi, Koren & Turrin, Performance of Recommender Algorithms on Top-N Tasks, RecSys 2010",
 )
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class PureSVD:
     """Truncated singular value decomposition of the zero-filled ratings (of ones, for a log without values).
 

@@ -34,7 +34,7 @@ _BLOCK = 1024
     needs="values",
     caution="trained to predict the ratings that were made; what was not rated does not enter, so its lists are poor",
 )
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class SVDpp:
     """Rating prediction from biases, factors, and the set of items that a user has rated.
 

@@ -215,6 +215,32 @@ def test_listing_systems_imports_nothing_heavy():
 # ---- command line --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_classes_take_parameters_by_name_only(name):
+    made = find(name).make
+    with pytest.raises(DefinitionError, match=f"parameters of {name} are given by name"):
+        made(1, 2, 3, 4)
+    for unknown in ("sed", "_seed", "_users", "_scores"):
+        with pytest.raises(DefinitionError, match=f"{name} has no parameter '{unknown}'"):
+            made(**{unknown: 1})
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: tv.Scores(np.eye(2), [1, 2]),
+        lambda: tv.Factors(np.eye(2), np.eye(2), [1, 2]),
+        lambda: tv.Function(np.eye, True),
+        lambda: tv.Function(np.eye, _train=None),
+        lambda: tv.Run("recs.csv", {"user": "who"}),
+        lambda: tv.Design("1R", "AI"),
+    ],
+)
+def test_options_of_records_have_no_positions(make):
+    with pytest.raises(TypeError, match="argument"):
+        make()
+
+
 def test_the_command_lists_and_explains(trueval):
     everything = trueval("systems")
     assert everything.code == 0
