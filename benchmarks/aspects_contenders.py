@@ -26,8 +26,8 @@ def load(folder: Path) -> tuple[Any, Any]:
     """Facts of the run, and what metrics need besides."""
     os.environ["TRUEVAL_KERNELS"] = "compiled"
     from trueval.data.run_tables import read_run
+    from trueval.evaluation.held_out import prepare_run, read_held_out
     from trueval.evaluation.options import EvaluationOptions
-    from trueval.evaluation.truth import prepare_run, read_held_out
     from trueval.facts.from_run import run_facts
 
     files = {name: folder / f"{name}.parquet" for name in ("recs", "test", "train", "items")}

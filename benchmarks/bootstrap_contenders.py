@@ -46,8 +46,8 @@ SCALE = 0.0022  # about the mean width of the intervals
 
 
 def trueval(method: str = "bootstrap") -> Work:
-    from trueval.evaluation.drawing import Drawing
     from trueval.evaluation.estimate import Sums, estimate_all
+    from trueval.evaluation.interval_method import IntervalMethod
     from trueval.kernels import use_kernels
     from trueval.metrics.results import same
 
@@ -56,7 +56,7 @@ def trueval(method: str = "bootstrap") -> Work:
         ones = np.ones((len(values), 1))
         all_sums = [Sums(values[:, [m]], ones, same, len(values), 0) for m in range(METRICS)]
         with use_kernels("compiled"):  # tiny data, which starts the compiled kernels, would not need them
-            found = estimate_all(all_sums, Drawing(method, 0, RESAMPLES if len(values) > 1000 else 50))
+            found = estimate_all(all_sums, IntervalMethod(method, 0, RESAMPLES if len(values) > 1000 else 50))
         return [e.low for e in found], [e.high for e in found]
 
     return Work(run, _ends, prepare=load)

@@ -11,7 +11,7 @@ import trueval as tv
 from trueval.comparison.tau import taus
 from trueval.data.ids import Ids
 from trueval.evaluation.estimate import Estimate, Sums
-from trueval.evaluation.outcome import Evaluation, SystemValues
+from trueval.evaluation.outcome import Evaluation, SystemResult
 from trueval.metrics.grammar import parse
 from trueval.metrics.results import same
 
@@ -196,12 +196,12 @@ def result_of(values: dict[str, np.ndarray]) -> tv.Result:
     return tv.Result(Evaluation(systems, specs, {}, manifest))
 
 
-def system_of(sums: dict[str, Sums]) -> SystemValues:
+def system_of(sums: dict[str, Sums]) -> SystemResult:
     """A system with these values by metric, users numbered."""
     users = len(next(iter(sums.values())).numerator)
     estimates = {name: Estimate(float(s.value()[0]), np.nan, np.nan, s.n) for name, s in sums.items()}
     values = {name: s.own_values() for name, s in sums.items()}
-    return SystemValues(estimates, values, sums, np.arange(users, dtype=np.int32), numbered(users))
+    return SystemResult(estimates, values, sums, np.arange(users, dtype=np.int32), numbered(users))
 
 
 def numbered(users: int) -> Ids:

@@ -16,16 +16,16 @@ import numpy as np
 
 import trueval
 from coverage_other import numbered, other_tables, system_of, table
-from trueval.comparison.comparable import Joined, Repeat
-from trueval.comparison.paired import Options, compare_joined
-from trueval.evaluation.drawing import Drawing
+from trueval.comparison.comparable import Joined, Replicate
+from trueval.comparison.comparison import ComparisonOptions, compare_joined
 from trueval.evaluation.estimate import Estimate, Sums, estimate_all
+from trueval.evaluation.interval_method import IntervalMethod
 from trueval.evaluation.jackknife import estimate_tallies, leave_out
-from trueval.evaluation.outcome import SystemValues
+from trueval.evaluation.outcome import SystemResult
 from trueval.evaluation.repeats import over_repeats
 from trueval.metrics.grammar import parse
 from trueval.metrics.results import Added, Tally, same
-from trueval.statistics.jackknife import LeftOut
+from trueval.statistics.jackknife import JackknifeReplicates
 
 USERS = (20, 200, 2000)
 BATCH = 50  # worlds that share their resamples, as the metrics of one evaluation do
@@ -82,7 +82,7 @@ def interval_coverage(values: Values, users: int, rounds: int) -> dict[str, tupl
     for batch in batches(rounds):
         worlds = [as_sums(*values(rng, users)) for _ in batch]
         for name in ("bootstrap", "bca", "t"):
-            found[name] += estimate_all(worlds, Drawing(name, batch.start, 1000))
+            found[name] += estimate_all(worlds, IntervalMethod(name, batch.start, 1000))
         found["nested"] += [nested(values, rng, s) for s in worlds]
     return {name: held(own, truth) for name, own in found.items()}
 
@@ -94,7 +94,7 @@ def nested(values: Values, rng: np.random.Generator, s: Sums) -> Estimate:
         fresh, new = rng.random(users) < 0.5, values(rng, users)
         above, below = (np.where(fresh, n, old[:, 0]) for n, old in zip(new, (s.numerator, s.denominator)))
         parts.append(system_of({"m": as_sums(above, below)}))
-    return over_repeats(parts, "m", parse("hit@10"), Drawing("nested", 0, 1000), np.eye(3))
+    return over_repeats(parts, "m", parse("hit@10"), IntervalMethod("nested", 0, 1000), np.eye(3))
 
 
 def held(found: list[Estimate], truth: float) -> tuple[float, float]:
@@ -115,10 +115,10 @@ def tally(shown: np.ndarray) -> Tally:
     return Tally(counts, lambda c: np.count_nonzero(c) / ITEMS, (rows,), (0.0, 1.0))
 
 
-def jackknifed(rng: np.random.Generator, users: int, seed: int) -> tuple[Estimate, LeftOut]:
-    own, drawing = {"m": tally(lists(rng, users))}, Drawing("bootstrap", seed, 1000)
-    left = leave_out(own, np.arange(users), drawing)
-    return estimate_tallies(own, left, users, drawing)["m"], left["m"]
+def jackknifed(rng: np.random.Generator, users: int, seed: int) -> tuple[Estimate, JackknifeReplicates]:
+    own, intervals = {"m": tally(lists(rng, users))}, IntervalMethod("bootstrap", seed, 1000)
+    left = leave_out(own, np.arange(users), intervals)
+    return estimate_tallies(own, left, users, intervals)["m"], left["m"]
 
 
 def system_coverage(users: int, rounds: int) -> tuple[float, float]:
@@ -146,7 +146,7 @@ def size_of_tests(values: Values, users: int, rounds: int) -> dict[str, tuple[fl
     for batch in batches(rounds):
         joined = joined_of([pair(values, rng, users) for _ in batch], users)
         for name, own in rows.items():
-            options = Options(test=name, correct="none", seed=batch.start, resamples=2000)
+            options = ComparisonOptions(test=name, correct="none", seed=batch.start, resamples=2000)
             own += compare_joined(joined, "b", options=options)
     for name, own in rows.items():
         interval = [c.low <= 0 <= c.high for c in own if c.low == c.low]
@@ -158,7 +158,7 @@ def joined_of(pairs: list[tuple[Sums, Sums]], users: int) -> Joined:
     """All worlds of a batch as the metrics of one evaluation."""
     specs = {f"world {n}": parse("hit@10") for n in range(len(pairs))}
     systems = {name: system_of(dict(zip(specs, own))) for name, own in zip("ab", zip(*pairs))}
-    return Joined([Repeat({}, systems)], specs, numbered(users), {})
+    return Joined([Replicate({}, systems)], specs, numbered(users), {})
 
 
 def system_size(users: int, rounds: int) -> tuple[float, float]:
@@ -169,9 +169,9 @@ def system_size(users: int, rounds: int) -> tuple[float, float]:
         systems = {}
         for name in "ab":
             e, left = jackknifed(rng, users, n)
-            systems[name] = SystemValues({"m": e}, {}, {}, unit, ids, left_out={"m": left})
-        joined = Joined([Repeat({}, systems)], {"m": parse("coverage@10")}, ids, {})
-        rows += compare_joined(joined, "b", options=Options(correct="none"))
+            systems[name] = SystemResult({"m": e}, {}, {}, unit, ids, left_out={"m": left})
+        joined = Joined([Replicate({}, systems)], {"m": parse("coverage@10")}, ids, {})
+        rows += compare_joined(joined, "b", options=ComparisonOptions(correct="none"))
     interval = [c.low <= 0 <= c.high for c in rows if c.low == c.low]
     return float(np.mean([c.p < 0.05 for c in rows])), float(np.mean(interval or [np.nan]))
 

@@ -27,8 +27,8 @@ _HOME = {
     "evaluate_run": "trueval.api",
     "Result": "trueval.report.result",
     "run": "trueval.experiments.run",
-    "compare": "trueval.report.compared",
-    "agreement": "trueval.report.compared",
+    "compare": "trueval.report.compare_results",
+    "agreement": "trueval.report.compare_results",
     "power": "trueval.statistics.power",
     "measure": "trueval.metrics.measure",
     "curve": "trueval.metrics.curve",
@@ -74,7 +74,7 @@ if TYPE_CHECKING:
     from trueval.recommenders.given import Factors, Function, Scores
     from trueval.recommenders.registry import make_system, systems
     from trueval.recommenders.run import Run
-    from trueval.report.compared import agreement, compare
+    from trueval.report.compare_results import agreement, compare
     from trueval.splits import split
     from trueval.splits.leakage import leakage
     from trueval.splits.parts import Parts

@@ -10,12 +10,12 @@ from trueval.arguments import checked
 from trueval.errors import DefinitionError
 from trueval.evaluation.compat import supported
 from trueval.evaluation.defaults import METRICS, default_metrics
-from trueval.evaluation.experiment import evaluate_sides
+from trueval.evaluation.evaluate_repeats import each_interval, evaluate_repeats
+from trueval.evaluation.evaluate_systems import evaluate_sides
 from trueval.evaluation.group_values import MIN_GROUP
 from trueval.evaluation.groups import By
 from trueval.evaluation.kept_facts import Keeper
 from trueval.evaluation.options import EvaluationOptions
-from trueval.evaluation.repeated import each_interval, evaluate_repeats
 from trueval.evaluation.repeats import combine
 from trueval.evaluation.runs import evaluate_runs
 from trueval.kernels import use_threads

@@ -34,14 +34,14 @@ from trueval.errors import TruevalError
 from trueval.evaluation.compat import PRESETS, Preset
 from trueval.evaluation.conclude import measure
 from trueval.evaluation.context import EvaluationContext
-from trueval.evaluation.experiment import prepare_split, rank_tasks
+from trueval.evaluation.evaluate_systems import prepare_split, rank_tasks
+from trueval.evaluation.held_out import prepare_run, read_held_out
 from trueval.evaluation.measurements import Measurements
 from trueval.evaluation.options import EvaluationOptions, for_given_lists, specs_of
 from trueval.evaluation.population import in_population
-from trueval.evaluation.truth import prepare_run, read_held_out
 from trueval.facts.from_run import run_facts
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.facts.readings import condense, select
+from trueval.facts.views import condense, select
 from trueval.metrics.grammar import Spec, parse
 from trueval.metrics.registry import all_metrics
 from trueval.splits.parts import Parts

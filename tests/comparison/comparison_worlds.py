@@ -10,7 +10,7 @@ import polars as pl
 
 from trueval.data.ids import Ids
 from trueval.evaluation.estimate import Estimate, sums
-from trueval.evaluation.outcome import Evaluation, SystemValues
+from trueval.evaluation.outcome import Evaluation, SystemResult
 from trueval.metrics.compute import Measured
 from trueval.metrics.grammar import parse
 from trueval.metrics.results import Ratio
@@ -24,7 +24,7 @@ def system_of(
     users: Sequence[Any] | None = None,
     stratum: np.ndarray | None = None,
     ratios: Mapping[str, Ratio] | None = None,
-) -> SystemValues:
+) -> SystemResult:
     """A system with these values; users are numbered unless given (one per value, repeated for several units)."""
     arrays = {label: np.asarray(own, float) for label, own in values.items()}
     ratios = ratios or {}
@@ -48,13 +48,13 @@ def system_of(
     estimates = {
         label: Estimate(float(s.value()[0]), np.nan, np.nan, s.n, s.undefined) for label, s in by_label.items()
     }
-    return SystemValues(
+    return SystemResult(
         estimates=estimates, values=arrays, sums=by_label, unit_user=codes, users=ids,
         stratum=None if stratum is None else stratum[order],
     )  # fmt: skip
 
 
-def evaluation_of(values: Mapping[str, SystemValues], /, **rules: Any) -> Evaluation:
+def evaluation_of(values: Mapping[str, SystemResult], /, **rules: Any) -> Evaluation:
     """An evaluation of systems, under rules that can be changed one by one."""
     labels = list(next(iter(values.values())).estimates)
     specs = {label: parse(label) for label in labels}

@@ -13,7 +13,7 @@ from trueval.data.interactions import Interactions
 from trueval.design.design import Design
 from trueval.design.task import make_tasks
 from trueval.errors import DefinitionError
-from trueval.evaluation.experiment import rank_tasks
+from trueval.evaluation.evaluate_systems import rank_tasks
 from trueval.recommenders.protocol import TrainSet
 from trueval.splits.parts import Parts
 

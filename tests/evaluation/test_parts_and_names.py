@@ -10,10 +10,10 @@ import pytest
 import trueval as tv
 from trueval.data.tables import SUFFIXES, stem
 from trueval.evaluation.engines import local
-from trueval.evaluation.engines.plan import Plan
+from trueval.evaluation.engines.plan import MeasurementPlan
+from trueval.evaluation.held_out import read_held_out
 from trueval.evaluation.measurements import merge_measurements
 from trueval.evaluation.options import EvaluationOptions
-from trueval.evaluation.truth import read_held_out
 
 ITEMS = list(range(8))
 
@@ -59,7 +59,7 @@ def test_parts_with_and_without_a_random_ranking_add_up_in_any_order(without: in
     options = EvaluationOptions(metrics="ndcg@3,hit@2", population="all", interval="none")
     held = read_held_out(given["test"], options, train=given["train"], items=given["items"])
     ids = {"user": given["recs"]["user"], "item": given["recs"]["item"]}
-    plan = Plan.of("run", held, ids, first=True)
+    plan = MeasurementPlan.of("run", held, ids, first=True)
     codes = plan.truth.users.codes(pl.Series(range(6))).reshape(3, 2)
     parts = [plan.part(given["recs"].filter(pl.col("user").is_in(list(map(int, own)))), own) for own in codes]
     whole = plan.whole(given["recs"]).measurements

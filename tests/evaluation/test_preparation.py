@@ -10,9 +10,9 @@ import pytest
 
 import trueval as tv
 from trueval.evaluation.context import EvaluationContext
-from trueval.evaluation.experiment import prepare_split
+from trueval.evaluation.evaluate_systems import prepare_split
+from trueval.evaluation.held_out import HeldOut, prepare_run, read_held_out
 from trueval.evaluation.options import EvaluationOptions
-from trueval.evaluation.truth import HeldOut, prepare_run, read_held_out
 
 
 def parts_of(seed: int = 3) -> tv.Parts:

@@ -12,8 +12,8 @@ from experiment_worlds import EXPERIMENT, make_folder, sections, write_experimen
 import trueval as tv
 from trueval.errors import TruevalError
 from trueval.experiments.experiment import read_experiment
+from trueval.experiments.experiment_file import find_lines
 from trueval.experiments.sources import Source
-from trueval.experiments.written import find_lines
 
 
 @pytest.fixture(scope="module")

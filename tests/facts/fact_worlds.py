@@ -11,11 +11,11 @@ import polars as pl
 from trueval.data.by_user import ByUser
 from trueval.data.ids import Ids
 from trueval.data.interactions import Interactions
-from trueval.data.judged import judge
+from trueval.data.judgements import judge
 from trueval.design.design import Design
 from trueval.design.task import Task, make_tasks
 from trueval.errors import DataError, DefinitionError
-from trueval.evaluation.experiment import rank_tasks
+from trueval.evaluation.evaluate_systems import rank_tasks
 from trueval.facts.from_run import Truth
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.kernels import hashing

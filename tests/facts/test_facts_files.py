@@ -17,7 +17,7 @@ from trueval.errors import DataError, OutputError
 from trueval.facts.files import load_facts, save_facts
 from trueval.facts.from_run import run_facts
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.facts.readings import select
+from trueval.facts.views import select
 
 ARRAYS = (
     "unit_user", "start", "item", "value", "relevant", "rank", "above", "tied", "list_start", "list_item", "targets",

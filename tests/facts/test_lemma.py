@@ -18,7 +18,7 @@ from trueval.facts.corrections import correct
 from trueval.facts.from_run import run_facts
 from trueval.facts.lemma import one_relevant_bounds
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.facts.readings import one_relevant, select, with_ties
+from trueval.facts.views import one_relevant, select, with_ties
 from trueval.metrics.measure import toy_facts
 
 GOLDEN = {  # golden F_1R: relevant items are r, s and t

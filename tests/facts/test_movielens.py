@@ -11,10 +11,10 @@ import pytest
 import trueval as tv
 from trueval.design.design import Design
 from trueval.design.task import make_tasks
-from trueval.evaluation.experiment import rank_tasks
+from trueval.evaluation.evaluate_systems import rank_tasks
 from trueval.facts.corrections import correct
 from trueval.facts.lemma import one_relevant_bounds
-from trueval.facts.readings import one_relevant, select
+from trueval.facts.views import one_relevant, select
 from trueval.recommenders.protocol import TrainSet
 from trueval.recommenders.registry import make_system
 from trueval.splits.parts import Parts

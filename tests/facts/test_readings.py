@@ -17,7 +17,7 @@ from trueval.design.design import Design
 from trueval.errors import DefinitionError
 from trueval.facts.from_run import run_facts
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.facts.readings import concat, condense, one_relevant, random_ranking, select, with_ties
+from trueval.facts.views import concat, condense, one_relevant, random_ranking, select, with_ties
 from trueval.metrics.compute import compute
 from trueval.metrics.grammar import parse
 from trueval.metrics.inputs import Inputs

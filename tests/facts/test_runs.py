@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from trueval.errors import DataError, DefinitionError
 from trueval.facts.from_run import run_facts
 from trueval.facts.ranking_facts import UNKNOWN, RankingFacts
-from trueval.facts.readings import with_ties
+from trueval.facts.views import with_ties
 from trueval.kernels import use_kernels, use_threads
 from trueval.metrics.compute import compute
 from trueval.metrics.grammar import parse

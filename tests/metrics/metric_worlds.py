@@ -16,7 +16,7 @@ from trueval.data.ids import Ids
 from trueval.errors import DefinitionError
 from trueval.evaluation.features import item_aspects
 from trueval.facts.ranking_facts import UNKNOWN, RankingFacts
-from trueval.facts.readings import with_ties
+from trueval.facts.views import with_ties
 from trueval.metrics.grammar import Spec, parse
 from trueval.metrics.inputs import Inputs, Popularity, Positives, RowPropensity
 from trueval.metrics.interest import Interest, Targets

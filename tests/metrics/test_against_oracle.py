@@ -17,7 +17,7 @@ from metric_worlds import World, every_spec, random_world, settled, stratified_s
 from oracles import naive_aspects
 from oracles import naive_metrics as naive
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.facts.readings import condense, one_relevant, random_ranking, with_ties
+from trueval.facts.views import condense, one_relevant, random_ranking, with_ties
 from trueval.metrics.compute import compute
 from trueval.metrics.errors.rating_errors import rating_error
 from trueval.metrics.grammar import Spec, parse

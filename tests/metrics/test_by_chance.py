@@ -19,10 +19,10 @@ import trueval as tv
 from oracles import naive_metrics as naive
 from trueval.data.interactions import Interactions
 from trueval.evaluation import measurements
-from trueval.facts.readings import random_ranking
+from trueval.facts.views import random_ranking
 from trueval.metrics.compute import compute
 from trueval.metrics.grammar import Spec, parse
-from trueval.metrics.incomplete.places import mean_inverse_ranks
+from trueval.metrics.incomplete.expected_ranks import mean_inverse_ranks
 from trueval.metrics.inputs import Inputs
 from trueval.metrics.measure import toy_facts
 from trueval.metrics.registry import all_metrics

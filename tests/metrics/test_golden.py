@@ -10,12 +10,12 @@ import pytest
 from metric_worlds import World
 
 import trueval as tv
-from trueval.evaluation.drawing import Drawing
+from trueval.evaluation.interval_method import IntervalMethod
 from trueval.evaluation.measurements import measure_facts
 from trueval.evaluation.outcome import random_values, summarise
 from trueval.facts.lemma import one_relevant_bounds
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.facts.readings import concat, condense, one_relevant
+from trueval.facts.views import concat, condense, one_relevant
 from trueval.metrics.compute import compute
 from trueval.metrics.grammar import parse
 from trueval.metrics.inputs import Inputs
@@ -197,7 +197,7 @@ def test_percentiles_are_averaged_not_pooled():
         facts = one_relevant(World(lists, {user: {"a": 1} for user in users}).facts())
         parts.append(facts.changed(stratum=np.full(pairs, stratum, np.int32)))
     measured = measure_facts(concat(parts), {"p": parse("precision@1")}, population="all", inputs=Inputs())
-    found = summarise(measured, users=parts[0].users, drawing=Drawing("none", 0, 0))
+    found = summarise(measured, users=parts[0].users, intervals=IntervalMethod("none", 0, 0))
     assert found.estimates["p"].value == close((2 / 3 + 1 / 2 + 0) / 3) == close(0.388889)
     assert measured.values["p"].value() == close(0.5)
     assert random_values(measured)["p"] == close(0.5)

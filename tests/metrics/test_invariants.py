@@ -29,7 +29,7 @@ import trueval as tv
 from trueval.errors import DefinitionError
 from trueval.evaluation.measurements import measure_facts, merge_measurements
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.facts.readings import concat, condense, flip, one_relevant, random_ranking, select
+from trueval.facts.views import concat, condense, flip, one_relevant, random_ranking, select
 from trueval.metrics.compute import compute, merge
 from trueval.metrics.families import FAMILIES
 from trueval.metrics.grammar import Spec, parse

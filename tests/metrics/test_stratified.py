@@ -94,7 +94,7 @@ def test_golden_atop():
 
 def test_whole_curve_from_one_ranking(monkeypatch):
     """A β-curve asks for many metrics of the same facts: the system is ranked once."""
-    import trueval.evaluation.experiment as experiment
+    import trueval.evaluation.evaluate_systems as experiment
 
     calls = []
     original = experiment.rank_system

@@ -9,9 +9,9 @@ import numpy as np
 from scipy.stats import lognorm, norm
 
 from trueval.online.ab.cuped import adjust
-from trueval.online.ab.declared import parse_metrics
 from trueval.online.ab.differences import Difference, difference
-from trueval.online.ab.estimates import Rules, Sample, estimate
+from trueval.online.ab.estimates import AbOptions, Sample, estimate
+from trueval.online.ab.metric_declarations import parse_metrics
 
 
 def clicks(rng: np.random.Generator, n: int, effect: float = 0.0) -> Sample:
@@ -70,7 +70,7 @@ WORLDS = {
 }
 
 
-def one_test(world: World, n: int, effect: float, rules: Rules, rng: np.random.Generator) -> Difference:
+def one_test(world: World, n: int, effect: float, rules: AbOptions, rng: np.random.Generator) -> Difference:
     """One A/B test in a world, the arms of unequal size."""
     metric = parse_metrics(world.metric)[0]
     pair = world.users(rng, n), world.users(rng, int(1.3 * n), effect)
@@ -84,7 +84,9 @@ def with_past(rng: np.random.Generator, n: int, effect: float) -> tuple[Sample, 
     return Sample(past + rng.normal(effect, past.std(), n)), past[:, None]
 
 
-def one_adjusted_test(n: int, effect: float, rules: Rules, rng: np.random.Generator) -> tuple[Difference, Difference]:
+def one_adjusted_test(
+    n: int, effect: float, rules: AbOptions, rng: np.random.Generator
+) -> tuple[Difference, Difference]:
     """The same users without and with CUPED."""
     metric = parse_metrics("x:mean")[0]
     (a, past_a), (b, past_b) = with_past(rng, n, 0.0), with_past(rng, int(1.3 * n), effect)

@@ -12,9 +12,9 @@ from statsmodels.stats.proportion import proportions_ztest
 
 import trueval as tv
 from trueval.errors import DataError, DefinitionError
-from trueval.online.ab.declared import parse_metrics
 from trueval.online.ab.differences import Difference, difference
 from trueval.online.ab.estimates import Sample, estimate
+from trueval.online.ab.metric_declarations import parse_metrics
 
 
 def revenue_table(n: int = 4000, rates: tuple[float, float] = (0.04, 0.06), seed: int = 0) -> pl.DataFrame:

@@ -14,12 +14,12 @@ from statsmodels.stats.proportion import confint_proportions_2indep, proportion_
 
 import trueval as tv
 from trueval.online.ab.cuped import adjust
-from trueval.online.ab.declared import parse_metrics
 from trueval.online.ab.differences import Difference, difference, fieller
-from trueval.online.ab.estimates import Estimated, Rules, Sample, estimate, mean, ratio, trimmed
+from trueval.online.ab.estimates import AbOptions, Estimated, Sample, estimate, mean, ratio, trimmed
+from trueval.online.ab.metric_declarations import parse_metrics
 
 
-def compared(metric: str, a: Sample, b: Sample, rules: Rules = Rules()) -> Difference:
+def compared(metric: str, a: Sample, b: Sample, rules: AbOptions = AbOptions()) -> Difference:
     one = parse_metrics(metric)[0]
     return difference(
         one, estimate(one, a, rules=rules, stream="a"), estimate(one, b, rules=rules, stream="b"), samples=(a, b),
@@ -37,7 +37,7 @@ def pair():
 def test_mean_is_welch(pair, level):
     reference = scipy.stats.ttest_ind(pair[1].values, pair[0].values, equal_var=False)
     span = reference.confidence_interval(level)
-    found = compared("x:mean", *pair, Rules(level=level))
+    found = compared("x:mean", *pair, AbOptions(level=level))
     assert found.p == pytest.approx(reference.pvalue)
     assert (found.low, found.high) == pytest.approx((span.low, span.high))
 
@@ -142,7 +142,7 @@ def test_no_p_below_what_so_many_users_give(metric, users):
     declared = parse_metrics(metric)[0]
     pair = Sample(np.zeros(users)), Sample(np.ones(users))
     estimates = [estimate(declared, sample, stream=name) for sample, name in zip(pair, "ab")]
-    for rules in (Rules(), Rules(sequential=5000)):
+    for rules in (AbOptions(), AbOptions(sequential=5000)):
         d = difference(declared, *estimates, samples=pair, rules=rules)
         assert d.p >= (1 - 1e-12) * 2 / math.comb(2 * users, users)
         assert d.p > 0

@@ -10,9 +10,9 @@ import pytest
 from ab_worlds import SPREAD, WORLDS, dwell
 
 import trueval as tv
-from trueval.online.ab.declared import parse_metrics
 from trueval.online.ab.differences import difference
-from trueval.online.ab.estimates import Rules, Sample, estimate
+from trueval.online.ab.estimates import AbOptions, Sample, estimate
+from trueval.online.ab.metric_declarations import parse_metrics
 from trueval.online.ab.sequential import TUNED_FOR, always_valid_p, always_valid_reach, prior_users
 
 
@@ -72,7 +72,7 @@ def test_peeking_at_dwell_times(kind):
         crossed = np.zeros(2, bool)
         for n in range(50, 2001, 50):
             pair = Sample(arms[0][:n]), Sample(arms[1][:n])
-            for place, rules in enumerate((Rules(resamples=200), Rules(resamples=200, sequential=2000))):
+            for place, rules in enumerate((AbOptions(resamples=200), AbOptions(resamples=200, sequential=2000))):
                 a, b = (estimate(metric, s, rules=rules, stream=name) for s, name in zip(pair, "ab"))
                 found = difference(metric, a, b, samples=pair, rules=rules)
                 crossed[place] |= not found.low <= 0 <= found.high

@@ -7,7 +7,7 @@ import pytest
 from ab_worlds import WORLDS, clicks, one_adjusted_test, one_test
 from scipy.stats import norm
 
-from trueval.online.ab.estimates import Rules
+from trueval.online.ab.estimates import AbOptions
 
 USERS = 300  # in the smaller arm
 
@@ -17,7 +17,7 @@ def rates(kind: str, runs: int, resamples: int) -> tuple[float, float]:
     world, rng = WORLDS[kind], np.random.default_rng(7)
     false, held = 0, 0
     for seed in range(runs):
-        rules = Rules(resamples=resamples, seed=seed)
+        rules = AbOptions(resamples=resamples, seed=seed)
         false += one_test(world, USERS, 0.0, rules, rng).p < 0.05
         found = one_test(world, USERS, world.effect, rules, rng)
         held += found.low <= world.truth <= found.high
@@ -41,7 +41,7 @@ def test_size_and_coverage_of_many_runs(kind):
 
 
 def cuped_rates(runs: int) -> tuple[float, float, float]:
-    rng, rules = np.random.default_rng(8), Rules()
+    rng, rules = np.random.default_rng(8), AbOptions()
     null = [one_adjusted_test(USERS, 0.0, rules, rng) for _ in range(runs)]
     shifted = [one_adjusted_test(USERS, 0.4, rules, rng) for _ in range(runs)]
     size = np.mean([adjusted.p < 0.05 for _, adjusted in null])

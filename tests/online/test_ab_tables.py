@@ -10,7 +10,7 @@ import pytest
 
 import trueval as tv
 from trueval.errors import DataError, DefinitionError
-from trueval.online.ab.declared import parse_metrics
+from trueval.online.ab.metric_declarations import parse_metrics
 from trueval.online.ab.sample_ratio import check_sample_ratio
 from trueval.online.ab.units import make_units
 
@@ -192,13 +192,13 @@ def test_several_arms_are_corrected_together():
 def test_family_wise_error_with_many_arms_and_metrics():
     """Without any effect, a finding in at most about 5 % of tests, though 9 comparisons are made in each."""
     from trueval.online.ab.comparisons import compare_arms, settle
-    from trueval.online.ab.estimates import Rules
+    from trueval.online.ab.estimates import AbOptions
 
     metrics = parse_metrics("ctr=clicks/impressions,converted,seconds:trimmed")
     found = 0
     for seed in range(200):
         units = make_units(users_table(400, seed=seed, arms="abcd"), "table", arm="arm", metrics=metrics)
-        settled = settle(compare_arms(units, Rules())[1], correct="holm", level=0.95, stopped=False)
+        settled = settle(compare_arms(units, AbOptions())[1], correct="holm", level=0.95, stopped=False)
         found += any(c.verdict != "not shown" for c in settled)
     assert found / 200 <= 0.09  # 5 % and two and a half standard errors
 

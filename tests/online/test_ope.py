@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import trueval as tv
 from trueval.errors import DataError, DefinitionError
-from trueval.online.ope.cases import rows_of
 from trueval.online.ope.log import read_log
+from trueval.online.ope.log_rows import rows_of
 from trueval.online.ope.policy import read_policy
 from trueval.online.ope.rewards import fit_cells, folds
 from trueval.online.ope.weights import tuned_clip

@@ -10,8 +10,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from trueval.evaluation.drawing import Drawing
 from trueval.evaluation.estimate import Estimate, Sums, estimate, estimate_all, resampled
+from trueval.evaluation.interval_method import IntervalMethod
 from trueval.evaluation.repeats import Repeated, nested_error
 from trueval.metrics.results import same
 from trueval.statistics.student import student_interval
@@ -72,7 +72,7 @@ def worlds_of(name: str, *, users: int, worlds: int, seed: int) -> tuple[list[Su
 def test_intervals_cover(name, interval):
     """All worlds in one call: they share the resamples, not the data."""
     all_sums, truth = worlds_of(name, users=200, worlds=500, seed=1)
-    covered = share(estimate_all(all_sums, Drawing(interval, 0, 1000)), truth)
+    covered = share(estimate_all(all_sums, IntervalMethod(interval, 0, 1000)), truth)
     assert 0.94 - binomial_room(500) <= covered <= 0.96 + binomial_room(500)
 
 
@@ -81,14 +81,14 @@ def test_intervals_cover(name, interval):
 @pytest.mark.parametrize("name", WORLDS)
 def test_intervals_cover_in_full(name, interval):
     all_sums, truth = worlds_of(name, users=300, worlds=5000, seed=2)
-    covered = share(estimate_all(all_sums, Drawing(interval, 0, 2000)), truth)
+    covered = share(estimate_all(all_sums, IntervalMethod(interval, 0, 2000)), truth)
     assert 0.93 <= covered <= 0.97
 
 
 @pytest.mark.parametrize("level", [0.8, 0.99])
 def test_intervals_cover_at_other_levels(level):
     all_sums, truth = worlds_of("zeros and gains", users=300, worlds=500, seed=3)
-    covered = share(estimate_all(all_sums, Drawing("bca", 0, 2000, level)), truth)
+    covered = share(estimate_all(all_sums, IntervalMethod("bca", 0, 2000, level)), truth)
     assert covered == pytest.approx(level, abs=0.01 + 3 * np.sqrt(level * (1 - level) / 500))
 
 
@@ -96,13 +96,13 @@ def test_intervals_cover_at_other_levels(level):
 def test_groups_are_covered(interval):
     """A group is some of the users, and a resample of all users holds now more of them, now fewer."""
     rng, users, worlds = np.random.default_rng(5), 400, 400
-    drawing, parts = Drawing(interval, 0, 1000), []
+    intervals, parts = IntervalMethod(interval, 0, 1000), []
     for _ in range(worlds):
         rows = np.flatnonzero(rng.random(users) < 0.4)
         values = zeros_and_gains(rng, len(rows))
         parts.append((rows, Sums(values[:, None], np.ones((len(rows), 1)), same, len(rows), 0)))
     drawn = resampled(parts, users, seed=0, resamples=1000)
-    covered = share([estimate(s, d, drawing) for (_, s), d in zip(parts, drawn)], 1 / 12)
+    covered = share([estimate(s, d, intervals) for (_, s), d in zip(parts, drawn)], 1 / 12)
     assert 0.94 - binomial_room(worlds) <= covered <= 0.96 + binomial_room(worlds)
 
 

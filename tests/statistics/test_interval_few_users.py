@@ -8,10 +8,10 @@ import pytest
 from scipy import stats
 
 import trueval as tv
-from trueval.evaluation.drawing import Drawing
 from trueval.evaluation.estimate import Estimate, Sums, estimate_all
 from trueval.evaluation.few_users import FEW
 from trueval.evaluation.group_values import spread
+from trueval.evaluation.interval_method import IntervalMethod
 from trueval.evaluation.repeats import _over_users
 from trueval.metrics.results import same
 from trueval.statistics.binomial import clopper_pearson
@@ -26,7 +26,7 @@ def means(values: np.ndarray, *, range: tuple[float, float] = (0.0, 1.0)) -> lis
 
 
 def covered(values: np.ndarray, truth: float, interval: str) -> float:
-    found = estimate_all(means(values), Drawing(interval, 0, 1000))
+    found = estimate_all(means(values), IntervalMethod(interval, 0, 1000))
     return float(np.mean([e.low <= truth <= e.high for e in found]))
 
 
@@ -44,11 +44,11 @@ def test_the_exact_interval_is_scipys(level):
 
 @pytest.mark.parametrize("interval", METHODS)
 def test_nobody_is_hit(interval):
-    (nobody,) = estimate_all(means(np.zeros((1, 20))), Drawing(interval, 0, 1000))
+    (nobody,) = estimate_all(means(np.zeros((1, 20))), IntervalMethod(interval, 0, 1000))
     assert (nobody.value, nobody.low, nobody.high) == pytest.approx((0, 0, 1 - 0.025 ** (1 / 20)))
-    (everyone,) = estimate_all(means(np.ones((1, 20))), Drawing(interval, 0, 1000))
+    (everyone,) = estimate_all(means(np.ones((1, 20))), IntervalMethod(interval, 0, 1000))
     assert (everyone.low, everyone.high) == pytest.approx((0.025 ** (1 / 20), 1))
-    (halves,) = estimate_all(means(np.full((1, 20), 0.5)), Drawing(interval, 0, 1000))
+    (halves,) = estimate_all(means(np.full((1, 20), 0.5)), IntervalMethod(interval, 0, 1000))
     share = 1 - 0.025 ** (1 / 20)
     assert (halves.low, halves.high) == pytest.approx((0.5 - share / 2, 0.5 + share / 2))
     assert all("Clopper–Pearson" in e.note for e in (nobody, everyone, halves))
@@ -56,7 +56,7 @@ def test_nobody_is_hit(interval):
 
 @pytest.mark.parametrize("interval", METHODS)
 def test_without_a_bound_there_is_no_interval_and_a_reason(interval):
-    (found,) = estimate_all(means(np.zeros((1, 20)), range=(0.0, np.inf)), Drawing(interval, 0, 1000))
+    (found,) = estimate_all(means(np.zeros((1, 20)), range=(0.0, np.inf)), IntervalMethod(interval, 0, 1000))
     assert np.isnan([found.low, found.high]).all()
     assert "no upper bound" in found.note
 
@@ -64,7 +64,7 @@ def test_without_a_bound_there_is_no_interval_and_a_reason(interval):
 def test_one_hit_is_as_wide_as_the_exact_interval():
     hits = np.zeros((1, 100))
     hits[0, 3] = 0.5  # a metric with grades: those who are hit have half of what is possible
-    (found,) = estimate_all(means(hits), Drawing("bootstrap", 0, 1000))
+    (found,) = estimate_all(means(hits), IntervalMethod("bootstrap", 0, 1000))
     exact = stats.binomtest(1, 100).proportion_ci(method="exact")
     assert found.low <= 0.5 * exact.low + 1e-12
     assert found.high == pytest.approx(0.5 * exact.high)
@@ -74,8 +74,8 @@ def test_one_hit_is_as_wide_as_the_exact_interval():
 def test_enough_users_who_differ_leave_the_bootstrap_as_it_is():
     values = np.zeros((1, 200))
     values[0, : FEW + 1] = 1.0
-    (found,) = estimate_all(means(values), Drawing("bootstrap", 0, 1000))
-    (free,) = estimate_all(means(values, range=(-np.inf, np.inf)), Drawing("bootstrap", 0, 1000))
+    (found,) = estimate_all(means(values), IntervalMethod("bootstrap", 0, 1000))
+    (free,) = estimate_all(means(values, range=(-np.inf, np.inf)), IntervalMethod("bootstrap", 0, 1000))
     assert (found.low, found.high, found.note) == (free.low, free.high, "")
 
 
@@ -83,7 +83,7 @@ def test_users_who_count_more_are_fewer():
     """A pooled ratio: a tenth of the users have nearly all of the trials, so that they alone tell something."""
     trials = np.where(np.arange(100) < 10, 1000.0, 1.0)[:, None]
     nothing = Sums(np.zeros((100, 1)), trials, same, 100, 0, range=(0.0, 1.0))
-    (found,) = estimate_all([nothing], Drawing("bootstrap", 0, 1000))
+    (found,) = estimate_all([nothing], IntervalMethod("bootstrap", 0, 1000))
     effective = trials.sum() ** 2 / (trials**2).sum()
     assert found.high == pytest.approx(1 - 0.025 ** (1 / effective))
 
@@ -140,13 +140,13 @@ def test_groups_without_a_hit_in_a_result(tmp_path):
 
 def test_seeds_without_a_hit():
     repeats = [means(np.zeros((1, 30)))[0] for _ in range(3)]
-    found = _over_users(repeats, Drawing("nested", 0, 1000), np.eye(3), (0.0, 1.0))
+    found = _over_users(repeats, IntervalMethod("nested", 0, 1000), np.eye(3), (0.0, 1.0))
     assert (found.low, found.high) == pytest.approx((0, 1 - 0.025 ** (1 / 30)))
 
 
 def test_seeds_that_vary_while_users_do_not_keep_their_interval():
     repeats = [means(np.full((1, 20), mean))[0] for mean in (0.40, 0.41, 0.42, 0.43, 0.44)]
-    found = _over_users(repeats, Drawing("nested", 0, 1000), np.eye(5), (0.0, 1.0))
+    found = _over_users(repeats, IntervalMethod("nested", 0, 1000), np.eye(5), (0.0, 1.0))
     assert (round(found.low, 3), round(found.high, 3)) == (0.400, 0.440)
 
 

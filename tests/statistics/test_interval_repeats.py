@@ -8,8 +8,8 @@ import pytest
 from scipy import stats
 
 import trueval as tv
-from trueval.evaluation.drawing import Drawing, told_interval
 from trueval.evaluation.estimate import Sums, estimate_all
+from trueval.evaluation.interval_method import IntervalMethod, describe_interval
 from trueval.evaluation.repeats import Repeated, nested_error
 from trueval.metrics.results import same
 
@@ -120,7 +120,7 @@ def test_users_count_too_where_asked(folds, interval):
         e = result["popularity", metric]
         assert e.low < e.value < e.high
     assert result["popularity", "coverage@5"].low >= 0
-    assert "users" in told_interval(result.manifest)
+    assert "users" in describe_interval(result.manifest)
 
 
 def test_drawing_users_keeps_all_values_of_a_user_together():
@@ -131,9 +131,9 @@ def test_drawing_users_keeps_all_values_of_a_user_together():
     repeats = [Sums(values[:, [s]], np.ones((50, 1)), same, 50, 0) for s in range(4)]
     together = Sums(values.mean(axis=1)[:, None], np.ones((50, 1)), same, 50, 0)
     for method in ("bootstrap", "bca"):
-        drawing = Drawing(method, 0, 500)
-        expected = estimate_all([together], drawing)[0]
-        found = _over_users(repeats, drawing, np.eye(4))
+        intervals = IntervalMethod(method, 0, 500)
+        expected = estimate_all([together], intervals)[0]
+        found = _over_users(repeats, intervals, np.eye(4))
         assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
 
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from trueval.errors import DefinitionError
-from trueval.evaluation.drawing import Drawing
 from trueval.evaluation.estimate import Sums, estimate_all, resampled, t_interval
+from trueval.evaluation.interval_method import IntervalMethod
 from trueval.kernels import use_kernels, use_threads
 from trueval.metrics.results import same
 from trueval.statistics.percentiles import bca_bounds, percentile_bounds
@@ -109,7 +109,7 @@ def test_memory_does_not_grow_with_users_times_resamples():
 
 def test_percentiles_agree_with_scipy_in_law():
     x = np.random.default_rng(5).gamma(1, size=30)
-    (ours,) = estimate_all([mean_of(x)], Drawing("bootstrap", 0, 20_000))
+    (ours,) = estimate_all([mean_of(x)], IntervalMethod("bootstrap", 0, 20_000))
     theirs = stats.bootstrap((x,), np.mean, n_resamples=20_000, method="percentile", rng=1, vectorized=True)
     width = theirs.confidence_interval.high - theirs.confidence_interval.low
     assert (ours.low, ours.high) == pytest.approx(tuple(theirs.confidence_interval), abs=0.03 * width)
@@ -145,7 +145,7 @@ def test_bca_of_a_ratio_is_scipys_on_the_same_resamples():
     theirs = stats.bootstrap(
         (np.arange(50),), root, n_resamples=0, bootstrap_result=before, method="BCa", vectorized=False
     )
-    (found,) = estimate_all([s], Drawing("bca", 0, 3000))
+    (found,) = estimate_all([s], IntervalMethod("bca", 0, 3000))
     assert (found.low, found.high) == pytest.approx(tuple(theirs.confidence_interval), rel=1e-9)
 
 
@@ -163,9 +163,9 @@ def test_values_without_a_user_are_what_a_loop_finds():
 def test_twenty_users_six_hits():
     """Percentiles of Binomial(20, 0.3) / 20 are 0.10 and 0.50."""
     hits = mean_of(np.repeat([1.0, 0.0], [6, 14]))
-    (found,) = estimate_all([hits], Drawing("bootstrap", 0, 1000))
+    (found,) = estimate_all([hits], IntervalMethod("bootstrap", 0, 1000))
     assert (found.value, found.low, found.high) == pytest.approx((0.3, 0.1, 0.5), abs=0.051)
-    (found,) = estimate_all([hits], Drawing("bootstrap", 0, 10_000))
+    (found,) = estimate_all([hits], IntervalMethod("bootstrap", 0, 10_000))
     expected = stats.binom(20, 0.3).ppf([0.025, 0.975]) / 20
     assert (found.low, found.high) == pytest.approx(tuple(expected))
 
@@ -186,12 +186,12 @@ def test_students_quantiles_are_scipys(level):
 
 @pytest.mark.parametrize("interval", ["bootstrap", "bca", "t"])
 def test_one_user_has_no_interval_and_equal_users_none_without_width(interval):
-    (one,) = estimate_all([mean_of(np.array([0.4]))], Drawing(interval, 0, 100))
+    (one,) = estimate_all([mean_of(np.array([0.4]))], IntervalMethod(interval, 0, 100))
     assert one.value == 0.4
     assert np.isnan([one.low, one.high]).all()
     alone = Sums(np.array([[0.4], [0.0]]), np.array([[1.0], [0.0]]), same, 1, 1)
-    assert np.isnan(estimate_all([alone], Drawing(interval, 0, 100))[0].low)  # of two users, one counts
-    (same_all,) = estimate_all([mean_of(np.full(9, 0.5))], Drawing(interval, 0, 100))
+    assert np.isnan(estimate_all([alone], IntervalMethod(interval, 0, 100))[0].low)  # of two users, one counts
+    (same_all,) = estimate_all([mean_of(np.full(9, 0.5))], IntervalMethod(interval, 0, 100))
     assert np.isnan([same_all.low, same_all.high]).all()
     assert "no interval: all users have the same value" in same_all.note
 
@@ -204,8 +204,9 @@ def test_undefined_resamples_are_left_out_of_percentiles():
 @pytest.mark.parametrize(
     "wrong",
     [
-        Drawing("boot", 0, 1000), Drawing("bootstrap", 0, 10), Drawing("bca", 0, 1000, 1.0), Drawing("t", 0, 1000, 95),
-        Drawing("bootstrap", 0, 50, 0.99), Drawing("bootstrap", 0, True),
+        IntervalMethod("boot", 0, 1000), IntervalMethod("bootstrap", 0, 10), IntervalMethod("bca", 0, 1000, 1.0),
+        IntervalMethod("t", 0, 1000, 95),
+        IntervalMethod("bootstrap", 0, 50, 0.99), IntervalMethod("bootstrap", 0, True),
     ],
     ids=str,
 )  # fmt: skip

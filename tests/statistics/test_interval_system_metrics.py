@@ -10,16 +10,16 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import trueval as tv
-from trueval.evaluation.drawing import Drawing
+from trueval.evaluation.interval_method import IntervalMethod
 from trueval.evaluation.jackknife import estimate_tallies, leave_out
 from trueval.metrics.beyond.concentration import gini_index
 from trueval.metrics.results import Added, Tally
-from trueval.statistics.jackknife import GROUPS, LeftOut, group_users, pairs
+from trueval.statistics.jackknife import GROUPS, JackknifeReplicates, group_users, pairs
 from trueval.statistics.percentiles import percentile_bounds
 from trueval.statistics.resampling import draw_users
 
 ITEMS, LENGTH = 150, 5
-DRAWING = Drawing("bootstrap", 0, 1000)
+DRAWING = IntervalMethod("bootstrap", 0, 1000)
 
 
 def bits(counts: np.ndarray) -> float:
@@ -109,7 +109,7 @@ def test_a_mean_has_its_standard_error():
     one = (x.sum() - x[order]) / 39
     a, b = pairs(40)
     two = (x.sum() - x[order][a] - x[order][b]) / 38
-    found = LeftOut(float(x.mean()), one, two)
+    found = JackknifeReplicates(float(x.mean()), one, two)
     assert found.error() == pytest.approx(x.std(ddof=1) / np.sqrt(40), rel=0.02)
 
 

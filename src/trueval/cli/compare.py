@@ -57,8 +57,8 @@ def compare_command(
     """
     from trueval.kernels import use_threads
     from trueval.progress import set_quiet
-    from trueval.report.compared import agreement as agree
-    from trueval.report.compared import compare
+    from trueval.report.compare_results import agreement as agree
+    from trueval.report.compare_results import compare
 
     set_quiet(quiet)
     chosen = result_format(format, output)

@@ -192,7 +192,7 @@ def _counted(train: str | None, columns: str | None, count: str | None) -> objec
         return train
     from trueval.data.columns import parse_columns
     from trueval.data.read import read
-    from trueval.evaluation.truth import read_log
+    from trueval.evaluation.held_out import read_log
 
     if train is None:
         raise DefinitionError(

@@ -10,7 +10,7 @@ from typing import Any, TextIO
 import numpy as np
 import polars as pl
 
-from trueval.comparison.paired import label_of
+from trueval.comparison.comparison import label_of
 from trueval.comparison.render_agreement import (
     agreement_latex,
     agreement_markdown,

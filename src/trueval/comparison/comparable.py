@@ -10,7 +10,7 @@ import numpy as np
 
 from trueval.data.ids import Ids, check_same_kind
 from trueval.errors import DataError
-from trueval.evaluation.outcome import Evaluation, SystemValues
+from trueval.evaluation.outcome import Evaluation, SystemResult
 from trueval.metrics.grammar import Spec
 
 # Results that differ in these alone repeat each other; other rules must be equal.
@@ -22,24 +22,24 @@ _SOME = ("definitions.", "systems.", "data.train")
 
 
 @dataclass(frozen=True, slots=True)
-class Repeat:
+class Replicate:
     """The systems of one seed or fold."""
 
     told: dict[str, Any]  # what tells it apart from the others
-    systems: dict[str, SystemValues]
+    systems: dict[str, SystemResult]
 
 
 @dataclass(frozen=True, slots=True)
 class Joined:
     """Results brought together: systems by seed, the metrics that all have, one vocabulary of users."""
 
-    repeats: list[Repeat]
+    repeats: list[Replicate]
     specs: dict[str, Spec]
     users: Ids = field(repr=False)
     manifest: dict[str, Any]
     notes: list[str] = field(default_factory=list)
 
-    def having(self, *names: str) -> list[Repeat]:
+    def having(self, *names: str) -> list[Replicate]:
         """The repeats with all of these systems."""
         return [part for part in self.repeats if all(name in part.systems for name in names)]
 
@@ -63,11 +63,11 @@ def join(results: Mapping[str, Evaluation]) -> Joined:
         check_rules(first.manifest, evaluation.manifest, (names[0], name))
     specs, notes = _shared(evaluations, names)
     specs, notes = _of_one_catalogue(evaluations, names, specs, notes)
-    found: dict[str, Repeat] = {}
+    found: dict[str, Replicate] = {}
     origin: dict[tuple[str, str], str] = {}
     for evaluation, name in zip(evaluations, names):
         told = repeated(evaluation.manifest)
-        part = found.setdefault(repr(sorted(told.items())), Repeat(told, {}))
+        part = found.setdefault(repr(sorted(told.items())), Replicate(told, {}))
         for system, values in evaluation.systems.items():
             if system in part.systems:
                 raise _twice(system, origin[repr(told), system], name, told)
@@ -184,13 +184,13 @@ def _twice(system: str, first: str, second: str, told: Mapping[str, Any]) -> Dat
     )
 
 
-def mixing(parts: Sequence[Repeat]) -> np.ndarray:
+def mixing(parts: Sequence[Replicate]) -> np.ndarray:
     """Which replications make one repeat: a row of weights for each.
 
     Seeds on the same split are no new data. Where there are several splits (folds, windows), each is one repeat,
     the mean over its seeds; otherwise each seed is.
 
-    >>> folds = [Repeat({"seed": s, "split.fold": f}, {}) for f in (1, 2) for s in (7, 8)]
+    >>> folds = [Replicate({"seed": s, "split.fold": f}, {}) for f in (1, 2) for s in (7, 8)]
     >>> mixing(folds).tolist()
     [[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]]
     >>> len(mixing(folds[:2]))

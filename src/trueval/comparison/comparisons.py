@@ -11,11 +11,11 @@ from typing import Any, TextIO, overload
 import polars as pl
 
 from trueval.comparison.comparable import Joined, mixing
-from trueval.comparison.paired import Comparison, Options, chosen, compare_joined
+from trueval.comparison.comparison import Comparison, ComparisonOptions, chosen, compare_joined
 from trueval.comparison.render_comparisons import comparisons_latex, comparisons_markdown, print_comparisons
-from trueval.data.records import without_nan
+from trueval.data.json_values import without_nan
 from trueval.errors import DataError
-from trueval.evaluation.drawing import RESAMPLES, Drawing
+from trueval.evaluation.interval_method import RESAMPLES, IntervalMethod
 from trueval.evaluation.repeats import Repeated, over_repeats
 
 
@@ -113,10 +113,14 @@ class Comparisons(Sequence[Comparison]):
 
 
 def compare_results(
-    joined: Joined, baseline: str | None, *, metrics: Sequence[str] | None = None, options: Options | None = None
+    joined: Joined,
+    baseline: str | None,
+    *,
+    metrics: Sequence[str] | None = None,
+    options: ComparisonOptions | None = None,
 ) -> Comparisons:
     """Comparisons of joined results; without a name, the first system is the baseline."""
-    options = options or Options()
+    options = options or ComparisonOptions()
     name = joined.names[0] if baseline is None else baseline
     rows = compare_joined(joined, name, metrics=metrics, options=options)
     labels = chosen(joined, metrics)
@@ -154,6 +158,6 @@ def _levels(joined: Joined, name: str, labels: Sequence[str], level: float) -> I
         if len(own) == 1:
             yield Level(name, label, found[0].value, found[0].low, found[0].high, n, undefined)
             continue
-        e = over_repeats(own, label, joined.specs[label], Drawing("nested", 0, RESAMPLES, level), mixed)
+        e = over_repeats(own, label, joined.specs[label], IntervalMethod("nested", 0, RESAMPLES, level), mixed)
         sd = Repeated.of(mixed @ [one.value for one in found]).sd
         yield Level(name, label, e.value, e.low, e.high, n, undefined, len(own), sd)

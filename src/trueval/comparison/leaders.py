@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from trueval.comparison.comparable import join
-from trueval.comparison.paired import Options, compare_joined
+from trueval.comparison.comparison import ComparisonOptions, compare_joined
 from trueval.evaluation.outcome import Evaluation
 
 
@@ -32,7 +32,7 @@ def leaders(evaluation: Evaluation) -> dict[str, set[str]]:
         if spec.better == "neither" or label not in joined.specs or not known:
             continue
         best = (max if spec.better == "higher" else min)(known, key=known.__getitem__)
-        rows = compare_joined(joined, best, metrics=[label], options=Options())
+        rows = compare_joined(joined, best, metrics=[label], options=ComparisonOptions())
         if rows:
             found[label] = {best, *(c.system for c in rows if c.verdict == "not shown" and c.system in known)}
     return found

@@ -10,7 +10,7 @@ import numpy as np
 from trueval.evaluation.estimate import Sums
 from trueval.evaluation.repeats import nested_error
 from trueval.metrics.results import same
-from trueval.statistics.jackknife import LeftOut
+from trueval.statistics.jackknife import JackknifeReplicates
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def nested_mean(
     return Mean(float(np.mean(values)), error, free, len(who), sd, spread)
 
 
-def nested_tally(found: Sequence[LeftOut], users: int, mixing: np.ndarray) -> Mean:
+def nested_tally(found: Sequence[JackknifeReplicates], users: int, mixing: np.ndarray) -> Mean:
     """A system metric (or a difference of two), by what leaving out groups of users changes; over seeds, both vary."""
     errors = np.array([one.error() for one in found])
     by_user, free = float(errors.mean()), len(found[0].one) - 1

@@ -17,7 +17,7 @@ import numpy as np
 
 from trueval.data.ids import Ids
 from trueval.evaluation.estimate import Sums, sums
-from trueval.evaluation.outcome import SystemValues
+from trueval.evaluation.outcome import SystemResult
 from trueval.metrics.compute import Measured
 from trueval.metrics.results import same
 
@@ -47,13 +47,13 @@ class Common(NamedTuple):
     right: np.ndarray
 
 
-def common_users(left: SystemValues, right: SystemValues, users: Ids) -> Common:
+def common_users(left: SystemResult, right: SystemResult, users: Ids) -> Common:
     """Who is in both; `users` is a vocabulary that holds the users of both."""
     ours, theirs = user_codes(left, users), user_codes(right, users)
     return Common(*np.intersect1d(ours, theirs, assume_unique=True, return_indices=True))
 
 
-def pair(left: SystemValues, right: SystemValues, label: str, shared: Common) -> Pair:
+def pair(left: SystemResult, right: SystemResult, label: str, shared: Common) -> Pair:
     """Two systems over their common users."""
     common = shared.users
     ours, theirs = common_pairs(left, right, label)
@@ -68,7 +68,7 @@ def pair(left: SystemValues, right: SystemValues, label: str, shared: Common) ->
     return Pair(common, a, b, difference, _centred(shares_of(a) - shares_of(b), difference), own)
 
 
-def common_pairs(left: SystemValues, right: SystemValues, label: str) -> tuple[Sums, Sums]:
+def common_pairs(left: SystemResult, right: SystemResult, label: str) -> tuple[Sums, Sums]:
     """The sums of two systems; in 1R over the pairs of user and item for which both have a value.
 
     Under one test set, all systems have the same pairs. Values of pooled metrics (ratios of sums) stay as they are:
@@ -102,7 +102,7 @@ def is_mean_of_units(s: Sums, values: np.ndarray, cluster: np.ndarray) -> bool:
     )
 
 
-def _pair_codes(left: SystemValues, right: SystemValues) -> tuple[np.ndarray, np.ndarray]:
+def _pair_codes(left: SystemResult, right: SystemResult) -> tuple[np.ndarray, np.ndarray]:
     """A number for each unit of either system that says which user and which item it is about."""
     users = _joint(left.users, right.users)
     assert left.items is not None
@@ -121,7 +121,7 @@ def _joint(left: Ids, right: Ids) -> Ids:
     return left if left is right else Ids.of(left.values, right.values)
 
 
-def user_codes(system: SystemValues, users: Ids) -> np.ndarray:
+def user_codes(system: SystemResult, users: Ids) -> np.ndarray:
     """Codes of the system's users, one per row of its sums, ascending: both vocabularies are sorted."""
     own = np.unique(system.unit_user)
     return own.astype(np.int64) if system.users is users else users.codes(system.users.decode(own)).astype(np.int64)

@@ -15,7 +15,7 @@ from trueval.render.terminal import escape, new_table
 from trueval.statistics.corrections import NAMES
 
 if TYPE_CHECKING:
-    from trueval.comparison.paired import Comparison
+    from trueval.comparison.comparison import Comparison
 
 _TESTS = {
     "t": "paired t-test",

@@ -11,7 +11,7 @@ from trueval.statistics.power import POWER
 from trueval.statistics.sign_flips import least_p
 
 if TYPE_CHECKING:
-    from trueval.comparison.paired import Comparison
+    from trueval.comparison.comparison import Comparison
 
 TESTS = {
     "t": "t-test",

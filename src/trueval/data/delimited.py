@@ -12,7 +12,7 @@ import polars as pl
 
 from trueval.data.columns import LOG_ROLES, ColumnMap, find_roles, looks_like_any, renaming
 from trueval.data.failures import reading
-from trueval.data.lines import first_lines, numbers_where_possible, split_lines
+from trueval.data.text_lines import first_lines, numbers_where_possible, split_lines
 from trueval.errors import DataError
 
 _PREFERRED = {".csv": [",", ";", "\t", "|"], ".tsv": ["\t", ",", ";", "|"]}

@@ -13,7 +13,7 @@ import polars as pl
 from trueval.data.columns import ColumnMap, find_roles, looks_like, renaming
 from trueval.data.delimited import scan_delimited
 from trueval.data.failures import FAILURES, empty, reading
-from trueval.data.lines import first_lines, numbers_where_possible, split_lines
+from trueval.data.text_lines import first_lines, numbers_where_possible, split_lines
 from trueval.errors import DataError
 
 _TEXT = (".csv", ".tsv", ".txt", ".dat", ".data", ".base", ".test")

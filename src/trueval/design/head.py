@@ -6,7 +6,7 @@ import numpy as np
 
 from trueval.data.ids import Ids
 from trueval.data.interactions import Interactions
-from trueval.data.judged import Judged
+from trueval.data.judgements import Judged
 from trueval.data.popularity import item_counts
 from trueval.errors import DataError, DefinitionError
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from trueval.data.by_user import ByUser
 from trueval.data.ids import Ids
-from trueval.data.judged import Judged
+from trueval.data.judgements import Judged
 from trueval.errors import DataError, rows_found
 
 SEEN = ("exclude", "allow")

@@ -9,7 +9,7 @@ import polars as pl
 
 from trueval.data.by_user import ByUser
 from trueval.data.ids import Ids, check_same_kind, plain
-from trueval.data.judged import Judged, judge
+from trueval.data.judgements import Judged, judge
 from trueval.design.design import Design
 from trueval.design.head import count_ratings, drop_head, find_head
 from trueval.design.sample import sample_targets

@@ -17,10 +17,10 @@ from trueval.evaluation.manifest import make_manifest
 from trueval.evaluation.measurements import Measurements, measure_facts
 from trueval.evaluation.missing import notes_on_missing, refuse_missing
 from trueval.evaluation.options import EvaluationOptions
-from trueval.evaluation.outcome import Evaluation, SystemValues, notes_on, notes_on_intervals, random_values, summarise
+from trueval.evaluation.outcome import Evaluation, SystemResult, notes_on, notes_on_intervals, random_values, summarise
 from trueval.evaluation.population import check_anyone
 from trueval.evaluation.weighted import notes_on_weights
-from trueval.evaluation.without_head import LeftOut
+from trueval.evaluation.without_head import RemovedHead
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.metrics.grammar import Spec
 from trueval.metrics.inputs import Inputs
@@ -36,7 +36,7 @@ class MeasuredSystem:
     notes: tuple[str, ...] = ()
     description: str = ""
     head_places: np.ndarray | None = None  # of given lists: places that hold items of a removed head, and all
-    left_out: LeftOut | None = None  # with that head
+    left_out: RemovedHead | None = None  # with that head
 
 
 def measure(facts: RankingFacts, specs: Mapping[str, Spec], context: EvaluationContext, *, first: bool) -> Measurements:
@@ -89,13 +89,13 @@ def conclude(
     return Evaluation(found, dict(specs), random_values(values[next(iter(values))]), manifest, warnings, foremost)
 
 
-def _summarise(system: MeasuredSystem, specs: Mapping[str, Spec]) -> SystemValues:
+def _summarise(system: MeasuredSystem, specs: Mapping[str, Spec]) -> SystemResult:
     context = system.context
     return summarise(
         system.measurements,
         users=context.users,
         items=context.items,
-        drawing=context.options.drawing,
+        intervals=context.options.intervals,
         min_group=context.options.min_group,
         ranges={label: spec.range for label, spec in specs.items()},
     )
@@ -112,7 +112,7 @@ def _manifest(
         ties=options.ties,
         interval=options.interval,
         level=None if options.interval == "none" else options.level,
-        resamples=options.resamples if options.drawing.resamples_users else None,
+        resamples=options.resamples if options.intervals.resamples_users else None,
         threshold=options.threshold,
         seed=options.seed,
         compat=options.compat,
@@ -123,7 +123,7 @@ def _manifest(
 
 
 def _notes(
-    measured: Mapping[str, Measurements], systems: Mapping[str, SystemValues], specs: Mapping[str, Spec],
+    measured: Mapping[str, Measurements], systems: Mapping[str, SystemResult], specs: Mapping[str, Spec],
     options: EvaluationOptions, inputs: Inputs,
 ) -> list[str]:  # fmt: skip
     """What the values themselves give reason to say."""

@@ -12,7 +12,7 @@ import polars as pl
 from trueval.data.by_user import ByUser
 from trueval.data.ids import Ids
 from trueval.data.interactions import Interactions
-from trueval.data.judged import Judged
+from trueval.data.judgements import Judged
 from trueval.data.users import read_users
 from trueval.evaluation.features import item_aspects
 from trueval.evaluation.groups import Groups, Known, evaluated_users, find_groups, names_of

@@ -5,7 +5,7 @@ all of one form: for each user and stratum a numerator and a denominator; sums o
 mean over strata. One bootstrap, one jackknife and one linearised (delta) standard error serve them all.
 
     sums(measured, cluster, n_clusters, stratum)      a metric's values in that form
-    estimate_all([sums, …], drawing)                  estimates with intervals
+    estimate_all([sums, …], intervals)                  estimates with intervals
     resampled([(rows, sums), …], users, …)            values in every resample of users
 """
 
@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trueval.evaluation.drawing import Drawing
 from trueval.evaluation.few_users import allow_for_few
+from trueval.evaluation.interval_method import IntervalMethod
 from trueval.metrics.compute import Measured
 from trueval.metrics.results import Ratio, product_of_ratios, same
 from trueval.statistics.percentiles import bca_bounds, percentile_bounds
@@ -152,43 +152,43 @@ def sums(
     return Sums(numerator, denominator, ratio.finish, n, undefined, factors, range)
 
 
-def estimate_all(all_sums: Sequence[Sums], drawing: Drawing) -> list[Estimate]:
+def estimate_all(all_sums: Sequence[Sums], intervals: IntervalMethod) -> list[Estimate]:
     """Estimates of several metrics over the same users; resamples are shared, so differences stay paired.
 
     >>> from trueval.metrics.results import same
     >>> hits = np.repeat([1.0, 0.0], [6, 14])[:, None]
-    >>> found, = estimate_all([Sums(hits, np.ones((20, 1)), same, 20, 0)], Drawing("bootstrap", 0, 10_000))
+    >>> found, = estimate_all([Sums(hits, np.ones((20, 1)), same, 20, 0)], IntervalMethod("bootstrap", 0, 10_000))
     >>> found.value, round(found.low, 2), round(found.high, 2)
     (0.3, 0.1, 0.5)
     """
-    drawing.checked()
+    intervals.checked()
     drawn: Sequence[np.ndarray | None] = [None] * len(all_sums)
     users = len(all_sums[0].numerator) if all_sums else 0
-    if drawing.resamples_users and users > 1:
-        drawn = resampled([(None, s) for s in all_sums], users, seed=drawing.seed, resamples=drawing.resamples)
-    return [estimate(s, values, drawing) for s, values in zip(all_sums, drawn)]
+    if intervals.resamples_users and users > 1:
+        drawn = resampled([(None, s) for s in all_sums], users, seed=intervals.seed, resamples=intervals.resamples)
+    return [estimate(s, values, intervals) for s, values in zip(all_sums, drawn)]
 
 
-def estimate(s: Sums, drawn: np.ndarray | None, drawing: Drawing) -> Estimate:
+def estimate(s: Sums, drawn: np.ndarray | None, intervals: IntervalMethod) -> Estimate:
     """The value with its interval, from its resamples where there are any. One user alone has no interval."""
     value = float(s.value()[0])
-    if s.users < 2 or drawing.interval == "none" or (drawn is None and drawing.interval != "t"):
+    if s.users < 2 or intervals.interval == "none" or (drawn is None and intervals.interval != "t"):
         return Estimate(value, np.nan, np.nan, s.n, s.undefined)
-    if drawing.interval == "t":
-        low, high = map(float, np.clip(t_interval(s, drawing.level), *s.range))
+    if intervals.interval == "t":
+        low, high = map(float, np.clip(t_interval(s, intervals.level), *s.range))
     else:
-        low, high = bounds(value, drawn, s.left_out, drawing)  # type: ignore[arg-type]
-    found = allow_for_few(s, low, high, drawing.level)
+        low, high = bounds(value, drawn, s.left_out, intervals)  # type: ignore[arg-type]
+    found = allow_for_few(s, low, high, intervals.level)
     return Estimate(value, found.low, found.high, s.n, s.undefined, found.note)
 
 
 def bounds(
-    value: float, drawn: np.ndarray, left_out: Callable[[], np.ndarray], drawing: Drawing
+    value: float, drawn: np.ndarray, left_out: Callable[[], np.ndarray], intervals: IntervalMethod
 ) -> tuple[float, float]:
     """The interval that resamples give; `left_out` makes the values without each user in turn, where needed."""
-    if drawing.interval == "bca":
-        return bca_bounds(value, drawn, left_out(), drawing.level)
-    return percentile_bounds(drawn, drawing.level)
+    if intervals.interval == "bca":
+        return bca_bounds(value, drawn, left_out(), intervals.level)
+    return percentile_bounds(drawn, intervals.level)
 
 
 def resampled(

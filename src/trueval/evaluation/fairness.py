@@ -10,7 +10,7 @@ import polars as pl
 
 from trueval.errors import DefinitionError, suggest
 from trueval.evaluation.estimate import Estimate, Sums, estimate
-from trueval.evaluation.group_measures import Shown
+from trueval.evaluation.group_measures import RecommendedItems
 from trueval.evaluation.group_values import GroupValues, Spread, spread
 from trueval.evaluation.groups import Groups
 from trueval.metrics.discount import log2
@@ -149,7 +149,7 @@ def _memberships(groups: Groups) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return item, group, 1 / number[place]
 
 
-def _exposure(shown: Shown, groups: Groups, units: int, k: int, discount: bool) -> np.ndarray:
+def _exposure(shown: RecommendedItems, groups: Groups, units: int, k: int, discount: bool) -> np.ndarray:
     """Exposure of each group (column) in each list (row)."""
     item, group, part = _memberships(groups)
     rows = np.flatnonzero(shown.above < k)
@@ -172,13 +172,13 @@ def _catalogue_shares(groups: Groups) -> np.ndarray:
 
 def _shares(exposure: np.ndarray, target: np.ndarray, found: GroupValues, what: str) -> Disparity:
     """Shares of all exposure, resampled by user. Every list is one user's, so rows are users."""
-    labels, level = found.groups.labels, found.drawing.level
+    labels, level = found.groups.labels, found.intervals.level
     whole = exposure.sum(axis=1, keepdims=True)
     number = int(np.count_nonzero(whole))
     parts = [Sums(exposure[:, [j]], whole, same, number, 0, range=(0.0, 1.0)) for j in range(len(labels))]
-    how, drawn = found.drawing._replace(interval="none"), None
-    if found.drawing.interval != "none" and len(exposure) > 1:
-        how = found.drawing._replace(interval="bootstrap")
+    how, drawn = found.intervals._replace(interval="none"), None
+    if found.intervals.interval != "none" and len(exposure) > 1:
+        how = found.intervals._replace(interval="bootstrap")
         (totals,) = resample_sums([(None, exposure)], len(exposure), seed=how.seed, resamples=how.resamples)
         drawn = _parts_of_one(totals)
     own = [estimate(s, None if drawn is None else drawn[:, j], how) for j, s in enumerate(parts)]

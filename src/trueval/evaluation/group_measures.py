@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from trueval.evaluation.groups import Groups
-from trueval.facts.equals import list_blocks
 from trueval.facts.groups import within_items
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.facts.readings import select
+from trueval.facts.ties import list_blocks
+from trueval.facts.views import select
 from trueval.metrics.compute import Measured, merge
 from trueval.metrics.discount import hits_at
 from trueval.metrics.grammar import Spec
@@ -22,14 +22,14 @@ from trueval.metrics.results import Ratio
 Measure = Callable[[Spec, RankingFacts], Measured]
 
 
-class Part(NamedTuple):
+class UnitValues(NamedTuple):
     """Values for some units: their places among the units of the evaluation, ascending, and the metric there."""
 
     units: np.ndarray
     measured: Measured
 
 
-class Shown(NamedTuple):
+class RecommendedItems(NamedTuple):
     """The lists, cut at the deepest cutoff: of every row its unit and item, the number of places above it, and how
     many places it shares with equals (1 where they are settled)."""
 
@@ -46,9 +46,9 @@ class GroupMeasures:
     """For every group the parts by metric, and by cutoff the hits among its relevant items."""
 
     groups: Groups
-    parts: list[dict[str, Part]]
-    hits: list[dict[int, Part]]
-    shown: Shown | None = None  # for groups of items, whose exposure is wanted
+    parts: list[dict[str, UnitValues]]
+    hits: list[dict[int, UnitValues]]
+    shown: RecommendedItems | None = None  # for groups of items, whose exposure is wanted
 
 
 def measure_groups(
@@ -78,17 +78,17 @@ def _by_user(
         own = select(facts, inside)
         parts.append(
             {
-                label: Part(units, m.take(units) if m.tally is None else measure(specs[label], own))
+                label: UnitValues(units, m.take(units) if m.tally is None else measure(specs[label], own))
                 for label, m in values.items()
             }
         )
-        hits.append({k: Part(units, m.take(units)) for k, m in every.items()})
+        hits.append({k: UnitValues(units, m.take(units)) for k, m in every.items()})
     return GroupMeasures(groups, parts, hits)
 
 
 def _by_item(
     facts: RankingFacts, specs: Mapping[str, Spec], groups: Groups, cutoffs: list[int], measure: Measure,
-    shown: Shown | None,
+    shown: RecommendedItems | None,
 ) -> GroupMeasures:  # fmt: skip
     """Judgements are cut to the group; a unit counts where it has what the metric looks for among them."""
     parts, hits = [], []
@@ -99,9 +99,9 @@ def _by_item(
         cut = {what: select(own, has[what]) for what in {"relevant", *wanted.values()} - {""}}
         units = {what: np.flatnonzero(has[what]) for what in cut}
         parts.append(
-            {label: Part(units[what], measure(specs[label], cut[what])) for label, what in wanted.items() if what}
+            {label: UnitValues(units[what], measure(specs[label], cut[what])) for label, what in wanted.items() if what}
         )
-        hits.append({k: Part(units["relevant"], _hits(cut["relevant"], k)) for k in cutoffs})
+        hits.append({k: UnitValues(units["relevant"], _hits(cut["relevant"], k)) for k in cutoffs})
     return GroupMeasures(groups, parts, hits, shown)
 
 
@@ -122,7 +122,7 @@ def _hits(facts: RankingFacts, k: int) -> Measured:
     return Measured(ratio.per_unit(), ratio=ratio)
 
 
-def _shown(facts: RankingFacts, k: int) -> Shown:
+def _shown(facts: RankingFacts, k: int) -> RecommendedItems:
     """With ties=expected, items count in equal parts at all the places of their equals; worst and best mean nothing."""
     inside, reason = facts.top(k), ""
     above, tied = facts.place - 1, np.ones(len(inside), np.int32)
@@ -134,7 +134,7 @@ def _shown(facts: RankingFacts, k: int) -> Shown:
         elif (beyond & inside).any():
             reason = f"equals of the first {k} are not in a list, which was cut"
     low, size = above[inside].astype(np.int32), tied[inside].astype(np.int32)
-    return Shown(facts.list_unit[inside], facts.list_item[inside], low, size, k, reason)
+    return RecommendedItems(facts.list_unit[inside], facts.list_item[inside], low, size, k, reason)
 
 
 def merge_groups(
@@ -145,17 +145,17 @@ def merge_groups(
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
 
-    def joined(pieces: Sequence[Part]) -> Part:
+    def joined(pieces: Sequence[UnitValues]) -> UnitValues:
         units = place[np.concatenate([piece.units + b for piece, b in zip(pieces, begin)])]
         ascending = np.argsort(units)
-        return Part(units[ascending], merge([piece.measured for piece in pieces]).take(ascending))
+        return UnitValues(units[ascending], merge([piece.measured for piece in pieces]).take(ascending))
 
-    def shown(pieces: Sequence[Shown]) -> Shown:
+    def shown(pieces: Sequence[RecommendedItems]) -> RecommendedItems:
         unit = place[np.concatenate([piece.unit + b for piece, b in zip(pieces, begin)])]
         rows = np.argsort(unit, kind="stable")
         item, above, tied = (np.concatenate([p[column] for p in pieces])[rows] for column in (1, 2, 3))
         reason = next((piece.open for piece in pieces if piece.open), "")
-        return Shown(unit[rows].astype(np.int32), item, above, tied, pieces[0].depth, reason)
+        return RecommendedItems(unit[rows].astype(np.int32), item, above, tied, pieces[0].depth, reason)
 
     whole = {}
     for name, first in parts[0].items():

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from trueval.errors import DefinitionError
-from trueval.evaluation.drawing import Drawing
 from trueval.evaluation.estimate import UNBOUNDED, Estimate, Range, Sums, estimate, resampled, sums
-from trueval.evaluation.group_measures import GroupMeasures, Part, Shown
+from trueval.evaluation.group_measures import GroupMeasures, RecommendedItems, UnitValues
 from trueval.evaluation.groups import Groups
+from trueval.evaluation.interval_method import IntervalMethod
 from trueval.evaluation.jackknife import estimate_tallies, leave_out
 from trueval.evaluation.measurements import Measurements
 
@@ -49,12 +49,16 @@ class GroupValues:
     users: dict[str, int]  # by group: users that count, at most
     min_group: int
     units: int
-    drawing: Drawing
-    shown: Shown | None = field(default=None, repr=False)
+    intervals: IntervalMethod
+    shown: RecommendedItems | None = field(default=None, repr=False)
 
 
 def summarise_groups(
-    measured: Measurements, drawing: Drawing, *, min_group: int = MIN_GROUP, ranges: Mapping[str, Range] | None = None
+    measured: Measurements,
+    intervals: IntervalMethod,
+    *,
+    min_group: int = MIN_GROUP,
+    ranges: Mapping[str, Range] | None = None,
 ) -> dict[str, GroupValues]:
     """Estimates of every group and metric. All come from the same resamples of users, so differences are paired."""
     if not measured.groups:
@@ -63,24 +67,26 @@ def summarise_groups(
     cells: dict[tuple[str, int, str | int], tuple[np.ndarray, Sums]] = {}
     for name, column in measured.groups.items():
         for g in range(len(column.groups)):
-            both: dict[Any, Part] = {**column.parts[g], **column.hits[g]}
+            both: dict[Any, UnitValues] = {**column.parts[g], **column.hits[g]}
             for what, part in both.items():
                 if part.measured.tally is None:
                     own = (0.0, 1.0) if isinstance(what, int) else (ranges or {}).get(what, UNBOUNDED)  # hits, metrics
                     cells[name, g, what] = _group_sums(part, cluster, measured.stratum, own)
     drawn: dict[tuple[str, int, str | int], np.ndarray] = {}
-    if drawing.interval != "none" and len(clusters) > 1:
-        found = resampled(list(cells.values()), len(clusters), seed=drawing.seed, resamples=drawing.resamples)
+    if intervals.interval != "none" and len(clusters) > 1:
+        found = resampled(list(cells.values()), len(clusters), seed=intervals.seed, resamples=intervals.resamples)
         drawn = dict(zip(cells, found))
     return {
         name: _column(column, {key[1:]: s for key, (_, s) in cells.items() if key[0] == name},
                       {key[1:]: d for key, d in drawn.items() if key[0] == name},
-                      unit_user=measured.unit_user, drawing=drawing, min_group=min_group)
+                      unit_user=measured.unit_user, intervals=intervals, min_group=min_group)
         for name, column in measured.groups.items()
     }  # fmt: skip
 
 
-def _group_sums(part: Part, cluster: np.ndarray, stratum: np.ndarray | None, range: Range) -> tuple[np.ndarray, Sums]:
+def _group_sums(
+    part: UnitValues, cluster: np.ndarray, stratum: np.ndarray | None, range: Range
+) -> tuple[np.ndarray, Sums]:
     """The users of a group, and the sums over them."""
     rows, own = np.unique(cluster[part.units], return_inverse=True)
     return rows, sums(part.measured, own, len(rows), None if stratum is None else stratum[part.units], range=range)
@@ -88,7 +94,7 @@ def _group_sums(part: Part, cluster: np.ndarray, stratum: np.ndarray | None, ran
 
 def _column(
     column: GroupMeasures, found: Mapping[tuple[int, str | int], Sums],
-    drawn: Mapping[tuple[int, str | int], np.ndarray], *, unit_user: np.ndarray, drawing: Drawing,
+    drawn: Mapping[tuple[int, str | int], np.ndarray], *, unit_user: np.ndarray, intervals: IntervalMethod,
     min_group: int,
 ) -> GroupValues:  # fmt: skip
     labels, units = column.groups.labels, len(unit_user)
@@ -96,7 +102,7 @@ def _column(
     estimates: dict[tuple[int, str | int], Estimate] = {}
     users = dict.fromkeys(labels, 0)
     for (g, what), s in found.items():
-        own = estimate(s, drawn.get((g, what)), drawing)
+        own = estimate(s, drawn.get((g, what)), intervals)
         # for a group of items, all units in which it does not occur are undefined
         estimates[g, what] = own if whole is None else replace(own, undefined=whole - s.n)
         users[labels[g]] = max(users[labels[g]], s.users)
@@ -106,27 +112,27 @@ def _column(
         draws = [drawn[g, what] for g in enough] if drawn else []
         own = [estimates[g, what] for g in enough]
         stacked = np.stack(draws, axis=1) if draws else None
-        return spread(own, stacked, [labels[g] for g in enough], level=drawing.level)
+        return spread(own, stacked, [labels[g] for g in enough], level=intervals.level)
 
     metrics = list(column.parts[0])
-    tallied = [_tallied(parts, unit_user, drawing) for parts in column.parts]
+    tallied = [_tallied(parts, unit_user, intervals) for parts in column.parts]
     by_group = {
         label: {m: estimates[g, m] if (g, m) in estimates else tallied[g][m] for m in metrics}
         for g, label in enumerate(labels)
     }
     rates = {k: ({label: estimates[g, k] for g, label in enumerate(labels)}, compared(k)) for k in column.hits[0]}
     spreads = {m: compared(m) for m in metrics if (0, m) in found}
-    return GroupValues(column.groups, by_group, spreads, rates, users, min_group, units, drawing, column.shown)
+    return GroupValues(column.groups, by_group, spreads, rates, users, min_group, units, intervals, column.shown)
 
 
-def _tallied(parts: Mapping[str, Part], unit_user: np.ndarray, drawing: Drawing) -> dict[str, Estimate]:
+def _tallied(parts: Mapping[str, UnitValues], unit_user: np.ndarray, intervals: IntervalMethod) -> dict[str, Estimate]:
     """System metrics of one group."""
     tallies = {name: part.measured.tally for name, part in parts.items() if part.measured.tally is not None}
     if not tallies:
         return {}
     units = parts[next(iter(tallies))].units
-    left_out = leave_out(tallies, np.unique(unit_user[units]), drawing)
-    return estimate_tallies(tallies, left_out, len(units), drawing)
+    left_out = leave_out(tallies, np.unique(unit_user[units]), intervals)
+    return estimate_tallies(tallies, left_out, len(units), intervals)
 
 
 def spread(

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from trueval.data.ids import Ids, check_same_kind, plain
-from trueval.data.judged import Judged
+from trueval.data.judgements import Judged
 from trueval.errors import DataError, DefinitionError, rows_found, suggest
 from trueval.evaluation.strata import STRATA, Stratum
 from trueval.metrics.inputs import Inputs

@@ -12,38 +12,40 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from trueval.evaluation.drawing import Drawing
 from trueval.evaluation.estimate import Estimate
+from trueval.evaluation.interval_method import IntervalMethod
 from trueval.kernels import blocks, in_order
 from trueval.metrics.results import Added, Tally
 from trueval.statistics.bounds import Bounds
-from trueval.statistics.jackknife import GROUPS, LeftOut, group_users, pairs
+from trueval.statistics.jackknife import GROUPS, JackknifeReplicates, group_users, pairs
 
 _TOGETHER = 1_000_000  # counts that one thread finishes at a time
 
 
 def estimate_tallies(
-    tallies: Mapping[str, Tally], left_out: Mapping[str, LeftOut], n: int, drawing: Drawing
+    tallies: Mapping[str, Tally], left_out: Mapping[str, JackknifeReplicates], n: int, intervals: IntervalMethod
 ) -> dict[str, Estimate]:
     """Estimates of system metrics, whatever the method for means; without an interval where nobody was left out."""
     found = {}
     for name, tally in tallies.items():
-        ends = left_out[name].interval(drawing.level) if name in left_out else Bounds(np.nan, np.nan)
+        ends = left_out[name].interval(intervals.level) if name in left_out else Bounds(np.nan, np.nan)
         low, high = np.clip(ends[:2], *tally.range)
         found[name] = Estimate(tally.value(), float(low), float(high), n, note=ends.note)
     return found
 
 
-def leave_out(tallies: Mapping[str, Tally], users: np.ndarray, drawing: Drawing) -> dict[str, LeftOut]:
+def leave_out(
+    tallies: Mapping[str, Tally], users: np.ndarray, intervals: IntervalMethod
+) -> dict[str, JackknifeReplicates]:
     """Every metric without each group of users (their codes, ascending), and without each pair of groups.
 
     The same number of users and the same seed make the same groups, so that differences of systems are paired.
     """
-    if drawing.interval == "none" or len(users) < 2:
+    if intervals.interval == "none" or len(users) < 2:
         return {}
-    groups, seed = min(GROUPS, len(users)), drawing.seed
+    groups, seed = min(GROUPS, len(users)), intervals.seed
     group = group_users(len(users), groups, seed=seed)
-    found: dict[str, LeftOut] = {}
+    found: dict[str, JackknifeReplicates] = {}
     for key in dict.fromkeys(tally.added[0].key for tally in tallies.values()):
         alike = {name: tally for name, tally in tallies.items() if tally.added[0].key == key}
         first = next(iter(alike.values()))
@@ -66,7 +68,7 @@ def _by_group(added: tuple[Added, ...], users: np.ndarray, group: np.ndarray, gr
     return counts
 
 
-def _finished(tallies: Mapping[str, Tally], whole: np.ndarray, parts: np.ndarray) -> dict[str, LeftOut]:
+def _finished(tallies: Mapping[str, Tally], whole: np.ndarray, parts: np.ndarray) -> dict[str, JackknifeReplicates]:
     """The metrics of the same counts, without each row and each pair of rows."""
     groups = len(parts)
     left, right = pairs(groups)
@@ -84,6 +86,6 @@ def _finished(tallies: Mapping[str, Tally], whole: np.ndarray, parts: np.ndarray
     jobs = blocks(groups + len(left), max(1, _TOGETHER // len(whole)))
     values = np.array([row for rows in in_order(some, jobs) for row in rows])
     return {
-        name: LeftOut(tally.value(), values[:groups, j], values[groups:, j])
+        name: JackknifeReplicates(tally.value(), values[:groups, j], values[groups:, j])
         for j, (name, tally) in enumerate(tallies.items())
     }

@@ -14,7 +14,7 @@ from trueval.evaluation.group_measures import GroupMeasures, measure_groups, mer
 from trueval.evaluation.groups import Groups
 from trueval.evaluation.population import in_population
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.facts.readings import pieces, random_ranking, select, settled_by, target_numbers
+from trueval.facts.views import pieces, random_ranking, select, settled_by, target_numbers
 from trueval.kernels import in_order
 from trueval.metrics.compute import Measured, compute, merge
 from trueval.metrics.grammar import Spec

@@ -21,7 +21,7 @@ OPTIONS = {
     "population": Declared("relevant", "text", "Average over users: relevant, judged or all."),
     "ties": Declared("random", "text", "Equal scores: random, expected, worst, best or given."),
     "interval": Declared("bootstrap", "text", "Intervals: bootstrap, bca, t or none."),
-    "level": Declared(0.95, "number", "How often intervals are to hold the truth."),
+    "level": Declared(0.95, "number", "Confidence level of the intervals."),
     "resamples": Declared(1000, "whole", "Resamples of users, for bootstrap intervals."),
     "compat": Declared(
         None,

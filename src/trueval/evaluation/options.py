@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import Any
 
 from trueval.evaluation.compat import Preset, check_ties, find_preset
-from trueval.evaluation.drawing import Drawing
 from trueval.evaluation.group_values import check_min_group
 from trueval.evaluation.groups import By
+from trueval.evaluation.interval_method import IntervalMethod
 from trueval.evaluation.missing import check_missing
 from trueval.evaluation.option_list import default
 from trueval.evaluation.outcome import label_specs
@@ -47,12 +47,12 @@ class EvaluationOptions:
         check_missing(self.missing, self.compat)
         check_min_group(self.min_group)
         check_ties(self.ties, find_preset(self.compat))
-        self.drawing.checked()
+        self.intervals.checked()
 
     @property
-    def drawing(self) -> Drawing:
+    def intervals(self) -> IntervalMethod:
         """How intervals are made."""
-        return Drawing(self.interval, self.seed, self.resamples, self.level)
+        return IntervalMethod(self.interval, self.seed, self.resamples, self.level)
 
     @cached_property
     def preset(self) -> Preset | None:

@@ -11,19 +11,19 @@ import polars as pl
 
 from trueval.data.ids import Ids
 from trueval.errors import DefinitionError, suggest
-from trueval.evaluation.cuts import notes_on_condensed, notes_on_cuts
-from trueval.evaluation.drawing import Drawing
+from trueval.evaluation.cutoff_notes import notes_on_condensed, notes_on_cuts
 from trueval.evaluation.estimate import UNBOUNDED, Estimate, Range, Sums, estimate_all, sums
 from trueval.evaluation.group_values import MIN_GROUP, GroupValues, summarise_groups
+from trueval.evaluation.interval_method import IntervalMethod
 from trueval.evaluation.jackknife import estimate_tallies, leave_out
 from trueval.evaluation.kept_facts import NOT_KEPT, KeptFacts
 from trueval.evaluation.measurements import Measurements
 from trueval.metrics.grammar import Spec
-from trueval.statistics.jackknife import LeftOut
+from trueval.statistics.jackknife import JackknifeReplicates
 
 
 @dataclass(frozen=True, slots=True)
-class SystemValues:
+class SystemResult:
     """One system: an estimate of every metric, and the values behind it."""
 
     estimates: dict[str, Estimate]
@@ -33,7 +33,7 @@ class SystemValues:
     users: Ids = field(repr=False)
     stratum: np.ndarray | None = None
     groups: dict[str, GroupValues] = field(default_factory=dict, repr=False)  # by column
-    left_out: dict[str, LeftOut] = field(default_factory=dict, repr=False)  # of system metrics
+    left_out: dict[str, JackknifeReplicates] = field(default_factory=dict, repr=False)  # of system metrics
     unit_item: np.ndarray | None = None  # in 1R: the relevant item that a unit is about
     items: Ids | None = field(default=None, repr=False)
 
@@ -52,7 +52,7 @@ class SystemValues:
 class Evaluation:
     """All systems of one evaluation, under one split, design and population."""
 
-    systems: dict[str, SystemValues]
+    systems: dict[str, SystemResult]
     specs: dict[str, Spec]  # by label
     random: dict[str, float]  # exact expectation of a random ranking
     manifest: dict[str, Any]
@@ -61,7 +61,7 @@ class Evaluation:
     repeats: Mapping[str, Evaluation] = field(default_factory=dict, repr=False)  # by name, where this is their mean
     facts: KeptFacts = field(default_factory=lambda: KeptFacts(otherwise=NOT_KEPT), repr=False)  # by system
 
-    def system(self, name: str) -> SystemValues:
+    def system(self, name: str) -> SystemResult:
         """One system by name."""
         if not isinstance(name, str) or name not in self.systems:
             raise DefinitionError(f"there is no system {name!r} in this evaluation", found=suggest(name, self.systems))
@@ -85,9 +85,9 @@ class Evaluation:
 
 
 def summarise(
-    measured: Measurements, *, users: Ids, drawing: Drawing, min_group: int = MIN_GROUP,
+    measured: Measurements, *, users: Ids, intervals: IntervalMethod, min_group: int = MIN_GROUP,
     ranges: Mapping[str, Range] | None = None, items: Ids | None = None,
-) -> SystemValues:  # fmt: skip
+) -> SystemResult:  # fmt: skip
     """Estimates of one system; `ranges` of the metrics bound what users who were not seen can have."""
     ranges = ranges or {}
     clusters, cluster = np.unique(measured.unit_user, return_inverse=True)
@@ -97,13 +97,13 @@ def summarise(
             own = ranges.get(label, UNBOUNDED)
             by_label[label] = sums(m, cluster, len(clusters), measured.stratum, range=own)
     tallies = {label: m.tally for label, m in measured.values.items() if m.tally is not None}
-    estimates = dict(zip(by_label, estimate_all(list(by_label.values()), drawing)))
-    left_out = leave_out(tallies, clusters, drawing)
-    estimates |= estimate_tallies(tallies, left_out, len(measured), drawing)
+    estimates = dict(zip(by_label, estimate_all(list(by_label.values()), intervals)))
+    left_out = leave_out(tallies, clusters, intervals)
+    estimates |= estimate_tallies(tallies, left_out, len(measured), intervals)
     values = {label: m.per_unit for label, m in measured.values.items() if m.per_unit is not None}
     ordered = {label: estimates[label] for label in measured.values}
-    groups = summarise_groups(measured, drawing, min_group=min_group, ranges=ranges)
-    return SystemValues(
+    groups = summarise_groups(measured, intervals, min_group=min_group, ranges=ranges)
+    return SystemResult(
         ordered, values, by_label, measured.unit_user, users, measured.stratum, groups, left_out, measured.unit_item,
         None if measured.unit_item is None else items,
     )  # fmt: skip
@@ -145,7 +145,7 @@ def notes_on(measured: Mapping[str, Measurements], specs: Mapping[str, Spec]) ->
     return notes + notes_on_cuts(next(iter(measured.values())), specs)
 
 
-def notes_on_intervals(systems: Mapping[str, SystemValues], specs: Mapping[str, Spec]) -> list[str]:
+def notes_on_intervals(systems: Mapping[str, SystemResult], specs: Mapping[str, Spec]) -> list[str]:
     """Intervals that are not those of the method asked for, and those that could not be made.
 
     Not of what only describes the lists: that all are of one length is as it should be.
@@ -157,7 +157,7 @@ def notes_on_intervals(systems: Mapping[str, SystemValues], specs: Mapping[str, 
     return notes
 
 
-def _by_note(system: SystemValues, labels: Sequence[str]) -> dict[str, list[str]]:
+def _by_note(system: SystemResult, labels: Sequence[str]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for label in labels:
         if system.estimates[label].note:

@@ -24,14 +24,14 @@ import polars as pl
 
 from trueval.data.ids import Ids
 from trueval.errors import DefinitionError
-from trueval.evaluation.drawing import Drawing
 from trueval.evaluation.estimate import UNBOUNDED, Estimate, Sums, bounds, resampled
 from trueval.evaluation.few_users import allow_for_few
-from trueval.evaluation.outcome import Evaluation, SystemValues, notes_on_intervals
+from trueval.evaluation.interval_method import IntervalMethod
+from trueval.evaluation.outcome import Evaluation, SystemResult, notes_on_intervals
 from trueval.metrics.grammar import Spec
 from trueval.splits.registry import split_of
 from trueval.statistics.bounds import NO_SPREAD, Bounds
-from trueval.statistics.jackknife import LeftOut
+from trueval.statistics.jackknife import JackknifeReplicates
 from trueval.statistics.student import student_interval
 
 REPEATED = ("nested", "t", "bootstrap", "bca", "none")
@@ -70,11 +70,11 @@ def combine(evaluations: Mapping[str, Evaluation], *, interval: str = "nested", 
     """One evaluation from its repeats, by name ("fold 1", "seed 7", "fold 1, seed 7")."""
     parts = list(evaluations.values())
     what, mixing = f"{next(iter(evaluations)).split()[0]}s", _mixing(list(evaluations))
-    first, drawing = parts[0], _drawing(parts[0], interval, level)
-    systems: dict[str, SystemValues] = {}
+    first, intervals = parts[0], _drawing(parts[0], interval, level)
+    systems: dict[str, SystemResult] = {}
     notes = _notes(evaluations)
     for name in first.systems:
-        systems[name] = _system([part.systems[name] for part in parts], first.specs, drawing, mixing)
+        systems[name] = _system([part.systems[name] for part in parts], first.specs, intervals, mixing)
     notes += [note for note in notes_on_intervals(systems, first.specs) if note not in notes]
     if len(mixing) == 1 and interval == "t":
         notes.append(f"without a second one there is no interval over {what}")
@@ -88,13 +88,13 @@ def combine(evaluations: Mapping[str, Evaluation], *, interval: str = "nested", 
     }
     manifest = {**first.manifest, **varying, "interval": interval, "repeats": {"of": what, "names": list(evaluations)}}
     manifest |= {"level": level} if interval != "none" else {}
-    manifest |= {"resamples": drawing.resamples} if drawing.resamples_users else {}
+    manifest |= {"resamples": intervals.resamples} if intervals.resamples_users else {}
     return Evaluation(systems, first.specs, random, manifest, notes, repeats=dict(evaluations))
 
 
-def _drawing(first: Evaluation, interval: str, level: float) -> Drawing:
+def _drawing(first: Evaluation, interval: str, level: float) -> IntervalMethod:
     resamples = first.manifest.get("resamples", 1000)
-    return Drawing(interval, first.manifest["seed"], resamples, level).checked(REPEATED)
+    return IntervalMethod(interval, first.manifest["seed"], resamples, level).checked(REPEATED)
 
 
 def _mixing(names: Sequence[str]) -> np.ndarray:
@@ -118,33 +118,35 @@ def _notes(evaluations: Mapping[str, Evaluation]) -> list[str]:
     ]
 
 
-def _system(parts: list[SystemValues], specs: Mapping[str, Spec], drawing: Drawing, mixing: np.ndarray) -> SystemValues:
+def _system(
+    parts: list[SystemResult], specs: Mapping[str, Spec], intervals: IntervalMethod, mixing: np.ndarray
+) -> SystemResult:
     """One system over all repeats."""
     everyone = Ids.of(*(part.users.decode(np.unique(part.unit_user)) for part in parts))
-    found = {label: over_repeats(parts, label, specs[label], drawing, mixing) for label in parts[0].estimates}
-    return SystemValues(found, {}, {}, np.arange(len(everyone), dtype=np.int32), everyone)
+    found = {label: over_repeats(parts, label, specs[label], intervals, mixing) for label in parts[0].estimates}
+    return SystemResult(found, {}, {}, np.arange(len(everyone), dtype=np.int32), everyone)
 
 
 def over_repeats(
-    parts: Sequence[SystemValues], label: str, spec: Spec, drawing: Drawing, mixing: np.ndarray
+    parts: Sequence[SystemResult], label: str, spec: Spec, intervals: IntervalMethod, mixing: np.ndarray
 ) -> Estimate:
     """One metric of one system: the mean over repeats, with its interval. Each row of `mixing` makes one repeat."""
-    values = Repeated.of(mixing @ [part.estimates[label].value for part in parts], level=drawing.level)
+    values = Repeated.of(mixing @ [part.estimates[label].value for part in parts], level=intervals.level)
     ends = Bounds(np.nan, np.nan)
-    if drawing.interval == "t":
+    if intervals.interval == "t":
         same_value = values.n > 1 and not values.error > 1e-15 * abs(values.mean)
         ends = Bounds(values.low, values.high) if not same_value else NO_SPREAD
-    elif drawing.interval != "none" and label in parts[0].sums:
+    elif intervals.interval != "none" and label in parts[0].sums:
         everyone = Ids.of(*(part.users.decode(np.unique(part.unit_user)) for part in parts))
-        ends = _over_users(_aligned(parts, label, everyone), drawing, mixing, spec.range)
-    elif drawing.interval != "none" and label in parts[0].left_out:
-        ends = _without_users([part.left_out[label] for part in parts], values, drawing)
+        ends = _over_users(_aligned(parts, label, everyone), intervals, mixing, spec.range)
+    elif intervals.interval != "none" and label in parts[0].left_out:
+        ends = _without_users([part.left_out[label] for part in parts], values, intervals)
     low, high = map(float, np.clip(ends[:2], *spec.range))
     undefined = sum(part.estimates[label].undefined for part in parts)
     return Estimate(values.mean, low, high, values.n, undefined, ends.note)
 
 
-def _aligned(parts: Sequence[SystemValues], label: str, everyone: Ids) -> list[Sums]:
+def _aligned(parts: Sequence[SystemResult], label: str, everyone: Ids) -> list[Sums]:
     """The sums of every repeat, with a row for each user of any repeat."""
     found = []
     for part in parts:
@@ -160,24 +162,24 @@ def _aligned(parts: Sequence[SystemValues], label: str, everyone: Ids) -> list[S
 
 
 def _over_users(
-    repeats: list[Sums], drawing: Drawing, mixing: np.ndarray, range: tuple[float, float] = UNBOUNDED
+    repeats: list[Sums], intervals: IntervalMethod, mixing: np.ndarray, range: tuple[float, float] = UNBOUNDED
 ) -> Bounds:
     together = _mean_of(repeats, mixing, range)
     if together.users < 2:
         return Bounds(np.nan, np.nan)
     mean = float(np.mean(mixing @ [s.value()[0] for s in repeats]))
-    if drawing.interval == "nested":
+    if intervals.interval == "nested":
         error, freedom = nested_error(repeats, mixing)
         low, high = np.nan, np.nan
         if np.isfinite(error):
-            low, high = student_interval(mean, error, freedom=freedom, level=drawing.level)
+            low, high = student_interval(mean, error, freedom=freedom, level=intervals.level)
     else:
         users, weights = len(repeats[0].numerator), mixing.mean(axis=0)
-        drawn = resampled([(None, s) for s in repeats], users, seed=drawing.seed, resamples=drawing.resamples)
+        drawn = resampled([(None, s) for s in repeats], users, seed=intervals.seed, resamples=intervals.resamples)
         low, high = bounds(
-            mean, np.tensordot(weights, drawn, 1), lambda: weights @ [s.left_out() for s in repeats], drawing
+            mean, np.tensordot(weights, drawn, 1), lambda: weights @ [s.left_out() for s in repeats], intervals
         )
-    return allow_for_few(together, low, high, drawing.level)
+    return allow_for_few(together, low, high, intervals.level)
 
 
 def _mean_of(repeats: Sequence[Sums], mixing: np.ndarray, range: tuple[float, float]) -> Sums:
@@ -189,18 +191,18 @@ def _mean_of(repeats: Sequence[Sums], mixing: np.ndarray, range: tuple[float, fl
     return replace(repeats[0], numerator=sides[0], denominator=sides[1], range=range)
 
 
-def _without_users(left_out: Sequence[LeftOut], values: Repeated, drawing: Drawing) -> Bounds:
+def _without_users(left_out: Sequence[JackknifeReplicates], values: Repeated, intervals: IntervalMethod) -> Bounds:
     """For a system metric: the mean error by users, as if all repeats had the same, and on top of it by repeats."""
     by_user = float(np.mean([found.error() for found in left_out])) ** 2
     groups = min(len(found.one) for found in left_out)
-    by_repeat = values.error**2 if drawing.interval == "nested" and values.n > 1 else 0.0
+    by_repeat = values.error**2 if intervals.interval == "nested" and values.n > 1 else 0.0
     if not np.isfinite(by_user + by_repeat):
         return Bounds(np.nan, np.nan)
     variance, spent = by_user + by_repeat, by_user**2 / (groups - 1) + by_repeat**2 / max(values.n - 1, 1)
     if not variance > 0:
         return NO_SPREAD
     error, freedom = float(np.sqrt(variance)), variance**2 / spent
-    return Bounds(*student_interval(values.mean, error, freedom=freedom, level=drawing.level))
+    return Bounds(*student_interval(values.mean, error, freedom=freedom, level=intervals.level))
 
 
 def nested_error(repeats: Sequence[Sums], mixing: np.ndarray | None = None) -> tuple[float, float]:

@@ -11,8 +11,8 @@ import polars as pl
 from trueval.data.by_user import ByUser
 from trueval.data.ids import Ids
 from trueval.design.task import Task
+from trueval.facts.ordered_lists import list_parts
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.facts.run_lists import list_parts
 from trueval.facts.truth import Truth
 from trueval.kernels import choose, in_order
 from trueval.metrics.grammar import Spec

@@ -13,10 +13,10 @@ from trueval.design.design import RunDesign, choose_run_design
 from trueval.errors import DefinitionError, suggest
 from trueval.evaluation.conclude import MeasuredSystem, conclude
 from trueval.evaluation.engines.plan import RunOptions
+from trueval.evaluation.held_out import HeldOut, notes_on_repeated_pairs, read_held_out
 from trueval.evaluation.kept_facts import OF_A_RUN, KeptFacts
 from trueval.evaluation.options import EvaluationOptions, for_given_lists, specs_of
 from trueval.evaluation.outcome import Evaluation
-from trueval.evaluation.truth import HeldOut, notes_on_repeated_pairs, read_held_out
 from trueval.metrics.grammar import Spec
 
 ENGINES = ("local", "spark")

@@ -16,9 +16,9 @@ import polars as pl
 from trueval.arguments import checked
 from trueval.design.design import Design
 from trueval.errors import DataError, DefinitionError
-from trueval.evaluation.experiment import evaluate_systems
+from trueval.evaluation.evaluate_systems import evaluate_systems
 from trueval.evaluation.options import EvaluationOptions
-from trueval.evaluation.trials import Trials
+from trueval.evaluation.tuning_trials import Trials
 from trueval.evaluation.validation_part import carve
 from trueval.kernels import use_threads
 from trueval.metrics.grammar import parse

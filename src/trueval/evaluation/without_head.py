@@ -11,11 +11,11 @@ import polars as pl
 
 from trueval.data.ids import Ids
 from trueval.data.interactions import Interactions
-from trueval.data.judged import Judged
+from trueval.data.judgements import Judged
 from trueval.design.head import count_ratings, find_head
 from trueval.errors import DefinitionError
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.facts.readings import SETTLED
+from trueval.facts.views import SETTLED
 from trueval.metrics.grammar import Spec
 from trueval.metrics.lists import within
 
@@ -52,7 +52,7 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class RemovedHead:
     """What a head took with it."""
 
     head: Head
@@ -62,10 +62,10 @@ class LeftOut:
     users: int  # who had something relevant, and have nothing left
 
     @staticmethod
-    def of(head: Head, whole: Judged, kept: Judged) -> LeftOut:
+    def of(head: Head, whole: Judged, kept: Judged) -> RemovedHead:
         """The difference between all judgements and those that were kept."""
         before, after = (judged.rows.where(judged.relevant).counts for judged in (whole, kept))
-        return LeftOut(
+        return RemovedHead(
             head,
             judgements=len(whole.relevant) - len(kept.relevant),
             relevant=int(before.sum() - after.sum()),

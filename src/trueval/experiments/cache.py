@@ -22,7 +22,7 @@ import polars as pl
 
 from trueval import __version__
 from trueval.errors import DataError
-from trueval.evaluation.experiment import PreparedSplit
+from trueval.evaluation.evaluate_systems import PreparedSplit
 from trueval.evaluation.kept_facts import Missing
 from trueval.facts.files import load_facts, save_facts
 from trueval.facts.ranking_facts import RankingFacts

@@ -9,15 +9,15 @@ from trueval.design.design import Design
 from trueval.errors import DefinitionError, TruevalError
 from trueval.evaluation.defaults import measurable
 from trueval.evaluation.options import EvaluationOptions
-from trueval.experiments.entries import Entry
-from trueval.experiments.written import Written
+from trueval.experiments.experiment_file import Written
+from trueval.experiments.system_entries import Entry
 from trueval.metrics.grammar import Spec, parse_all
 
 DEFAULT = "AR-TI-AN"
 
 
 @dataclass(frozen=True)
-class Plan:
+class DesignPlan:
     """What is done under one design. `notes` tell the reader what is left out."""
 
     design: Design
@@ -32,10 +32,10 @@ class Plan:
 
 def read_plans(
     written: Written, systems: Mapping[str, Entry], options: EvaluationOptions, *, uniform: bool
-) -> dict[str, Plan]:
+) -> dict[str, DesignPlan]:
     """The designs by name. Metrics and systems without meaning under a design are left out of it, and said."""
     given = written.section("evaluation").get("designs", DEFAULT)
-    plans: dict[str, Plan] = {}
+    plans: dict[str, DesignPlan] = {}
     for text in [given] if isinstance(given, str) else given:
         try:
             design = Design.parse(text)
@@ -48,7 +48,7 @@ def read_plans(
     return plans
 
 
-def _plan(design: Design, systems: Mapping[str, Entry], metrics: list[Spec]) -> Plan:
+def _plan(design: Design, systems: Mapping[str, Entry], metrics: list[Spec]) -> DesignPlan:
     kept, notes = measurable(metrics, design)
     ranked = [name for name, entry in systems.items() if entry.kind != "run" or not design.sample]
     if len(ranked) < len(systems):
@@ -66,7 +66,7 @@ def _plan(design: Design, systems: Mapping[str, Entry], metrics: list[Spec]) -> 
             found="runs, whose lists say nothing of sampled targets",
             do="use designs with all non-relevant items (AN), or add systems that are fitted",
         )
-    return Plan(design, tuple(kept), tuple(ranked), tuple(notes))
+    return DesignPlan(design, tuple(kept), tuple(ranked), tuple(notes))
 
 
 def _check_possible(written: Written, design: Design, *, uniform: bool) -> None:

@@ -7,18 +7,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from trueval.comparison.paired import Options
+from trueval.comparison.comparison import ComparisonOptions
 from trueval.errors import DefinitionError, TruevalError, suggest
+from trueval.evaluation.evaluate_repeats import each_interval
 from trueval.evaluation.option_list import passed_on
 from trueval.evaluation.options import EvaluationOptions, specs_of
-from trueval.evaluation.repeated import each_interval
-from trueval.experiments.designs import Plan, read_plans
-from trueval.experiments.entries import Entry, read_entries
+from trueval.experiments.designs import DesignPlan, read_plans
+from trueval.experiments.experiment_file import Written, read_written
 from trueval.experiments.keys import check_sections
 from trueval.experiments.sources import Source, read_source
 from trueval.experiments.splitting import Splitting, read_splitting, split_options
-from trueval.experiments.written import Written, read_written
-from trueval.facts.readings import TIES
+from trueval.experiments.system_entries import Entry, read_entries
+from trueval.facts.views import TIES
 from trueval.propensity.sources import beside
 
 
@@ -30,11 +30,11 @@ class Experiment:
     source: Source
     splitting: Splitting
     systems: dict[str, Entry]
-    plans: dict[str, Plan]  # by design
+    plans: dict[str, DesignPlan]  # by design
     options: EvaluationOptions  # of the first seed, with all metrics
     interval: str  # of the whole; that of each repeat is in the options
     baseline: str | None = None
-    comparing: Options = field(default_factory=Options)
+    comparing: ComparisonOptions = field(default_factory=ComparisonOptions)
 
     @property
     def record(self) -> dict[str, Any]:
@@ -111,13 +111,13 @@ def _options(written: Written, chosen: Mapping[str, Any], splitting: Splitting) 
     return options, method
 
 
-def _comparing(written: Written, chosen: Mapping[str, Any], splitting: Splitting, *, level: float) -> Options:
+def _comparing(written: Written, chosen: Mapping[str, Any], splitting: Splitting, *, level: float) -> ComparisonOptions:
     options: dict[str, Any] = {}
     for key in ("test", "correct"):
         if key in chosen:
             try:
                 options |= {key: chosen[key]}
-                Options(**options)
+                ComparisonOptions(**options)
             except TruevalError as problem:
                 raise written.refused(problem, "evaluation", key) from None
     if splitting.repeated and options.get("test", "t") != "t":
@@ -127,10 +127,10 @@ def _comparing(written: Written, chosen: Mapping[str, Any], splitting: Splitting
             found="several seeds or folds",
             do='use test = "t", which counts users and seeds, or one seed',
         )
-    return Options(**options, level=level if 0.5 <= level < 1 else 0.95, seed=splitting.seeds[0])
+    return ComparisonOptions(**options, level=level if 0.5 <= level < 1 else 0.95, seed=splitting.seeds[0])
 
 
-def _baseline(written: Written, chosen: Mapping[str, Any], plans: Mapping[str, Plan]) -> str | None:
+def _baseline(written: Written, chosen: Mapping[str, Any], plans: Mapping[str, DesignPlan]) -> str | None:
     """The system that others are compared with; every design must have it, and another one."""
     name = chosen.get("baseline")
     if name is None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from trueval.errors import DefinitionError, suggest
 from trueval.evaluation.option_list import file_kinds
-from trueval.experiments.written import Written, show
+from trueval.experiments.experiment_file import Written, show
 
 
 def _is_number(value: Any) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.console import Console
 
-from trueval.comparison.between import LEAST, Alike, alike_grid, alike_told
+from trueval.comparison.design_agreement import LEAST, Alike, alike_grid, alike_told
 from trueval.render.html import Section
 from trueval.render.numbers import rounded
 from trueval.render.terminal import console_for, escape, plain_table, say

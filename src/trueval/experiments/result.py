@@ -13,8 +13,8 @@ from typing import Any
 import polars as pl
 
 from trueval.api import Result
-from trueval.comparison.between import Alike, alike_grid, alike_told, between_designs
 from trueval.comparison.comparisons import Comparisons
+from trueval.comparison.design_agreement import Alike, alike_grid, alike_told, between_designs
 from trueval.design.design import Design
 from trueval.errors import DataError, DefinitionError, suggest
 from trueval.experiments.experiment import Experiment

@@ -15,11 +15,11 @@ from trueval.evaluation.kept_facts import KeptFacts
 from trueval.evaluation.manifest import make_manifest
 from trueval.evaluation.repeats import combine
 from trueval.experiments.cache import Cache
+from trueval.experiments.execution import Evaluations, Found, do_experiment
 from trueval.experiments.experiment import Experiment, read_experiment
 from trueval.experiments.folder import FACTS, check_folder, open_folder, write_results
 from trueval.experiments.imported import importable
 from trueval.experiments.result import ExperimentResult
-from trueval.experiments.work import Evaluations, Found, do_experiment
 from trueval.kernels import use_threads
 from trueval.progress import note
 

@@ -16,7 +16,7 @@ from trueval.data.popularity import check_count_of
 from trueval.data.read import locate, read
 from trueval.data.users import read_users
 from trueval.errors import DefinitionError, TruevalError
-from trueval.experiments.written import Written, show
+from trueval.experiments.experiment_file import Written, show
 
 
 @dataclass(frozen=True)

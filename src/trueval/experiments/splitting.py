@@ -12,8 +12,8 @@ import polars as pl
 from trueval.data.interactions import Interactions
 from trueval.data.read import read, read_pair
 from trueval.errors import DefinitionError, TruevalError
+from trueval.experiments.experiment_file import Written, show
 from trueval.experiments.sources import Source, find_path
-from trueval.experiments.written import Written, show
 from trueval.splits import options_of as options_of_split
 from trueval.splits import split
 from trueval.splits.parts import Parts
@@ -21,7 +21,7 @@ from trueval.splits.registry import Split, find_split
 
 
 @dataclass(frozen=True)
-class Repeat:
+class SplitReplicate:
     """One split of the log. `name` tells it apart from the others, and is empty where there is one alone."""
 
     name: str
@@ -53,7 +53,7 @@ class Splitting:
         """Whether repeats have other rows, not only other seeds of the systems."""
         return self.repeated and (bool(self.record.several) or self.record.seeded)
 
-    def repeats(self, log: Interactions, *, columns: Any = None) -> Iterator[list[Repeat]]:
+    def repeats(self, log: Interactions, *, columns: Any = None) -> Iterator[list[SplitReplicate]]:
         """The repeats of each seed, one seed after the other, so that one split is in memory at a time.
 
         Folds of another seed are other folds. A split without chance is the same for every seed, which is then
@@ -70,7 +70,7 @@ class Splitting:
                 found = split(log, self.how, seed=seed, **options)
                 made = [found] if isinstance(found, Parts) else found
             yield [
-                Repeat(self._name(seed, fold, len(made), seeded=seeded), parts, seed, fold)
+                SplitReplicate(self._name(seed, fold, len(made), seeded=seeded), parts, seed, fold)
                 for fold, parts in enumerate(made, 1)
             ]
 

@@ -76,7 +76,7 @@ def correct(
     facts keep the rank but not which items were drawn, which `weighted_rank` would need.
 
     >>> from trueval.metrics.measure import toy_facts
-    >>> from trueval.facts.readings import one_relevant
+    >>> from trueval.facts.views import one_relevant
     >>> facts = one_relevant(toy_facts(["x", "a", "y"], {"a"}, complete=True))
     >>> correct(facts, "auc", pool=20, method="rescale").tolist()
     [0.5]
@@ -104,7 +104,7 @@ def corrected(
     where it is more than half of the value, no correction helps, which the `note` says.
 
     >>> from trueval.metrics.measure import toy_facts
-    >>> from trueval.facts.readings import one_relevant
+    >>> from trueval.facts.views import one_relevant
     >>> facts = one_relevant(toy_facts(["x", "a", "y"], {"a"}, complete=True))
     >>> found = corrected(facts, "auc", pool=20)
     >>> found.units, round(found.value, 1)

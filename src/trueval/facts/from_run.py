@@ -8,12 +8,12 @@ import polars as pl
 from trueval.data.ids import Ids
 from trueval.design.task import Task
 from trueval.errors import DefinitionError
-from trueval.facts.equals import same_as_next
+from trueval.facts.ordered_lists import OrderedLists, code_ids, list_parts, order_run
 from trueval.facts.ranking_facts import UNKNOWN, RankingFacts
-from trueval.facts.readings import SETTLED, with_ties
 from trueval.facts.run_checks import check_catalogue, refuse_duplicates
-from trueval.facts.run_lists import Lists, code_ids, list_parts, order_run
+from trueval.facts.ties import same_as_next
 from trueval.facts.truth import Truth, check_common_ids
+from trueval.facts.views import SETTLED, with_ties
 from trueval.kernels import choose, in_order
 
 
@@ -59,11 +59,11 @@ def run_facts(
     return facts if ties == built else with_ties(facts, ties)
 
 
-def _same(lists: Lists) -> np.ndarray:
+def _same(lists: OrderedLists) -> np.ndarray:
     return same_as_next(lists.start, lists.score) if len(lists.score) else np.zeros(len(lists.item), bool)
 
 
-def _join(lists: Lists, truth: Truth, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def _join(lists: OrderedLists, truth: Truth, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Judged rows by rank, with their ranks (0: not in the list), items strictly above and items tied."""
     judged = truth.judged.rows
     rank, above, tied = (np.zeros(len(judged.item), np.int32) for _ in range(3))
@@ -92,7 +92,7 @@ def _targets(truth: Truth) -> tuple[np.ndarray, int]:
     return targets, number
 
 
-def _shows_all(lists: Lists, truth: Truth, targets: np.ndarray) -> bool:
+def _shows_all(lists: OrderedLists, truth: Truth, targets: np.ndarray) -> bool:
     """Whether every list holds all targets of its user and nothing else."""
     if truth.catalogue is None or not (np.diff(lists.start) == targets).all():
         return False

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from trueval.data.judged import Judged
+from trueval.data.judgements import Judged
 from trueval.design.task import Task
 from trueval.errors import DataError
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.facts.readings import SETTLED, with_ties
+from trueval.facts.views import SETTLED, with_ties
 from trueval.kernels import blocks, choose, in_order
 from trueval.kernels.seeds import derive
 from trueval.progress import progress

@@ -8,7 +8,7 @@ import numpy as np
 
 from trueval.errors import DataError, DefinitionError
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.facts.readings import one_relevant
+from trueval.facts.views import one_relevant
 
 
 def one_relevant_bounds(facts: RankingFacts, n: int) -> tuple[float, float, float]:

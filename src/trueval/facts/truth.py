@@ -9,7 +9,7 @@ import polars as pl
 
 from trueval.data.by_user import ByUser
 from trueval.data.ids import Ids, check_same_kind, plain
-from trueval.data.judged import Judged, check_overlap
+from trueval.data.judgements import Judged, check_overlap
 from trueval.kernels import blocks
 
 

@@ -54,7 +54,7 @@ class Rated(NamedTuple):
     target: np.ndarray
 
 
-class Lists(NamedTuple):
+class AspectLists(NamedTuple):
     """Items shown to unit u, best first; `counts` says which rows may count."""
 
     start: np.ndarray

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trueval.kernels.aspect_rows import LESS, MORE, NEAR_ONE, ItemAspects, Lists, Owned, Pool, Ranked, Rated
+from trueval.kernels.aspect_rows import LESS, MORE, NEAR_ONE, AspectLists, ItemAspects, Owned, Pool, Ranked, Rated
 
 
 def weigh(profile: Owned, unit: int, aspects: ItemAspects) -> list[float]:
@@ -96,7 +96,7 @@ def cascade_ideal(
 
 
 def unified(
-    aspects: ItemAspects, lists: Lists, rows: Rated, profile: Owned, pool: Pool, barred: Owned, alpha: float,
+    aspects: ItemAspects, lists: AspectLists, rows: Rated, profile: Owned, pool: Pool, barred: Owned, alpha: float,
     discount: np.ndarray, first: int, last: int, shown: np.ndarray, ideal: np.ndarray,
 ) -> None:  # fmt: skip
     """See `aspects.unified`."""
@@ -151,7 +151,7 @@ def _greedy(aspects: ItemAspects, groups: list, left: list[float], discount: lis
 
 
 def coverage(
-    aspects: ItemAspects, lists: Lists, rows: Owned, offered: np.ndarray, listed: Owned, barred: Owned, k: int,
+    aspects: ItemAspects, lists: AspectLists, rows: Owned, offered: np.ndarray, listed: Owned, barred: Owned, k: int,
     first: int, last: int, covered: np.ndarray, attainable: np.ndarray, complete: np.ndarray,
 ) -> None:  # fmt: skip
     """See `aspects.coverage`."""

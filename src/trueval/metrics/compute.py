@@ -9,7 +9,7 @@ import numpy as np
 
 from trueval.errors import DefinitionError
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.facts.readings import flip
+from trueval.facts.views import flip
 from trueval.metrics.grammar import Spec
 from trueval.metrics.inputs import Inputs
 from trueval.metrics.inverse import inverse_weighted

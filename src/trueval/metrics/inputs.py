@@ -13,7 +13,7 @@ from trueval.data.aspects import Aspects
 from trueval.data.by_user import ByUser
 from trueval.data.ids import Ids
 from trueval.data.interactions import Interactions
-from trueval.data.once import Once
+from trueval.data.lazy import Once
 from trueval.data.popularity import item_counts
 from trueval.errors import DefinitionError
 from trueval.facts.ranking_facts import RankingFacts

@@ -11,7 +11,7 @@ import polars as pl
 from trueval.data.by_user import ByUser
 from trueval.data.ids import Ids
 from trueval.data.interactions import Interactions
-from trueval.data.once import Once
+from trueval.data.lazy import Once
 from trueval.design.task import Task
 
 

@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from trueval.facts.equals import list_blocks, tied_lists
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.facts.readings import SETTLED
+from trueval.facts.ties import list_blocks, tied_lists
+from trueval.facts.views import SETTLED
 from trueval.metrics.discount import Table, log2
 from trueval.metrics.results import Added, Tally
 

@@ -13,9 +13,9 @@ from trueval.data.aspects import Aspects
 from trueval.data.by_user import ByUser
 from trueval.data.ids import Ids
 from trueval.errors import DataError
-from trueval.facts.equals import same_as_next
 from trueval.facts.ranking_facts import UNKNOWN, RankingFacts
-from trueval.facts.readings import with_ties
+from trueval.facts.ties import same_as_next
+from trueval.facts.views import with_ties
 from trueval.metrics.compute import compute
 from trueval.metrics.grammar import Spec, parse
 from trueval.metrics.inputs import Inputs, Popularity, Positives

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from trueval.errors import DataError, DefinitionError
-from trueval.recommenders.adapters.places import check_length, find_places
-from trueval.recommenders.adapters.seats import Seats, check_factors
+from trueval.recommenders.adapters.id_alignment import Seats, check_factors
+from trueval.recommenders.adapters.id_positions import check_length, find_places
 from trueval.recommenders.matrix_files import read_matrices
 from trueval.recommenders.protocol import ScoreFunction, TrainSet
 

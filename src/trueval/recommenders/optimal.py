@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from trueval.data.interactions import Interactions
-from trueval.data.judged import judge
+from trueval.data.judgements import judge
 from trueval.errors import DataError
 from trueval.recommenders.baselines import for_everybody
 from trueval.recommenders.protocol import TrainSet

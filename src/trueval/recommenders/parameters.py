@@ -40,7 +40,7 @@ def parameter(
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class SystemParameter:
     """A declared parameter. `kinds` are its types ("int", "None"…); with none of these it may be anything.
 
     The parameter `factors` is a field called `n_factors`: systems have a method of the shorter name.
@@ -138,7 +138,7 @@ def _typed(value: Any, kind: str) -> Any:
     return number
 
 
-def parameters_of(system: type) -> dict[str, Parameter]:
+def parameters_of(system: type) -> dict[str, SystemParameter]:
     """The declared parameters of a system's dataclass, in their order."""
     found = {}
     for field in dataclasses.fields(system):
@@ -147,7 +147,7 @@ def parameters_of(system: type) -> dict[str, Parameter]:
         kinds = tuple(kind.strip() for kind in str(field.type).split("|"))
         known = kinds if set(kinds) <= set(_WORDS) else ()
         name = "factors" if field.name == "n_factors" else field.name
-        found[name] = Parameter(name, field.name, known, field.default, **field.metadata[_KEY])
+        found[name] = SystemParameter(name, field.name, known, field.default, **field.metadata[_KEY])
     return found
 
 

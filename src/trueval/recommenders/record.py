@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trueval.errors import DefinitionError, suggest
-from trueval.recommenders.parameters import Parameter
+from trueval.recommenders.parameters import SystemParameter
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class System:
     make: Callable[..., Any]
     objective: str
     reference: str
-    parameters: Mapping[str, Parameter]
+    parameters: Mapping[str, SystemParameter]
     needs: str | None = "rows"
     personalised: bool = True
     oracle: bool = False

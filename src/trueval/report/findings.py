@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trueval.comparison.paired import Comparison
+from trueval.comparison.comparison import Comparison
 from trueval.evaluation.outcome import Evaluation
 from trueval.render.numbers import level_percent, p_phrase, short_percent
 from trueval.statistics.corrections import NAMES

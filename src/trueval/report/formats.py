@@ -10,8 +10,8 @@ import polars as pl
 
 from trueval.comparison.leaders import leaders
 from trueval.comparison.render import grid, legend
-from trueval.data.records import without_nan
-from trueval.evaluation.drawing import told_interval
+from trueval.data.json_values import without_nan
+from trueval.evaluation.interval_method import describe_interval
 from trueval.evaluation.outcome import Evaluation
 from trueval.render.latex import latex_table
 from trueval.render.markdown import markdown_table
@@ -20,7 +20,7 @@ from trueval.render.numbers import decimal
 from trueval.report.cells import cell, columns_with_both_ends
 
 if TYPE_CHECKING:
-    from trueval.comparison.paired import Comparison
+    from trueval.comparison.comparison import Comparison
 
 ESTIMATE = ("value", "low", "high", "n", "undefined")
 
@@ -168,7 +168,7 @@ def notation(evaluation: Evaluation) -> dict[str, str]:
     if evaluation.manifest["interval"] != "none":
         ends = columns_with_both_ends(evaluation)
         signs = "±" if not ends else "[low, high]" if len(ends) == len(evaluation.specs) else "± or [low, high]"
-        found[signs] = told_interval(evaluation.manifest)
+        found[signs] = describe_interval(evaluation.manifest)
     if len(evaluation.systems) > 1:
         found["bold"] = "not significantly worse than the best (paired t-test, Holm's correction, 5 %)"
     return found

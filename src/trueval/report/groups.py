@@ -158,8 +158,8 @@ def group_footer(groups: Mapping[str, GroupValues]) -> list[str]:
         return []
     first = next(iter(groups.values()))
     words = "gap = highest − lowest group, ratio = lowest / highest"
-    if first.drawing.interval != "none":
-        words += f", with {level_percent(first.drawing.level)} bootstrap intervals that allow for picking the two"
+    if first.intervals.interval != "none":
+        words += f", with {level_percent(first.intervals.level)} bootstrap intervals that allow for picking the two"
     if any(exposes(found) for found in groups.values()):
         words += "; of exposure, above or over the share of items"
     if any(number < found.min_group for found in groups.values() for number in found.users.values()):

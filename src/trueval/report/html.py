@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
+from trueval.comparison.comparison import Comparison
 from trueval.comparison.leaders import leaders
-from trueval.comparison.paired import Comparison
 from trueval.comparison.render import correction_head
 from trueval.evaluation.outcome import Evaluation
 from trueval.render.html import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from trueval.comparison.paired import Comparison
+from trueval.comparison.comparison import Comparison
 from trueval.evaluation.outcome import Evaluation
 from trueval.render.html import Section, page, section, sentences
 from trueval.report.findings import findings

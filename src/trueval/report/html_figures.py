@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from trueval.comparison.paired import Comparison
+from trueval.comparison.comparison import Comparison
 from trueval.evaluation.estimate import Estimate
 from trueval.render.numbers import level_percent
 from trueval.render.svg import line, rect, svg, whisker

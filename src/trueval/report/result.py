@@ -17,7 +17,7 @@ from trueval.evaluation.outcome import Evaluation
 from trueval.evaluation.repeats import repeats_frame
 from trueval.metrics.grammar import parse
 from trueval.report.groups import gap_frame, group_frame
-from trueval.report.sides import Shown
+from trueval.report.result_output import ResultOutput
 
 if TYPE_CHECKING:
     from trueval.comparison.agreement import Agreement
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Result(Shown):
+class Result(ResultOutput):
     """What an evaluation found. Prints as a table.
 
     Of parts with an unbiased test (split `unbiased`) it holds the values on that test, and `observed` those on the
@@ -173,12 +173,12 @@ class Result(Shown):
 
     def compare(self, baseline: str | None = None, **options: Any) -> Comparisons:
         """Every other system against a baseline (the first system, unless named); options as for `compare`."""
-        from trueval.report.compared import compare
+        from trueval.report.compare_results import compare
 
         return compare(self, baseline=baseline, **options)
 
     def agreement(self, **options: Any) -> Agreement:
         """Whether the metrics rank the systems alike: Kendall's τ between every two; options as for `agreement`."""
-        from trueval.report.compared import agreement
+        from trueval.report.compare_results import agreement
 
         return agreement(self, **options)

@@ -21,14 +21,14 @@ from trueval.errors import DataError, OutputError, TruevalError
 from trueval.evaluation.compat import find_preset
 from trueval.evaluation.estimate import Estimate, Sums, sums
 from trueval.evaluation.kept_facts import FROM_FILES, KeptFacts
-from trueval.evaluation.outcome import Evaluation, SystemValues
+from trueval.evaluation.outcome import Evaluation, SystemResult
 from trueval.metrics.compute import Measured
 from trueval.metrics.grammar import Spec, parse
 from trueval.metrics.results import Ratio, same
 from trueval.report.files import write_table, write_whole
 from trueval.report.folder import Content, check_folder, write_together
 from trueval.report.formats import as_json, as_record
-from trueval.statistics.jackknife import LeftOut
+from trueval.statistics.jackknife import JackknifeReplicates
 
 TABLE, SUMMARY, MANIFEST = "results.parquet", "summary.json", "manifest.json"
 DESIGNS = "designs"  # in the folder of an experiment: a folder for each of its designs
@@ -226,7 +226,7 @@ def _spec(label: str, manifest: dict[str, Any], where: str) -> Spec:
 
 def _system(
     frame: pl.DataFrame, users: Ids, items: Ids | None, told: dict[str, Any], specs: dict[str, Spec], name: str
-) -> SystemValues:
+) -> SystemResult:
     """One system's values and sums from its rows."""
     unit_user = users.codes(plain(frame["user"], where=name))
     order = np.argsort(unit_user, kind="stable")
@@ -249,10 +249,10 @@ def _system(
     estimates = {label: _estimate(written.get(label), by_label.get(label), notes.get(label, "")) for label in specs}
     known = {label: e for label, e in estimates.items() if e is not None}
     left_out = {
-        label: LeftOut(found["value"], np.array(found["one"]), np.array(found["two"]))
+        label: JackknifeReplicates(found["value"], np.array(found["one"]), np.array(found["two"]))
         for label, found in own.get("left_out", {}).items()
     }
-    return SystemValues(
+    return SystemResult(
         estimates=known, values=values, sums=by_label, unit_user=unit_user, users=users, stratum=stratum,
         left_out=left_out, unit_item=None if items is None else items.codes(plain(frame["item"], where=name)),
         items=items,

@@ -20,7 +20,7 @@ from trueval.report.formats import notation
 from trueval.report.groups import columns_of, group_footer, group_layouts
 
 if TYPE_CHECKING:
-    from trueval.comparison.paired import Comparison
+    from trueval.comparison.comparison import Comparison
 
 
 class _Marks(NamedTuple):

@@ -24,22 +24,23 @@ _LEAST = 1 / 3  # of the first-order variance: noise in the pairs never takes of
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class JackknifeReplicates:
     """A value of all users, without each group, and without each pair of near groups."""
 
     value: float
     one: np.ndarray
     two: np.ndarray
 
-    def __sub__(self, other: LeftOut) -> LeftOut:
+    def __sub__(self, other: JackknifeReplicates) -> JackknifeReplicates:
         """The difference of two systems over the same users."""
-        return LeftOut(self.value - other.value, self.one - other.one, self.two - other.two)
+        return JackknifeReplicates(self.value - other.value, self.one - other.one, self.two - other.two)
 
     def error(self) -> float:
         """The standard error of the value.
 
         >>> means = (8 - np.array([0, 1, 2, 5])) / 3  # of 0, 1, 2 and 5, each left out in turn
-        >>> round(LeftOut(2.0, means, np.empty(0)).error(), 6), round(float(np.std([0, 1, 2, 5], ddof=1) / 2), 6)
+        >>> found = JackknifeReplicates(2.0, means, np.empty(0)).error()
+        >>> round(found, 6), round(float(np.std([0, 1, 2, 5], ddof=1) / 2), 6)
         (1.080123, 1.080123)
         """
         groups = len(self.one)

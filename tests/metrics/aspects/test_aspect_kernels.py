@@ -13,7 +13,7 @@ from trueval.data.by_user import ByUser
 from trueval.data.ids import Ids
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.kernels import use_kernels, use_threads
-from trueval.metrics.aspects import columns
+from trueval.metrics.aspects import kernel_columns
 from trueval.metrics.compute import compute
 from trueval.metrics.grammar import parse
 from trueval.metrics.inputs import Inputs
@@ -73,7 +73,7 @@ def test_compiled_and_plain_give_the_same_bits(seed: int, listed: bool, monkeypa
         with use_kernels("plain"):
             wanted = compute(spec, facts, inputs).per_unit
         for block in (4096, 7):
-            monkeypatch.setattr(columns, "BLOCK", block)
+            monkeypatch.setattr(kernel_columns, "BLOCK", block)
             with use_kernels("compiled"), use_threads(2):
                 found = compute(spec, facts, inputs).per_unit
             np.testing.assert_array_equal(found, wanted, err_msg=f"{spec} in blocks of {block}")

@@ -19,9 +19,9 @@ from trueval.errors import DataError, DefinitionError
 from trueval.facts.from_scores import rank_system
 from trueval.recommenders.adapters import LIBRARIES, library_of
 from trueval.recommenders.adapters.adapted import Adapted, load
-from trueval.recommenders.adapters.places import find_places
+from trueval.recommenders.adapters.id_alignment import Seats, fill_last
+from trueval.recommenders.adapters.id_positions import find_places
 from trueval.recommenders.adapters.require import require
-from trueval.recommenders.adapters.seats import Seats, fill_last
 from trueval.recommenders.protocol import Recommender, TrainSet
 from trueval.recommenders.registry import make_system
 

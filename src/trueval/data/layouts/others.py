@@ -12,8 +12,8 @@ from trueval.data.id_text import settled
 from trueval.data.interactions import Interactions
 from trueval.data.layouts.layout import Layout, has_files
 from trueval.data.layouts.text import known_table
-from trueval.data.lines import NO_SEPARATOR, first_lines, scan_lines
 from trueval.data.tables import scan_atomic
+from trueval.data.text_lines import NO_SEPARATOR, first_lines, scan_lines
 from trueval.errors import DataError
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from trueval.data.failures import reading
-from trueval.data.lines import NO_SEPARATOR, utf8
+from trueval.data.text_lines import NO_SEPARATOR, utf8
 
 Types = Mapping[str, "type[pl.DataType]"]
 

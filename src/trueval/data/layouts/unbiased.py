@@ -14,8 +14,8 @@ from trueval.data.id_text import settled
 from trueval.data.interactions import Interactions
 from trueval.data.layouts.layout import Layout, has_files
 from trueval.data.layouts.text import known_table
-from trueval.data.lines import first_lines, number
 from trueval.data.tables import scan_table
+from trueval.data.text_lines import first_lines, number
 from trueval.errors import DataError
 from trueval.progress import note
 

@@ -14,8 +14,8 @@ from trueval.data.ids import Ids, plain
 from trueval.data.run_tables import read_run, scan_run
 from trueval.errors import DataError
 from trueval.evaluation.conclude import MeasuredSystem
-from trueval.evaluation.engines.plan import Part, Plan, RunOptions
-from trueval.evaluation.truth import HeldOut
+from trueval.evaluation.engines.plan import MeasurementPlan, Partition, RunOptions
+from trueval.evaluation.held_out import HeldOut
 from trueval.facts.truth import check_common_ids
 
 # Rows of a streamed run that are in memory at once.
@@ -44,14 +44,14 @@ def measure_run(source: Any, name: str, held: HeldOut, how: RunOptions, *, first
     ids = None if lazy is None else _survey(lazy, source, ascending=not how.sorted_by_user)
     if lazy is None or ids is None:
         run = read_run(source, columns=how.run_columns)
-        plan = Plan.of(name, held, {"user": run["user"], "item": run["item"]}, first=first)
+        plan = MeasurementPlan.of(name, held, {"user": run["user"], "item": run["item"]}, first=first)
         return plan.merge([plan.whole(run)])
-    plan = Plan.of(name, held, ids, first=first)
+    plan = MeasurementPlan.of(name, held, ids, first=first)
     check_common_ids(ids["user"], ids["item"], plan.truth, name)
     return plan.merge(_streamed(lazy, plan))
 
 
-def _streamed(lazy: pl.LazyFrame, plan: Plan) -> Iterator[Part]:
+def _streamed(lazy: pl.LazyFrame, plan: MeasurementPlan) -> Iterator[Partition]:
     """Parts of a run sorted by user."""
     users = plan.truth.users
     seen = np.zeros(len(users), bool)

@@ -11,15 +11,15 @@ import polars as pl
 
 from trueval.data.ids import Ids
 from trueval.evaluation.conclude import MeasuredSystem, check_listed, measure
+from trueval.evaluation.held_out import HeldOut, PreparedRun, prepare_run
 from trueval.evaluation.measurements import Measurements, merge_measurements
 from trueval.evaluation.options import EvaluationOptions, specs_of
 from trueval.evaluation.run_notes import count_seen, notes_on_items, notes_on_seen, notes_on_users
-from trueval.evaluation.truth import HeldOut, PreparedRun, prepare_run
 from trueval.evaluation.without_head import head_places
 from trueval.facts.from_run import run_facts
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.facts.readings import condense
 from trueval.facts.truth import Truth
+from trueval.facts.views import condense
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +37,7 @@ class RunOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Partition:
     """What was measured of some users of a run."""
 
     users: np.ndarray  # codes of all of them, in the population or not
@@ -49,7 +49,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class MeasurementPlan:
     """What a run is held against, and how; the parts of a run share it."""
 
     name: str
@@ -59,10 +59,10 @@ class Plan:
     ids: Mapping[str, pl.Series] = field(default_factory=dict, repr=False)  # of the run
 
     @staticmethod
-    def of(name: str, held: HeldOut, ids: Mapping[str, pl.Series], *, first: bool) -> Plan:
+    def of(name: str, held: HeldOut, ids: Mapping[str, pl.Series], *, first: bool) -> MeasurementPlan:
         """The plan for a run with these users and items."""
         ids = {"user": ids["user"], "item": Ids.of(ids["item"]).values}
-        return Plan(name, prepare_run(held, ids["user"], ids["item"]), held.design.condensed, first, ids)
+        return MeasurementPlan(name, prepare_run(held, ids["user"], ids["item"]), held.design.condensed, first, ids)
 
     @property
     def truth(self) -> Truth:
@@ -74,19 +74,19 @@ class Plan:
         """How it is evaluated."""
         return self.prepared.context.options
 
-    def whole(self, run: pl.DataFrame) -> Part:
+    def whole(self, run: pl.DataFrame) -> Partition:
         """Measure a whole run."""
         everyone = np.arange(len(self.truth.users))
         facts = run_facts(run, self.truth, ties=self.options.ties, name=self.name)
         return self._measure(everyone, facts, self.truth)
 
-    def part(self, run: pl.DataFrame, codes: np.ndarray) -> Part:
+    def part(self, run: pl.DataFrame, codes: np.ndarray) -> Partition:
         """Measure some users (codes, ascending) by their rows of a run; there may be rows of unknown users as well."""
         truth = _for_users(self.truth, codes)
         facts = run_facts(run, truth, ties=self.options.ties, name=self.name, whole=False)
         return self._measure(codes, facts.changed(users=self.truth.users, unit_user=codes.astype(np.int32)), truth)
 
-    def merge(self, parts: Iterable[Part]) -> MeasuredSystem:
+    def merge(self, parts: Iterable[Partition]) -> MeasuredSystem:
         """The run from its parts, and from the users who are in none of them: they got nothing."""
         found = list(parts)
         unlisted = np.ones(len(self.truth.users), bool)
@@ -106,7 +106,7 @@ class Plan:
             left_out=self.prepared.left_out,
         )
 
-    def _notes(self, parts: list[Part]) -> list[str]:
+    def _notes(self, parts: list[Partition]) -> list[str]:
         """What looks wrong with the run."""
         listed = np.zeros(len(self.truth.users), bool)
         for part in parts:
@@ -117,19 +117,19 @@ class Plan:
         told += notes_on_seen(np.sum([part.seen for part in parts], axis=0))
         return [f"{self.name}: {note}" for note in told]
 
-    def _nothing(self, codes: np.ndarray) -> Part:
+    def _nothing(self, codes: np.ndarray) -> Partition:
         """Measure users without a list."""
         truth = self.truth
         empty = {"user": truth.users.values.head(0), "item": truth.items.values.head(0)}
         return self.part(pl.DataFrame(empty | {"rank": pl.Series([], dtype=pl.Int64)}), codes)
 
-    def _measure(self, users: np.ndarray, facts: RankingFacts, truth: Truth) -> Part:
+    def _measure(self, users: np.ndarray, facts: RankingFacts, truth: Truth) -> Partition:
         specs, head = specs_of(self.options), truth.head
         listed, seen = facts.length > 0, count_seen(facts, truth.train, specs.values())
         places = None if head is None else head_places(facts, head, specs.values())
         judged = condense(facts) if self.condensed else facts
         measured = measure(judged, specs, self.prepared.context, first=self.first)
-        return Part(users, measured, facts.catalogue, places, listed, seen)
+        return Partition(users, measured, facts.catalogue, places, listed, seen)
 
 
 def _for_users(truth: Truth, codes: np.ndarray) -> Truth:

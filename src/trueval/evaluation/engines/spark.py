@@ -27,9 +27,9 @@ from trueval.data.read import locate
 from trueval.data.run_tables import read_run
 from trueval.errors import DataError, DefinitionError, TruevalError
 from trueval.evaluation.conclude import MeasuredSystem
-from trueval.evaluation.engines.plan import Part, Plan, RunOptions
+from trueval.evaluation.engines.plan import MeasurementPlan, Partition, RunOptions
+from trueval.evaluation.held_out import HeldOut
 from trueval.evaluation.options import specs_of
-from trueval.evaluation.truth import HeldOut
 from trueval.facts.truth import check_common_ids
 from trueval.kernels import use_threads
 from trueval.metrics.compute import inputs_of
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 PART_ROWS = 2_000_000
 
 # What a worker says of its users: what was measured, or what is wrong with their rows.
-Answer = Part | TruevalError | None
+Answer = Partition | TruevalError | None
 
 
 def here(source: Any) -> Any:
@@ -68,12 +68,12 @@ def measure_run(source: Any, name: str, held: HeldOut, how: RunOptions, *, first
         if not number:
             raise empty(name)
         ids = {role: _distinct(rows, role, name) for role in ("user", "item")}
-        plan = Plan.of(name, held, ids, first=first)
+        plan = MeasurementPlan.of(name, held, ids, first=first)
         check_common_ids(ids["user"], ids["item"], plan.truth, name)
         return plan.merge(_parts(rows, number, plan))
 
 
-def _parts(rows: DataFrame, number: int, plan: Plan) -> list[Part]:
+def _parts(rows: DataFrame, number: int, plan: MeasurementPlan) -> list[Partition]:
     """What the workers measured; what they found wrong is raised here."""
     context = rows.sparkSession.sparkContext
     parts = max(-(-number // PART_ROWS), min(context.defaultParallelism, -(-number // 10_000)))
@@ -91,10 +91,10 @@ def _parts(rows: DataFrame, number: int, plan: Plan) -> list[Part]:
     wrong = [answer for answer in found if isinstance(answer, TruevalError)]
     if wrong:
         raise min(wrong, key=str)  # not whichever worker was first
-    return [answer for answer in found if isinstance(answer, Part)]
+    return [answer for answer in found if isinstance(answer, Partition)]
 
 
-def _sent(plan: Plan) -> Plan:
+def _sent(plan: MeasurementPlan) -> MeasurementPlan:
     """The plan without what the workers do not need."""
     options, context = plan.options, plan.prepared.context
     needed = {name for spec in specs_of(options).values() for name in inputs_of(spec)}
@@ -104,7 +104,7 @@ def _sent(plan: Plan) -> Plan:
     return replace(plan, prepared=replace(plan.prepared, context=context, left_out=None), ids={})
 
 
-def answer_part(batches: Iterable[pa.RecordBatch], plan: Plan) -> Iterator[pa.RecordBatch]:
+def answer_part(batches: Iterable[pa.RecordBatch], plan: MeasurementPlan) -> Iterator[pa.RecordBatch]:
     """On a worker: measure the users of a part of the run. Errors travel as answers, since others lose their words."""
     import pyarrow as pa
     from pyspark.cloudpickle import dumps  # system metrics carry the function that ends them
@@ -131,7 +131,7 @@ def _refuse_order_of_rows(run: pl.DataFrame, compat: str | None) -> None:
     )
 
 
-def _measured(frame: pl.DataFrame, plan: Plan) -> Answer:
+def _measured(frame: pl.DataFrame, plan: MeasurementPlan) -> Answer:
     run = read_run(frame)
     if plan.options.ties == "given":
         _refuse_order_of_rows(run, plan.options.compat)

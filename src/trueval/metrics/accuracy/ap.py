@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.facts.readings import SETTLED
+from trueval.facts.views import SETTLED
 from trueval.metrics.discount import harmonic, hits_at, share
 from trueval.metrics.registry import Parameter, metric
 

@@ -7,11 +7,11 @@ from functools import partial
 import numpy as np
 
 from trueval.facts.ranking_facts import RankingFacts
+from trueval.metrics.additive_terms import Terms
 from trueval.metrics.inputs import Positives
 from trueval.metrics.registry import Parameter, metric
 from trueval.metrics.results import Ratio
 from trueval.metrics.strata import STRATA, stratified
-from trueval.metrics.terms import Terms
 
 
 def _terms(facts: RankingFacts, k: None, against: str = "unrelevant") -> Terms:

@@ -8,12 +8,12 @@ import numpy as np
 
 from trueval.errors import DefinitionError
 from trueval.facts.ranking_facts import RankingFacts
+from trueval.metrics.additive_terms import Terms
 from trueval.metrics.discount import collect, deepest_rank, flat, hits_at, share
 from trueval.metrics.inputs import Positives
 from trueval.metrics.registry import Parameter, metric
 from trueval.metrics.results import Ratio
 from trueval.metrics.strata import STRATA, stratified
-from trueval.metrics.terms import Terms
 
 _STRATA = {name: parameter for name, parameter in STRATA.items() if name != "average"}
 

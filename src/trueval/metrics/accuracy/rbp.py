@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from trueval.facts.ranking_facts import RankingFacts
+from trueval.metrics.additive_terms import Terms
 from trueval.metrics.discount import collect, deepest_rank, geometric
 from trueval.metrics.registry import Parameter, metric
-from trueval.metrics.terms import Terms
 
 
 def _terms(facts: RankingFacts, k: int | None, p: float, gain: str) -> Terms:

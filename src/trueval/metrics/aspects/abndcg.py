@@ -7,7 +7,7 @@ import numpy as np
 from trueval.data.aspects import Aspects
 from trueval.errors import DefinitionError
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.metrics.aspects.columns import (
+from trueval.metrics.aspects.kernel_columns import (
     COUNTS,
     PROFILE,
     highest,

@@ -6,7 +6,7 @@ import numpy as np
 
 from trueval.data.aspects import Aspects
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.metrics.aspects.columns import (
+from trueval.metrics.aspects.kernel_columns import (
     GAIN,
     PROFILE,
     deepest,

@@ -7,7 +7,7 @@ import numpy as np
 from trueval.data.aspects import Aspects
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.kernels.aspect_rows import Owned, Ranked
-from trueval.metrics.aspects.columns import column, in_item_order, item_aspects, no_profile, ranked_rows, run
+from trueval.metrics.aspects.kernel_columns import column, in_item_order, item_aspects, no_profile, ranked_rows, run
 
 Worth = tuple[np.ndarray, np.ndarray]  # gain and fade of each judged row
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.facts.readings import flip
+from trueval.facts.views import flip
 from trueval.metrics.discount import hits_at, share
 from trueval.metrics.registry import metric
 

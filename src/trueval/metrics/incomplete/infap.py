@@ -6,8 +6,8 @@ import numpy as np
 
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.metrics.discount import share
+from trueval.metrics.incomplete.expected_ranks import mean_inverse_ranks
 from trueval.metrics.incomplete.judged_above import judged_above
-from trueval.metrics.incomplete.places import mean_inverse_ranks
 from trueval.metrics.registry import Parameter, metric
 
 _SMOOTHING = 0.00001  # as in trec_eval

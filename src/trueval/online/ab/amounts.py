@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from trueval.online.ab.declared import DEFAULTS, Declared
 from trueval.online.ab.estimates import Sample
+from trueval.online.ab.metric_declarations import DEFAULTS, Declared
 
 HEAVY = 0.5  # the median is the common value then, and a trimmed mean leaves out a fifth of the others or more
 

@@ -13,10 +13,10 @@ from trueval.errors import DataError, DefinitionError
 from trueval.online.ab.balance import BalanceCheck, check_balance, of_counts
 from trueval.online.ab.cautions import about_filter, cautions, unasked_warnings, without_spread
 from trueval.online.ab.comparisons import compare_arms, settle
-from trueval.online.ab.declared import parse_metrics
-from trueval.online.ab.estimates import Rules
+from trueval.online.ab.estimates import AbOptions
 from trueval.online.ab.filtering import RowFilter, filter_rows, kept_by_arm
-from trueval.online.ab.reading import find_column, read_ab_table, user_column
+from trueval.online.ab.metric_declarations import parse_metrics
+from trueval.online.ab.read_table import find_column, read_ab_table, user_column
 from trueval.online.ab.result import AbTest
 from trueval.online.ab.sample_ratio import check_sample_ratio
 from trueval.online.ab.segments import MIN_GROUP, compare_segments
@@ -137,7 +137,7 @@ def _filtered(
     return kept, replace(chosen, users=users), checks if len(arms) > 1 else []
 
 
-def _rules(level: float, sequential: bool | int, resamples: int, seed: int) -> Rules:
+def _rules(level: float, sequential: bool | int, resamples: int, seed: int) -> AbOptions:
     if not 0.5 <= level < 1:
         raise DefinitionError("the level must lie between 0.5 and 1", where="level", found=f"{level:g}", do="0.95")
     if sequential is not True and sequential is not False and sequential < 100:
@@ -148,7 +148,7 @@ def _rules(level: float, sequential: bool | int, resamples: int, seed: int) -> R
     if resamples < 100:
         raise DefinitionError("a bootstrap needs at least 100 resamples", where="resamples", found=f"{resamples}")
     tuned_for = TUNED_FOR if sequential is True else int(sequential) or None
-    return Rules(level=level, sequential=tuned_for, resamples=resamples, seed=seed)
+    return AbOptions(level=level, sequential=tuned_for, resamples=resamples, seed=seed)
 
 
 def _names(given: str | Sequence[str] | None) -> list[str]:

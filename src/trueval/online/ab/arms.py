@@ -11,7 +11,7 @@ import polars as pl
 from trueval.data.ids import as_text
 from trueval.errors import DataError, DefinitionError, suggest
 from trueval.online.ab.events import Users, one_per_user
-from trueval.online.ab.reading import bad_rows
+from trueval.online.ab.read_table import bad_rows
 
 # Names of the arm that gets nothing new, and words that may stand beside them ("Group A", "control_arm").
 CONTROLS = frozenset(

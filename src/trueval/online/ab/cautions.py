@@ -9,8 +9,8 @@ import numpy as np
 from trueval.online.ab.amounts import HEAVY, ignores_payers, zero_share
 from trueval.online.ab.balance import BalanceCheck
 from trueval.online.ab.comparisons import ArmValue, Compared
-from trueval.online.ab.declared import LINEAR, SHARES, Declared
 from trueval.online.ab.filtering import RowFilter
+from trueval.online.ab.metric_declarations import LINEAR, SHARES, Declared
 from trueval.online.ab.units import Units
 from trueval.render.numbers import p_phrase, percent
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from trueval.online.ab.cuped import adjust
-from trueval.online.ab.declared import LINEAR, Declared
 from trueval.online.ab.differences import Difference, difference
-from trueval.online.ab.estimates import Estimated, Rules, around, estimate
+from trueval.online.ab.estimates import AbOptions, Estimated, around, estimate
+from trueval.online.ab.metric_declarations import LINEAR, Declared
 from trueval.online.ab.sequential import always_valid_reach
 from trueval.online.ab.units import Units
 from trueval.statistics.corrections import corrected
@@ -74,7 +74,7 @@ Table = tuple[list[ArmValue], list[Compared]]
 
 
 def compare_arms(
-    units: Units, rules: Rules, *, within: np.ndarray | None = None, segment: str = "", group: str = ""
+    units: Units, rules: AbOptions, *, within: np.ndarray | None = None, segment: str = "", group: str = ""
 ) -> Table:
     """Values of all arms and their differences from the control; p not yet corrected, verdicts still open."""
     values, found = [], []
@@ -97,7 +97,7 @@ def compare_arms(
     return values, found
 
 
-def _compared(d: Difference, saved: float, n: int, rules: Rules) -> Compared:
+def _compared(d: Difference, saved: float, n: int, rules: AbOptions) -> Compared:
     """A difference without its names."""
     relative = d.relative, d.relative_low, d.relative_high
     shown = _detectable(d.error, n, rules)
@@ -107,7 +107,7 @@ def _compared(d: Difference, saved: float, n: int, rules: Rules) -> Compared:
 
 
 def _adjusted(
-    metric: Declared, raw: list[Estimated], units: Units, within: np.ndarray | None, rules: Rules
+    metric: Declared, raw: list[Estimated], units: Units, within: np.ndarray | None, rules: AbOptions
 ) -> list[Estimated]:
     """Estimates after CUPED with intervals around them; the same list where it does not apply."""
     if units.past is None or metric.kind not in LINEAR:
@@ -119,7 +119,7 @@ def _adjusted(
     return [around(e, t_quantile(level=rules.level, freedom=e.freedom)) for e in adjust(raw, past)]
 
 
-def _detectable(error: float, n: int, rules: Rules) -> float:
+def _detectable(error: float, n: int, rules: AbOptions) -> float:
     reach = normal_quantile(rules.level)
     if rules.sequential:
         reach = always_valid_reach(n, tuned_for=rules.sequential, level=rules.level)

@@ -12,7 +12,7 @@ import polars as pl
 from trueval.data.ids import as_text
 from trueval.errors import DataError
 from trueval.online.ab.events import DAY, one_per_user, seconds_of
-from trueval.online.ab.reading import find_column, numbers
+from trueval.online.ab.read_table import find_column, numbers
 from trueval.online.ab.samples import Events
 
 MOST_LEVELS = 50  # a text column with more values that nobody asked about is a name or an id

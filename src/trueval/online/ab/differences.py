@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trueval.online.ab.declared import SHARES, Declared
-from trueval.online.ab.estimates import Estimated, Rules, Sample
+from trueval.online.ab.estimates import AbOptions, Estimated, Sample
+from trueval.online.ab.metric_declarations import SHARES, Declared
 from trueval.online.ab.ranks import placements, rank_sum_p
 from trueval.online.ab.sequential import always_valid_p, always_valid_reach
 from trueval.statistics.binomial import wilson_interval
@@ -36,12 +36,12 @@ class Difference:
 
 
 def difference(
-    metric: Declared, control: Estimated, arm: Estimated, *, samples: tuple[Sample, Sample], rules: Rules = Rules(),
-    adjusted: bool = False,
+    metric: Declared, control: Estimated, arm: Estimated, *, samples: tuple[Sample, Sample],
+    rules: AbOptions = AbOptions(), adjusted: bool = False,
 ) -> Difference:  # fmt: skip
     """Compare two estimates; `samples` are those of the control and the arm, `adjusted` says that CUPED was used.
 
-    >>> from trueval.online.ab.declared import parse_metrics
+    >>> from trueval.online.ab.metric_declarations import parse_metrics
     >>> from trueval.online.ab.estimates import estimate
     >>> x, a, b = parse_metrics("x:mean")[0], Sample(np.array([1.0, 2, 3, 4])), Sample(np.array([4.0, 5, 6, 7]))
     >>> d = difference(x, estimate(x, a), estimate(x, b), samples=(a, b))
@@ -79,7 +79,12 @@ def _bounded(found: Difference, control: int, arm: int, level: float) -> Differe
 
 
 def _tested(
-    metric: Declared, control: Estimated, arm: Estimated, samples: tuple[Sample, Sample], rules: Rules, adjusted: bool
+    metric: Declared,
+    control: Estimated,
+    arm: Estimated,
+    samples: tuple[Sample, Sample],
+    rules: AbOptions,
+    adjusted: bool,
 ) -> Difference:
     """By the test of the metric."""
     if metric.kind == "mannwhitney":
@@ -148,7 +153,7 @@ def _of_draws(control: Estimated, arm: Estimated, error: float, level: float) ->
     return Difference(value, *percentile_bounds(change, level), percentile_p(change), error, *relative)
 
 
-def _of_ranks(samples: tuple[Sample, Sample], rules: Rules) -> Difference:
+def _of_ranks(samples: tuple[Sample, Sample], rules: AbOptions) -> Difference:
     """Twice the chance to be above, minus 1; its error from where each user stands among the other arm's users."""
     control, arm = samples[0].values, samples[1].values
     above, below = placements(arm, control), placements(control, arm)
@@ -176,7 +181,7 @@ def _t_p(change: float, error: float, freedom: float) -> float:
     return t_p_value(change / error, freedom=freedom)
 
 
-def _sequential_p(change: float, error: float, n: int, rules: Rules) -> float:
+def _sequential_p(change: float, error: float, n: int, rules: AbOptions) -> float:
     if error == 0:
         return 1.0 if change == 0 else 0.0
     assert rules.sequential is not None

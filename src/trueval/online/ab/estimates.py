@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trueval.kernels.seeds import derive
-from trueval.online.ab.declared import SHARES, Declared
+from trueval.online.ab.metric_declarations import SHARES, Declared
 from trueval.online.ab.sequential import always_valid_reach
 from trueval.statistics.binomial import wilson_interval
 from trueval.statistics.direct_draws import RESAMPLES, quantile_draws, ratio_draws
@@ -17,7 +17,7 @@ from trueval.statistics.student import t_quantile
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class AbOptions:
     """How sure intervals are, whether they hold at every look, and what random draws come from."""
 
     level: float = 0.95
@@ -59,10 +59,10 @@ class Estimated:
     draws: np.ndarray | None = None
 
 
-def estimate(metric: Declared, sample: Sample, *, rules: Rules = Rules(), stream: str = "") -> Estimated:
+def estimate(metric: Declared, sample: Sample, *, rules: AbOptions = AbOptions(), stream: str = "") -> Estimated:
     """A metric's value in an arm. Arms have streams of their own, for their users are not the same.
 
-    >>> from trueval.online.ab.declared import parse_metrics
+    >>> from trueval.online.ab.metric_declarations import parse_metrics
     >>> e = estimate(parse_metrics("x:conversion")[0], Sample(np.repeat([0.0, 1.0], [14, 6])))
     >>> round(e.value, 2), round(e.low, 3), round(e.high, 3)
     (0.3, 0.145, 0.519)

@@ -9,10 +9,10 @@ from typing import Any
 
 import polars as pl
 
-from trueval.data.records import without_nan
+from trueval.data.json_values import without_nan
 from trueval.online.ab.balance import BalanceCheck
 from trueval.online.ab.comparisons import ArmValue, Compared
-from trueval.online.ab.declared import Declared
+from trueval.online.ab.metric_declarations import Declared
 from trueval.online.ab.sample_ratio import SampleRatio
 
 _DIFFERENCES = ("difference", "relative", "relative_low", "relative_high", "p", "p_corrected", "variance_reduction")

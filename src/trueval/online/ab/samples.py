@@ -12,10 +12,10 @@ import polars as pl
 from trueval.data.columns import looks_like
 from trueval.errors import DataError, DefinitionError
 from trueval.online.ab.amounts import Measured, as_sample, measure_amount
-from trueval.online.ab.declared import Declared
 from trueval.online.ab.estimates import Sample
 from trueval.online.ab.events import DERIVED, Users, Visits, derived, ever, in_time, seconds_of, summed
-from trueval.online.ab.reading import bad_rows, find_column, numbers
+from trueval.online.ab.metric_declarations import Declared
+from trueval.online.ab.read_table import bad_rows, find_column, numbers
 from trueval.online.ab.sums import is_bracketed, read_sum
 
 _CLICKS = re.compile(r"(^|_)clicks?(ed)?(_|$)|^ctr$", re.IGNORECASE)

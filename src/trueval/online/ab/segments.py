@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 
 from trueval.online.ab.comparisons import ArmValue, Compared, compare_arms
-from trueval.online.ab.estimates import Rules
+from trueval.online.ab.estimates import AbOptions
 from trueval.online.ab.units import Units
 
 MIN_GROUP = 30  # users in every arm; below, intervals that rest on large numbers do not hold
 
 
 def compare_segments(
-    units: Units, rules: Rules, *, min_group: int = MIN_GROUP
+    units: Units, rules: AbOptions, *, min_group: int = MIN_GROUP
 ) -> tuple[list[ArmValue], list[Compared], list[str]]:
     """Values and differences in every group that is large enough in every arm, and what was left out."""
     values: list[ArmValue] = []

@@ -21,10 +21,10 @@ from trueval.online.ab.covariates import (
     past_covariates,
     unasked_covariates,
 )
-from trueval.online.ab.declared import Declared, check_names
 from trueval.online.ab.estimates import Sample
 from trueval.online.ab.events import DERIVED, Users, one_per_user
-from trueval.online.ab.reading import bad_rows, find_column, numbers, user_column
+from trueval.online.ab.metric_declarations import Declared, check_names
+from trueval.online.ab.read_table import bad_rows, find_column, numbers, user_column
 from trueval.online.ab.samples import Events, columns_of, make_samples, usual_metrics
 
 
@@ -85,7 +85,7 @@ def make_units(
     """Check a table and bring it to one row per user.
 
     >>> frame = pl.DataFrame({"user": [1, 1, 2, 3, 4], "arm": list("aabab"), "clicks": [1, 0, 2, 0, 1]})
-    >>> from trueval.online.ab.declared import parse_metrics
+    >>> from trueval.online.ab.metric_declarations import parse_metrics
     >>> units = make_units(frame, "table", arm="arm", metrics=parse_metrics("x:mean=clicks"))
     >>> units.users, units.sample("x", 0).values.tolist()
     ({'a': 2, 'b': 2}, [1.0, 0.0])

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from trueval.errors import DefinitionError
-from trueval.online.ope.cases import Rows, target_pairs
+from trueval.online.ope.log_rows import Rows, target_pairs
 from trueval.online.ope.policy import Policy
 
 _DENSE = 3000  # features up to which the curvature is inverted

@@ -14,12 +14,12 @@ from trueval.arguments import checked
 from trueval.data.ids import Ids
 from trueval.errors import DefinitionError, suggest
 from trueval.evaluation.few_users import FEW
-from trueval.online.ope.cases import Rows, rows_of
-from trueval.online.ope.chances import Chances, read_chances
 from trueval.online.ope.estimators import DEFAULT, DEFINITIONS, Modelled, difference, modelled, ratios
 from trueval.online.ope.intervals import Ratios, intervals
 from trueval.online.ope.log import context_columns, read_log
+from trueval.online.ope.log_rows import Rows, rows_of
 from trueval.online.ope.policy import Policy, read_policy
+from trueval.online.ope.propensities import Chances, read_chances
 from trueval.online.ope.result import OWN_LOG, OffPolicy, Value
 from trueval.online.ope.support import support, trust
 from trueval.online.ope.tables import Columns, parse_roles

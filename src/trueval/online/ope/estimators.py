@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trueval.online.ope.cases import Rows
 from trueval.online.ope.context_model import case_features, fit_regression
 from trueval.online.ope.intervals import Ratios
+from trueval.online.ope.log_rows import Rows
 from trueval.online.ope.policy import Policy
 from trueval.online.ope.rewards import RewardModel, expected, fit_cells, folds
 from trueval.online.ope.weights import ALL, SLATE, Weighting

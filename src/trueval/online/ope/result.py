@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from trueval.data.records import without_nan
+from trueval.data.json_values import without_nan
 from trueval.errors import DefinitionError, suggest
 from trueval.online.ope.support import Support
 from trueval.online.ope.weights import ALL

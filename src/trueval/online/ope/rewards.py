@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from trueval.kernels.seeds import derive
-from trueval.online.ope.cases import Rows, target_mass, target_pairs
+from trueval.online.ope.log_rows import Rows, target_mass, target_pairs
 from trueval.online.ope.policy import Policy
 
 FOLDS = 5

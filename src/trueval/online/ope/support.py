@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from trueval.online.ope.cases import Rows, target_mass
 from trueval.online.ope.intervals import Ratios
+from trueval.online.ope.log_rows import Rows, target_mass
 from trueval.online.ope.policy import Policy
-from trueval.online.ope.weights import Part
+from trueval.online.ope.weights import PositionWeights
 
 _ALARM = 1.7  # half widths of a 95 % interval: one false alarm in a thousand
 FEW = 100  # effective rows below which no estimate should carry a decision
@@ -74,7 +74,7 @@ class Support:
         return found
 
 
-def support(rows: Rows, policy: Policy, part: Part, clip: float | None, *, level: float) -> Support:
+def support(rows: Rows, policy: Policy, part: PositionWeights, clip: float | None, *, level: float) -> Support:
     """Diagnostics of the weights of all rows."""
     w = part.weight * part.norm
     total = float(w.sum())

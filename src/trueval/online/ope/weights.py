@@ -7,15 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from trueval.errors import DefinitionError
-from trueval.online.ope.cases import Rows, target_mass
-from trueval.online.ope.chances import Chances
+from trueval.online.ope.log_rows import Rows, target_mass
 from trueval.online.ope.policy import Policy
+from trueval.online.ope.propensities import Chances
 
 ALL, SLATE = "all", "slate"
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PositionWeights:
     """One weighted mean: Σ weight·reward / Σ base, or, self-normalised, / Σ weight·norm, which is 1 on average."""
 
     weight: np.ndarray
@@ -44,18 +44,18 @@ class Weighting:
         """1 for the rows of a position, else 0."""
         return (self.rows.place == place).astype(np.float64)
 
-    def parts(self, scope: str) -> list[Part]:
+    def parts(self, scope: str) -> list[PositionWeights]:
         """The weighted means whose sum is the scope's value."""
         if self.by_place is not None:
             return [self._pooled(scope)]
         assert self.ratio is not None
         one = np.ones(len(self.rows))
         if scope == ALL:
-            return [Part(self.ratio, one, one)]
+            return [PositionWeights(self.ratio, one, one)]
         places = range(len(self.rows.positions)) if scope == SLATE else [self.scopes.index(scope) - 1]
-        return [Part(self.ratio * self.at(place), self.at(place), one) for place in places]
+        return [PositionWeights(self.ratio * self.at(place), self.at(place), one) for place in places]
 
-    def _pooled(self, scope: str) -> Part:
+    def _pooled(self, scope: str) -> PositionWeights:
         """With a position-based model a row tells about every position: its place and its item act apart."""
         assert self.by_place is not None
         assert self.examination is not None
@@ -68,7 +68,7 @@ class Weighting:
         else:
             amount = np.eye(len(shares))[self.scopes.index(scope) - 1]
         norm = self.examination / float(look @ amount)
-        return Part(self.by_place @ amount, np.ones(len(self.rows)), norm, float(amount.sum()))
+        return PositionWeights(self.by_place @ amount, np.ones(len(self.rows)), norm, float(amount.sum()))
 
 
 def weighting(rows: Rows, policy: Policy, chances: Chances) -> Weighting:

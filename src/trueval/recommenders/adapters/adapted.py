@@ -11,8 +11,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from trueval.errors import DataError, DefinitionError
-from trueval.recommenders.adapters.places import in_words
-from trueval.recommenders.adapters.seats import Seats, check_factors
+from trueval.recommenders.adapters.id_alignment import Seats, check_factors
+from trueval.recommenders.adapters.id_positions import in_words
 from trueval.recommenders.protocol import TrainSet
 from trueval.recommenders.training import check_train
 

@@ -18,8 +18,8 @@ from trueval.errors import DataError, DefinitionError
 from trueval.kernels.seeds import derive
 from trueval.progress import progress
 from trueval.recommenders.adapters.adapted import Given, Learned
-from trueval.recommenders.adapters.places import check_length, find_places
-from trueval.recommenders.adapters.seats import check_factors
+from trueval.recommenders.adapters.id_alignment import check_factors
+from trueval.recommenders.adapters.id_positions import check_length, find_places
 from trueval.recommenders.protocol import TrainSet
 
 needs = "rows"

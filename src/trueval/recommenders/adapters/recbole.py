@@ -25,7 +25,7 @@ import polars as pl
 from trueval.data.ids import Ids
 from trueval.errors import DataError, DefinitionError
 from trueval.recommenders.adapters.adapted import Given, Learned
-from trueval.recommenders.adapters.places import find_places
+from trueval.recommenders.adapters.id_positions import find_places
 from trueval.recommenders.adapters.require import require
 from trueval.recommenders.protocol import TrainSet
 

@@ -18,7 +18,7 @@ from trueval.errors import DataError, DefinitionError
 from trueval.kernels.seeds import derive
 from trueval.recommenders.adapters import implicit as implicit_models
 from trueval.recommenders.adapters.adapted import Given, Learned
-from trueval.recommenders.adapters.places import find_places
+from trueval.recommenders.adapters.id_positions import find_places
 from trueval.recommenders.adapters.require import require
 from trueval.recommenders.protocol import TrainSet
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from trueval.kernels.seeds import derive
 from trueval.recommenders.adapters.adapted import Given, Learned
-from trueval.recommenders.adapters.places import find_places
+from trueval.recommenders.adapters.id_positions import find_places
 from trueval.recommenders.adapters.require import require
 from trueval.recommenders.adapters.surprise_scores import FACTORS, SCORES
 from trueval.recommenders.protocol import TrainSet

@@ -11,7 +11,7 @@ from trueval.data.by_user import ByUser
 from trueval.errors import DefinitionError
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.kernels import blocks, choose, in_order
-from trueval.kernels.aspect_rows import ItemAspects, Lists, Owned, Pool, Ranked, Rated
+from trueval.kernels.aspect_rows import AspectLists, ItemAspects, Owned, Pool, Ranked, Rated
 from trueval.metrics.inputs import require
 from trueval.metrics.interest import Interest, Targets
 from trueval.metrics.registry import Parameter
@@ -149,10 +149,10 @@ def rated_rows(facts: RankingFacts, gain: np.ndarray) -> Rated:
     return Rated(column(facts.start, np.int64), column(facts.item, np.int32), column(gain, np.float64), target)
 
 
-def list_rows(facts: RankingFacts, counts: np.ndarray | None = None) -> Lists:
+def list_rows(facts: RankingFacts, counts: np.ndarray | None = None) -> AspectLists:
     """The lists, and which of their rows count."""
     shown = np.ones(len(facts.list_item), bool) if counts is None else counts
-    return Lists(column(facts.list_start, np.int64), column(facts.list_item, np.int32), shown)
+    return AspectLists(column(facts.list_start, np.int64), column(facts.list_item, np.int32), shown)
 
 
 def pool_of(facts: RankingFacts, aspects: Aspects, targets: Targets) -> Pool:

@@ -23,7 +23,7 @@ from trueval.evaluation.run_notes import notes_on_task
 from trueval.facts.from_run import run_task_facts
 from trueval.facts.from_scores import rank_system
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.facts.readings import concat, condense, one_relevant
+from trueval.facts.views import concat, condense, one_relevant
 from trueval.metrics.grammar import Spec
 from trueval.metrics.inputs import Popularity
 from trueval.metrics.interest import Targets

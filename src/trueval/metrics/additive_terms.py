@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.facts.readings import settled_by
+from trueval.facts.views import settled_by
 from trueval.metrics.results import Ratio
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from trueval.comparison.comparable import Joined
+from trueval.comparison.paired_tests import Tested, all_tested
 from trueval.comparison.sentences import in_words
-from trueval.comparison.tested import Tested, all_tested
 from trueval.errors import DefinitionError, suggest
 from trueval.metrics.grammar import Spec, parse
 from trueval.statistics.corrections import check_correction, corrected
@@ -82,7 +82,7 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class ComparisonOptions:
     """How comparisons are made."""
 
     test: str = "t"
@@ -106,10 +106,10 @@ class Options:
 
 
 def compare_joined(
-    joined: Joined, baseline: str, *, metrics: Sequence[str] | None = None, options: Options | None = None
+    joined: Joined, baseline: str, *, metrics: Sequence[str] | None = None, options: ComparisonOptions | None = None
 ) -> list[Comparison]:
     """Every other system against the baseline; corrected over all comparisons returned."""
-    options = options or Options()
+    options = options or ComparisonOptions()
     if baseline not in joined.names:
         raise DefinitionError(f"there is no system {baseline!r} to compare with", found=suggest(baseline, joined.names))
     labels = chosen(joined, metrics)
@@ -144,7 +144,9 @@ def label_of(metric: str, specs: Mapping[str, Spec]) -> str:
     raise DefinitionError(f"{metric} was not measured", found=suggest(metric, specs))
 
 
-def _comparison(row: Tested, q: float, family: int, joined: Joined, baseline: str, options: Options) -> Comparison:
+def _comparison(
+    row: Tested, q: float, family: int, joined: Joined, baseline: str, options: ComparisonOptions
+) -> Comparison:
     better = joined.specs[row.metric].better
     wins, losses = (row.below, row.above) if better == "lower" else (row.above, row.below)
     return Comparison(
@@ -163,7 +165,7 @@ def _effect(row: Tested) -> float:
     return 0.0 if spread == 0 and row.mean.value == 0 else float("nan")
 
 
-def _verdict(row: Tested, p: float, better: str, options: Options) -> str:
+def _verdict(row: Tested, p: float, better: str, options: ComparisonOptions) -> str:
     """What is shown; a mean that the ranks contradict is not."""
     difference = row.mean.value
     if not p < 1 - options.level or row.lean * difference < 0:

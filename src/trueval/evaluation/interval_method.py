@@ -13,7 +13,7 @@ RESAMPLES = 1000
 INTERVALS = ("bootstrap", "bca", "t", "none")
 
 
-class Drawing(NamedTuple):
+class IntervalMethod(NamedTuple):
     """How intervals are made: method, seed and number of resamples, and the share of them that covers."""
 
     interval: str
@@ -26,7 +26,7 @@ class Drawing(NamedTuple):
         """Whether users are drawn."""
         return self.interval in ("bootstrap", "bca")
 
-    def checked(self, known: Sequence[str] = INTERVALS) -> Drawing:
+    def checked(self, known: Sequence[str] = INTERVALS) -> IntervalMethod:
         """The same, once it is certain that it makes sense."""
         if self.interval not in known:
             raise DefinitionError(f"unknown interval {self.interval!r}", found=suggest(str(self.interval), known))
@@ -47,7 +47,7 @@ class Drawing(NamedTuple):
     def told(self) -> str:
         """In words.
 
-        >>> Drawing("bca", 0, 1000).told()
+        >>> IntervalMethod("bca", 0, 1000).told()
         '95 % BCa bootstrap over users, 1,000 resamples'
         """
         many = f", {self.resamples:,} resamples" if self.resamples_users else ""
@@ -57,16 +57,16 @@ class Drawing(NamedTuple):
 _NAMES = {"bootstrap": "bootstrap over users", "bca": "BCa bootstrap over users", "t": "Student t over users"}
 
 
-def told_interval(manifest: Mapping[str, Any]) -> str:
+def describe_interval(manifest: Mapping[str, Any]) -> str:
     """How the intervals of a result were made, in words, from its manifest.
 
-    >>> told_interval({"interval": "t", "level": 0.9})
+    >>> describe_interval({"interval": "t", "level": 0.9})
     '90 % Student t over users'
     """
     level, resamples = manifest.get("level", 0.95), manifest.get("resamples", RESAMPLES)
     method, repeats = manifest["interval"], manifest.get("repeats")
     if repeats is None or method == "none":
-        return Drawing(method, 0, resamples, level).told()
+        return IntervalMethod(method, 0, resamples, level).told()
     names = repeats["names"]
     over = f"{repeats['of']} ({len({name.split(', ')[0] for name in names})})"
     over += ", each the mean of its seeds" if ", " in names[0] else ""
@@ -74,4 +74,4 @@ def told_interval(manifest: Mapping[str, Any]) -> str:
         return f"{100 * level:g} % Student t over users and {over}"
     if method == "t":
         return f"{100 * level:g} % Student t over {over}, for these users"
-    return f"{Drawing(method, 0, resamples, level).told()}, {over} as they are"
+    return f"{IntervalMethod(method, 0, resamples, level).told()}, {over} as they are"

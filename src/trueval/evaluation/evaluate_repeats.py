@@ -8,7 +8,7 @@ from typing import Any
 
 from trueval.design.design import Design
 from trueval.errors import DefinitionError, suggest
-from trueval.evaluation.experiment import evaluate_sides
+from trueval.evaluation.evaluate_systems import evaluate_sides
 from trueval.evaluation.kept_facts import Keeper
 from trueval.evaluation.options import EvaluationOptions
 from trueval.evaluation.outcome import Evaluation

@@ -11,15 +11,15 @@ import polars as pl
 
 from trueval.data.ids import Ids, check_same_kind, plain
 from trueval.errors import DataError
-from trueval.facts.readings import BY_ID
 from trueval.facts.run_checks import check_agreement, check_catalogue, check_ranks, not_finite
 from trueval.facts.truth import Truth
+from trueval.facts.views import BY_ID
 from trueval.kernels import blocks, choose, in_order, threads
 from trueval.kernels.seeds import derive
 
 
 @dataclass(frozen=True, slots=True)
-class Lists:
+class OrderedLists:
     """Ordered lists by user; `score` is empty where only ranks were given."""
 
     start: np.ndarray
@@ -27,7 +27,7 @@ class Lists:
     score: np.ndarray
 
 
-def order_run(run: pl.DataFrame, truth: Truth, *, ties: str, name: str) -> Lists:
+def order_run(run: pl.DataFrame, truth: Truth, *, ties: str, name: str) -> OrderedLists:
     """Code a run and put every list in order, equal scores by the tie rule."""
     if ties in BY_ID:
         run, ties = _by_falling_id(run, ties, name), "given"
@@ -57,7 +57,7 @@ def order_run(run: pl.DataFrame, truth: Truth, *, ties: str, name: str) -> Lists
         if has_score:
             check_agreement(run, user, name)
         key = np.empty(0)
-    return Lists(start, item, key)
+    return OrderedLists(start, item, key)
 
 
 def _by_falling_id(run: pl.DataFrame, rule: str, name: str) -> pl.DataFrame:

@@ -14,7 +14,7 @@ from trueval.data.by_user import ByUser
 from trueval.data.ids import Ids, check_same_kind
 from trueval.data.interactions import Interactions
 from trueval.data.items import read_items
-from trueval.data.judged import judge
+from trueval.data.judgements import judge
 from trueval.data.popularity import item_counts, repeated_pairs, repeats_told
 from trueval.data.read import read
 from trueval.design.design import RunDesign
@@ -23,7 +23,7 @@ from trueval.design.targets import check_inside, check_unseen
 from trueval.errors import DataError
 from trueval.evaluation.context import EvaluationContext, KnownData, Ranked, make_context, read_known
 from trueval.evaluation.options import EvaluationOptions
-from trueval.evaluation.without_head import NAME, Head, LeftOut
+from trueval.evaluation.without_head import NAME, Head, RemovedHead
 from trueval.facts.truth import Truth
 from trueval.metrics.inputs import Popularity
 from trueval.metrics.interest import Targets
@@ -55,7 +55,7 @@ class PreparedRun:
 
     truth: Truth
     context: EvaluationContext
-    left_out: LeftOut | None  # with the head, where it is removed
+    left_out: RemovedHead | None  # with the head, where it is removed
 
 
 def read_held_out(
@@ -127,7 +127,7 @@ def _vocabularies(held: HeldOut, run_users: pl.Series, shown: list[pl.Series]) -
     return Ids.of(*users), Ids.of(*items)
 
 
-def _truth(held: HeldOut, users: Ids, items: Ids) -> tuple[Truth, LeftOut | None]:
+def _truth(held: HeldOut, users: Ids, items: Ids) -> tuple[Truth, RemovedHead | None]:
     """The coded judgements, less those of the head; refuses, as designs do, judged pairs that are no targets."""
     known, design = held.known, held.design
     whole = judged = judge(known.test, users, items, threshold=held.options.threshold)
@@ -135,7 +135,7 @@ def _truth(held: HeldOut, users: Ids, items: Ids) -> tuple[Truth, LeftOut | None
     if held.head is not None:
         head = items.codes(held.head.items)
         judged = drop_head(judged, head, where=NAME)
-        left_out = LeftOut.of(held.head, whole, judged)
+        left_out = RemovedHead.of(held.head, whole, judged)
     train = None if held.pairs is None else ByUser.code(held.pairs, users, items)
     listed = None
     if held.catalogue is not None:

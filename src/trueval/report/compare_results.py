@@ -9,8 +9,8 @@ from typing import Any, Protocol, runtime_checkable
 from trueval.arguments import checked
 from trueval.comparison.agreement import Agreement, agree
 from trueval.comparison.comparable import join
+from trueval.comparison.comparison import ComparisonOptions
 from trueval.comparison.comparisons import Comparisons, compare_results
-from trueval.comparison.paired import Options
 from trueval.errors import DataError, DefinitionError
 from trueval.evaluation.outcome import Evaluation
 from trueval.metrics.grammar import split_list
@@ -58,7 +58,7 @@ def compare(
     >>> found[0].verdict, found[0].wins, found[0].ties, found[0].losses
     ('better', 31, 9, 0)
     """
-    options = Options(test, correct, alternative, level, resamples, seed)
+    options = ComparisonOptions(test, correct, alternative, level, resamples, seed)
     chosen = split_list(metrics) if isinstance(metrics, str) else metrics
     parts = {
         f"{name}, {part}" if part else name: evaluation

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trueval.errors import DataError
-from trueval.recommenders.adapters.places import in_words
+from trueval.recommenders.adapters.id_positions import in_words
 from trueval.recommenders.protocol import TrainSet
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trueval.comparison.comparable import Joined, Repeat, mixing
+from trueval.comparison.comparable import Joined, Replicate, mixing
 from trueval.comparison.nested import Mean, mean_of, nested_mean, nested_tally
 from trueval.comparison.pairing import Common, Pair, common_users, pair
 from trueval.errors import DataError, DefinitionError
@@ -97,7 +97,7 @@ def _tail(joined: Joined, label: str, alternative: str) -> str:
     return "greater" if (alternative == "better") == (better == "higher") else "less"
 
 
-def _together(joined: Joined, name: str, baseline: str) -> list[Repeat]:
+def _together(joined: Joined, name: str, baseline: str) -> list[Replicate]:
     """The repeats with both systems."""
     both = joined.having(name, baseline)
     if not both:
@@ -116,7 +116,7 @@ def _seeds_of(joined: Joined, name: str) -> str:
 
 
 def _by_t(
-    label: str, name: str, pairs: list[Pair], parts: list[Repeat], *, tail: str, shown: str, level: float
+    label: str, name: str, pairs: list[Pair], parts: list[Replicate], *, tail: str, shown: str, level: float
 ) -> Tested:
     """Student's t over users, or over users within seeds; the exact test of signs where t cannot be trusted."""
     if len(pairs) == 1:
@@ -183,7 +183,7 @@ def _student(mean: Mean, tail: str, level: float) -> tuple[float, float, float]:
 
 
 def _by_jackknife(
-    label: str, name: str, baseline: str, parts: list[Repeat], shared: list[Common], *, tail: str, level: float
+    label: str, name: str, baseline: str, parts: list[Replicate], shared: list[Common], *, tail: str, level: float
 ) -> Tested | None:
     """Coverage and its like: Student's t on the error that leaving out groups of users gives; None where the two
     systems are not measured over the same users."""

@@ -14,9 +14,9 @@ from trueval.data.delimited import shape
 from trueval.data.failures import empty, reading
 from trueval.data.frames import as_polars, is_table
 from trueval.data.id_text import settled
-from trueval.data.lines import numbers_where_possible, split_lines
 from trueval.data.read import locate
 from trueval.data.tables import ids_are_text, scan_table, stem, table_suffix
+from trueval.data.text_lines import numbers_where_possible, split_lines
 from trueval.errors import DataError, rows_found, suggest
 
 

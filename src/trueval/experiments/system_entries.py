@@ -14,8 +14,8 @@ from typing import Any
 from trueval.data.columns import parse_columns
 from trueval.data.read import locate
 from trueval.errors import DataError, DefinitionError, TruevalError, suggest
+from trueval.experiments.experiment_file import Written, show
 from trueval.experiments.imported import check_parameters, find_maker, source_digest
-from trueval.experiments.written import Written, show
 from trueval.recommenders.adapters import library_of
 from trueval.recommenders.registry import find, make_system, systems, text_of
 from trueval.recommenders.run import Run

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from trueval.errors import DefinitionError, defect, suggest
-from trueval.facts.equals import same_as_next
 from trueval.facts.ranking_facts import UNKNOWN, RankingFacts
+from trueval.facts.ties import same_as_next
 from trueval.kernels import blocks
 
 _ROWS = ("item", "value", "relevant", "rank", "above", "tied")  # columns of judged rows

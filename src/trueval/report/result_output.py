@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from trueval.arguments import checked
-from trueval.comparison.between import LEAST, Alike, alike_grid, alike_told, between_designs
+from trueval.comparison.design_agreement import LEAST, Alike, alike_grid, alike_told, between_designs
 from trueval.evaluation.outcome import Evaluation
 from trueval.render.latex import latex_table
 from trueval.render.markdown import markdown_table
@@ -28,7 +28,7 @@ UNBIASED, OBSERVED = "unbiased", "observed"
 _TITLES = {UNBIASED: "Unbiased test", OBSERVED: "Observed: held out of the biased log"}
 
 
-class Shown:
+class ResultOutput:
     """What a `Result` can be turned into. `observed` is the result on the held-out share of a biased log, if any."""
 
     evaluation: Evaluation

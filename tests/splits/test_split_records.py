@@ -17,8 +17,8 @@ from trueval.cli.app import make_app
 from trueval.errors import DefinitionError
 from trueval.evaluation.validation_part import carve
 from trueval.evaluation.weighted import held_out_share
+from trueval.experiments.experiment_file import Written
 from trueval.experiments.splitting import Splitting, rehearse
-from trueval.experiments.written import Written
 from trueval.splits import Parts, all_splits, leakage, registry
 from trueval.splits.chance import Coded, coin
 from trueval.splits.options import choice, share

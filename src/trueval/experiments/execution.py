@@ -11,13 +11,13 @@ import polars as pl
 from trueval.data.interactions import Interactions
 from trueval.errors import DataError, TruevalError
 from trueval.evaluation.conclude import MeasuredSystem
-from trueval.evaluation.experiment import PreparedSplit, conclude_split, measure_system, prepare_split, rank_tasks
+from trueval.evaluation.evaluate_systems import PreparedSplit, conclude_split, measure_system, prepare_split, rank_tasks
 from trueval.evaluation.outcome import Evaluation
 from trueval.experiments.cache import DEPTH, Cache, facts_key, shortened, split_key
-from trueval.experiments.designs import Plan
-from trueval.experiments.entries import Entry, said_of
+from trueval.experiments.designs import DesignPlan
 from trueval.experiments.experiment import Experiment
-from trueval.experiments.splitting import Repeat
+from trueval.experiments.splitting import SplitReplicate
+from trueval.experiments.system_entries import Entry, said_of
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.progress import hushed, note, progress
 from trueval.recommenders.registry import cautions_on
@@ -30,7 +30,7 @@ Evaluations = dict[str, dict[str, Evaluation]]  # by design and repeat
 class _Bench:
     """One design on one split while its systems come by."""
 
-    plan: Plan
+    plan: DesignPlan
     split: PreparedSplit
     key: dict[str, Any]
     measured: dict[str, MeasuredSystem] = field(default_factory=dict)
@@ -75,14 +75,14 @@ def do_experiment(experiment: Experiment, log: Interactions, cache: Cache) -> Fo
     return Found(evaluations, keys)
 
 
-def _chained(first: list[Repeat], others: Iterator[list[Repeat]]) -> Iterator[Repeat]:
+def _chained(first: list[SplitReplicate], others: Iterator[list[SplitReplicate]]) -> Iterator[SplitReplicate]:
     yield from first
     for several in others:
         yield from several
 
 
 def _benches(
-    experiment: Experiment, repeat: Repeat, items: pl.DataFrame | None, users: pl.DataFrame | None
+    experiment: Experiment, repeat: SplitReplicate, items: pl.DataFrame | None, users: pl.DataFrame | None
 ) -> dict[str, _Bench]:
     """Every design applied to one split, and to both of its sides where it has two."""
     found = {}
@@ -98,7 +98,7 @@ def _benches(
     return found
 
 
-def _judge(entry: Entry, repeat: Repeat, benches: dict[str, _Bench], cache: Cache) -> dict[str, str]:
+def _judge(entry: Entry, repeat: SplitReplicate, benches: dict[str, _Bench], cache: Cache) -> dict[str, str]:
     """Measure one system under every design; it is fitted only where facts are missing. Keys of facts by design."""
     with said_of(entry):
         identity = entry.identity(repeat.seed, repeat.fold)
@@ -137,7 +137,7 @@ class _Once:
         return self.system
 
 
-def _fit(entry: Entry, repeat: Repeat, split: PreparedSplit) -> Any:
+def _fit(entry: Entry, repeat: SplitReplicate, split: PreparedSplit) -> Any:
     """The system, fitted; a run is as it is."""
     with said_of(entry):
         system = entry.made(repeat.seed, repeat.fold, test=split.parts.test)
