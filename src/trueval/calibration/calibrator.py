@@ -61,7 +61,18 @@ class Calibrator:
     fitted_on: Mapping[str, Any] = field(default_factory=dict)
 
     def apply(self, predictions: Any) -> np.ndarray:
-        """Calibrated probabilities of some predictions, in their order."""
+        """Calibrated probabilities of some predictions, in their order.
+
+        Parameters
+        ----------
+        predictions : list, array or Series of numbers
+            Finite, and in [0, 1] where the calibrator takes probabilities.
+
+        Returns
+        -------
+        array
+            The probabilities.
+        """
         values = self._checked(predictions)
         if self.method == "isotonic":
             return np.asarray(np.interp(values, self.knots[:, 0], self.knots[:, 1]))
@@ -168,12 +179,29 @@ class Calibrator:
                 raise ValueError("knots that do not rise")
 
     def save(self, path: str | Path) -> None:
-        """Write it as JSON, whole or not at all."""
+        """Write it as JSON, whole or not at all.
+
+        Parameters
+        ----------
+        path : path
+            The file to write.
+        """
         write_whole(path, self.to_json() + "\n", what="the calibrator could not be written")
 
     @staticmethod
     def load(path: str | Path) -> Calibrator:
-        """Read one that was saved."""
+        """Read one that was saved.
+
+        Parameters
+        ----------
+        path : path
+            The file that `save` wrote.
+
+        Returns
+        -------
+        Calibrator
+            The same function, checked to rise.
+        """
         with reading(path, what="a calibrator"):
             text = Path(path).read_text(encoding="utf-8")
         return Calibrator.from_json(text, where=str(path))

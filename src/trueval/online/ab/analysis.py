@@ -64,9 +64,9 @@ def ab_test(
     metrics : text, list of text, or mapping from names to columns, optional
         `name=column` or `name=clicks/impressions` (delta method by user); a side may be a sum: `approval=yes/(yes+no)`.
         0/1 is a conversion. Other numbers are compared by the trimmed mean; if half of the users or more have exactly
-        0, by mean per user, share of payers and mean per payer. A kind decides it: `:per_user`, `:payers`, `:per_payer`,
-        `:trimmed(0.1)`, `:median`, `:quantile(0.9)`, `:mannwhitney`, `:mean`, `:bootstrap` (of a ratio). From events,
-        the columns events, sessions, session_length and returned are counted by `time`. Default: clicks by
+        0, by mean per user, share of payers and mean per payer. A kind decides it: `:per_user`, `:payers`,
+        `:per_payer`, `:trimmed(0.1)`, `:median`, `:quantile(0.9)`, `:mannwhitney`, `:mean`, `:bootstrap` (of a ratio).
+        From events, the columns events, sessions, session_length and returned are counted by `time`. Default: clicks by
         impressions, and every other column of numbers.
     user : text, optional
         Column of user ids. Default: the one with a common name; without one, each row is a user.
@@ -84,7 +84,7 @@ def ab_test(
     where : text, optional
         Keep the rows for which this SQL condition holds.
     time : text, optional
-        Column of times, for checks by day and for metrics counted from events. Default: the only one with a common name.
+        Column of times, for checks by day and for metrics counted from events. Default: one with a common name.
     correct : {"holm", "bonferroni", "bh", "none"}, default "holm"
         Correction of p-values over arms and metrics.
     level : number, default 0.95
