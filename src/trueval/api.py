@@ -106,7 +106,7 @@ def evaluate(
     level : number, default 0.95
         Confidence level of the intervals.
     keep_facts : bool, optional
-        Whether to keep the facts of every system for `Result.facts`. Default: as long as all take at most 512 MB.
+        Whether `Result.facts` has the facts of all systems, or of none. Default: those that fit into 512 MB together.
 
     Returns
     -------
@@ -225,9 +225,9 @@ def evaluate_run(
         Order of items with equal scores (see `evaluate`); "given" is the order of the rows.
     design : text, optional
         "given" takes the lists as they are. Words may follow: "head10" (`without_head=0.1`), "condensed" and "seen"
-        (`seen="allow"`), as in "given-head10-condensed".
+        (`seen="allow"`), as in "given-head10-condensed". The options of the same meaning must not contradict it.
     condensed : bool, optional
-        Drop unjudged items from the lists before measuring.
+        Drop unjudged items from the lists before measuring. Default: as `design` says, else no.
     without_head : number, optional
         Leave out the judgements of the head: this share of the items, those with most ratings in `train` and `test`
         (equally popular items go together). The lists stay as they are. To rank without head items, use
