@@ -80,7 +80,7 @@ def evaluate(
         relevant items first, or the order in which a run has them.
     interval : {"bootstrap", "bca", "t", "nested", "none"}, optional
         Method of the confidence intervals. Default: "bootstrap" (users are resampled). Of repeats: "nested" (users and
-        repeats both vary); "t" is then over repeats alone, "bootstrap" and "bca" over users alone.
+        repeats both vary; not of one part); "t" is then over repeats alone, "bootstrap" and "bca" over users alone.
     resamples : int, default 1000
         Number of resamples of "bootstrap" and "bca".
     items : list of ids, table or file, optional
