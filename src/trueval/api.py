@@ -52,31 +52,75 @@ def evaluate(
     level: float = 0.95,
     keep_facts: bool | None = None,
 ) -> Result:
-    """Fit systems on the train part of a split, rank under a design, and measure.
+    """Fit systems on the train part of a split, rank the target sets of a design, and measure.
 
-    `systems`: names (see `systems()`), functions `users -> scores`, score matrices, objects with `fit` and
-    `score`; a list, or a mapping from names. Test items whose value reaches `threshold` are relevant;
-    without one, those with a positive value. `metrics`: ndcg@10, recall@10, coverage@10 (not in 1R) unless given.
+    Several parts (folds of `split`), or several seeds, are evaluated one by one, and the result is the mean over these
+    repeats.
 
-    Users to whom a `Run` recommends nothing count as 0, and are said first; with `missing="drop"` they are left out of
-    that run's means, so that systems are averaged over different users, and "error" refuses them.
+    Parameters
+    ----------
+    parts : Parts or list of Parts
+        What `split` made: one train and test part, or the parts of several folds.
+    systems : name, system, list, or mapping from names to systems
+        Names (see `systems`), functions `users -> scores`, score matrices, models of other libraries (see `adapt`),
+        objects with `fit` and `score`, or a `Run`.
+    design : text or Design, default "AR-TI-AN"
+        Which items are ranked against each other for a user (see `Design`).
+    metrics : text or list of metrics, optional
+        "ndcg@10,recall@10" or a list. Default: ndcg@10, recall@10 and, except in 1R designs, coverage@10.
+    threshold : number, optional
+        Relevance threshold: test items with this value or a higher one are relevant. Default: all values above 0.
+    population : {"relevant", "judged", "all"}, default "relevant"
+        The users to average over: those with a relevant test item, with any test item, or all users.
+    missing : {"zero", "drop", "error"}, default "zero"
+        Users without recommendations in a `Run`: count them as an empty list (0 for accuracy), leave them out of that
+        run's means (systems are then averaged over different users), or raise an error.
+    ties : {"random", "expected", "worst", "best", "given"}, default "random"
+        Order of items with equal scores: drawn by the seed, the exact mean over all orders, relevant items last,
+        relevant items first, or the order in which a run has them.
+    interval : {"bootstrap", "bca", "t", "nested", "none"}, optional
+        Method of the confidence intervals. Default: "bootstrap" (users are resampled). Of repeats: "nested" (users and
+        repeats both vary; not of one part); "t" is then over repeats alone, "bootstrap" and "bca" over users alone.
+    resamples : int, default 1000
+        Number of resamples of "bootstrap" and "bca".
+    items : list of ids, table or file, optional
+        The catalogue, perhaps with columns of groups or aspects. LIST designs rank these items.
+    compat : text, optional
+        Follow the definitions of another library: "trec_eval", "ranx", "recbole", "lenskit", "rectools", "replay",
+        "recommenders" or "spark".
+    seed : int or list of int, default 0
+        Seed of everything random: ties, samples, resamples, systems. A list makes a repeat of each seed.
+    threads : int, optional
+        Number of threads. Default: one for each available core.
+    by : text or list of text, optional
+        Groups to report separately (see `Result.by`): columns of the tables of users or items, or "activity", "taste"
+        (users), "popularity" (items).
+    users : table or file, optional
+        Table of users with columns to group by. Default: the one that the log has.
+    min_group : int, default 30
+        Groups with fewer users are reported, but left out of gaps.
+    propensity : text, table, file or Propensity, optional
+        Probability that a relevant pair was observed, needed by ips(m) and snips(m): "column:NAME" of the log,
+        "popularity:GAMMA", "display_share:FILE", "position_model:FILE", "randomised:FILE", or p by user, item or
+        position. It is multiplied by the share that was held out where the split drew the test part at random.
+    level : number, default 0.95
+        Confidence level of the intervals.
+    keep_facts : bool, optional
+        Whether `Result.facts` has the facts of all systems, or of none. Default: those that fit into 512 MB together.
 
-    Several parts (of `split` by kfold or rolling), or several seeds, are evaluated each, and the result is the mean
-    over them. Intervals are then "nested" unless `interval` says otherwise: users and repeats both vary. "t" is over
-    folds or seeds alone, and "bootstrap" and "bca" are over users alone. Of one part, "bootstrap" is the default.
+    Returns
+    -------
+    Result
+        A value with a confidence interval for each system and metric. With the split `unbiased`, `Result.observed`
+        has the values on the held-out share of the biased log.
 
-    `by` names groups to tell the values apart by (see `Result.by`): columns of the log's tables of users or
-    items, or of `users` and `items` given here; or "activity", "taste" (users), "popularity" (items). Groups of
-    fewer than `min_group` users are shown, but left out of gaps.
+    Raises
+    ------
+    TruevalError
+        For options that do not exist or contradict each other, and for data that cannot be evaluated.
 
-    `propensity` is how likely a relevant pair was to be observed, for ips(m) and snips(m): "column:NAME" of the log,
-    "popularity:GAMMA", "display_share:FILE", "position_model:FILE", "randomised:FILE", a table or file of p by item
-    (or user, position), or a `Propensity`. Where the split drew the test part by chance, it is multiplied by the
-    share that was held out.
-
-    `result.facts["name"]` are the facts of a system (see `Result.facts`). They are kept while all of them together take
-    no more than 512 MB; with `keep_facts` all are, or (False) none.
-
+    Examples
+    --------
     >>> import polars as pl, trueval as tv
     >>> pairs = [(u, (u + j * j) % 11) for u in range(8) for j in range(4)]
     >>> log = pl.DataFrame(pairs, schema=["user", "item"], orient="row")
@@ -154,33 +198,83 @@ def evaluate_run(
 ) -> Result:
     """Measure recommendations that were already made.
 
-    `recs` is a table (polars, pandas, Arrow), a file, a list of files, or a mapping from names to these;
-    one row per recommended item, with a score or a rank. `test` is the truth; `train` allows novelty and
-    popularity metrics; `items` is the catalogue. Files sorted by user can be streamed (`sorted_by_user`).
-    A user's targets are the items of the catalogue, less the user's train items unless `seen="allow"`; test pairs
-    that are no targets are refused. By chance: the expected value of a uniformly random ranking of the targets.
+    A user's target set is the catalogue less the user's train items (unless `seen="allow"`); test pairs outside it are
+    refused. The value by chance is that of a uniformly random ranking of the target set.
 
-    `by` names groups to tell the values apart by: columns of `users` or `items`, or, from the train log, "activity",
-    "taste" (users) and "popularity" (items). Groups of fewer than `min_group` users are left out of gaps.
+    Parameters
+    ----------
+    recs : table, file, list of files, or mapping from names to these
+        The run or runs: a row per recommended item, with user, item, and a score or a rank.
+    test : table, file or log
+        The test set: user, item and, where known, a value.
+    train : table, file or log, optional
+        The train log, needed for novelty and popularity metrics.
+    items : list of ids, table or file, optional
+        The catalogue, perhaps with columns of groups or aspects. Default: all items of runs, test and train.
+    metrics : text or list of metrics, default ndcg@10, recall@10, coverage@10
+        "ndcg@10,recall@10" or a list.
+    threshold : number, optional
+        Relevance threshold: test items with this value or a higher one are relevant. Default: all values above 0, with
+        a warning where these are ratings.
+    population : {"relevant", "judged", "all"}, default "relevant"
+        The users to average over: those with a relevant test item, with any test item, or all users.
+    missing : {"zero", "drop", "error"}, default "zero"
+        Users without recommendations: count them as an empty list (0 for accuracy), leave them out of every mean of the
+        run (the value by chance is then over the users of the first run), or raise an error.
+    ties : {"random", "expected", "worst", "best", "given"}, default "random"
+        Order of items with equal scores (see `evaluate`); "given" is the order of the rows.
+    design : text, optional
+        "given" takes the lists as they are. Words may follow: "head10" (`without_head=0.1`), "condensed" and "seen"
+        (`seen="allow"`), as in "given-head10-condensed". The options of the same meaning must not contradict it.
+    condensed : bool, optional
+        Drop unjudged items from the lists before measuring. Default: as `design` says, else no.
+    without_head : number, optional
+        Leave out the judgements of the head: this share of the items, those with most ratings in `train` and `test`
+        (equally popular items go together). The lists stay as they are. To rank without head items, use
+        `evaluate(parts, {"name": Run(recs)}, design="AR-AI-AN-head10")`.
+    seen : {"exclude", "allow"}, optional
+        Whether a user's train items may be recommended. Default: "exclude".
+    interval : {"bootstrap", "bca", "t", "none"}, default "bootstrap"
+        Method of the confidence intervals, all over users.
+    resamples : int, default 1000
+        Number of resamples of "bootstrap" and "bca".
+    columns : mapping or text, optional
+        Column roles that common names do not tell: {"user": "uid"} or "user=uid,score=pred".
+    sorted_by_user : bool, default False
+        The files are sorted by user, so that they can be read in chunks.
+    compat : text, optional
+        Follow the definitions of another library (see `evaluate`), including its rule for missing users.
+    seed : int, default 0
+        Seed of everything random: ties and resamples.
+    threads : int, optional
+        Number of threads. Default: one for each available core.
+    by : text or list of text, optional
+        Groups to report separately (see `Result.by`): columns of `users` or `items`, or, with `train`, "activity",
+        "taste" (users), "popularity" (items).
+    users : table or file, optional
+        Table of users with columns to group by.
+    min_group : int, default 30
+        Groups with fewer users are reported, but left out of gaps.
+    propensity : text, table, file or Propensity, optional
+        Probability that a relevant pair was observed, for ips(m) and snips(m) (see `evaluate`).
+    level : number, default 0.95
+        Confidence level of the intervals.
+    engine : {"local", "spark"}, default "local"
+        Where to measure. With "spark" (extra `spark`) on a cluster, in the session in use or a new one: tables may then
+        also be PySpark DataFrames or addresses (s3a://…, hdfs://…). The result is the same.
 
-    Ratings without a `threshold`, of which the lowest would count as relevant, are the first warning, then users of the
-    population without recommendations. They count as an empty list, 0 for accuracy;
-    `missing="drop"` leaves them out of every mean of the run (and of the value by chance, over the users of the first
-    run), "error" refuses them. A preset (`compat`) decides by its library's rule instead.
+    Returns
+    -------
+    Result
+        A value with a confidence interval for each run and metric; a single table is called "run".
 
-    `design` says how the lists are taken: "given" as they are, and perhaps "head10" (like `without_head=0.1`),
-    "condensed" (drop unjudged items from the lists) and "seen" (like `seen="allow"`): "given-head10-condensed". The
-    options are short forms of these words; one that contradicts the design is refused.
+    Raises
+    ------
+    TruevalError
+        For options that do not exist or contradict each other, and for tables that cannot be evaluated.
 
-    `without_head=0.1` leaves out the judgements of the tenth of the items that is rated most in `train` and `test`
-    (items rated equally often go together). The lists stay as they were made: a head item in one keeps its place as
-    an unjudged item, since nobody knows what would stand there instead. Lists of whole rankings can be judged without
-    their head items, too: `evaluate(parts, {"name": Run(recs)}, design="AR-AI-AN-head10")`.
-
-    `engine="spark"` measures on a Spark cluster (extra `spark`; the session in use, or a new one): `recs` may then
-    also be a PySpark DataFrame or an address (s3a://…, hdfs://…), and `test`, `train` and `items` may be such, which
-    are brought here. The result is the same.
-
+    Examples
+    --------
     >>> import polars as pl
     >>> recs = pl.DataFrame({"user": ["u", "u"], "item": ["a", "b"], "score": [0.9, 0.1]})
     >>> test = pl.DataFrame({"user": ["u"], "item": ["b"]})

@@ -7,10 +7,23 @@ from collections.abc import Iterable, Sequence
 
 
 class TruevalError(ValueError):
-    """An input that cannot be evaluated honestly.
+    """An input that cannot be evaluated honestly; every error of trueval is one, and a `ValueError`.
 
     Every message has up to four parts, so that a reader never has to guess the remedy.
 
+    Attributes
+    ----------
+    what : text
+        What is wrong.
+    where : text
+        The file, table, column or option, where there is one.
+    found : text
+        What was found there.
+    do : text
+        What to do.
+
+    Examples
+    --------
     >>> print(TruevalError("the file is empty", where="recs.csv", found="0 rows", do="check the export"))
     the file is empty
       where: recs.csv

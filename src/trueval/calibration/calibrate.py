@@ -104,10 +104,43 @@ def calibrate(
 ) -> Calibration:
     """Fit a calibrator on a validation table, apply it to predictions, and measure before and after.
 
-    Both are tables or files with a prediction and a label per row (see `pointwise`). Tables that share rows are
-    refused: a calibrator judged on what it was fitted on always looks good. `validation` may also be a
-    Calibrator fitted earlier, or the JSON file of one.
+    Parameters
+    ----------
+    predictions : table or file
+        The test table: a prediction and a label per row (see `pointwise`).
+    validation : table, file or Calibrator
+        Such a table to fit on, a Calibrator fitted earlier, or the JSON file of one.
+    method : {"platt", "isotonic"}, default "platt"
+        Platt's sigmoid, or isotonic regression. A calibrator that is given has its own.
+    input : {"auto", "probability", "score"}, default "auto"
+        What predictions are (see `fit_calibrator`); "auto" takes them for scores where either table has values outside
+        [0, 1].
+    metrics : text or list of text, optional
+        As for `pointwise`. Default: all that the table allows.
+    clip : number, optional
+        Keep probabilities this far away from 0 and 1, in logloss and in Platt's log odds. Default: no clipping.
+    columns : mapping or text, optional
+        Column roles that common names do not tell, for both tables.
+    interval : {"bootstrap", "none"}, default "bootstrap"
+        Confidence intervals by a bootstrap over users, or over rows where there is no user column.
+    resamples : int, default 1000
+        Number of resamples.
+    seed : int, default 0
+        Seed of the resamples.
 
+    Returns
+    -------
+    Calibration
+        The `calibrator`, the metrics `before` and `after`, their `changes` with intervals, and `frame`: the table with
+        a column `calibrated`. Prints as a table with reliability diagrams.
+
+    Raises
+    ------
+    TruevalError
+        For tables that share rows: a calibrator that is measured on what it was fitted on always looks good.
+
+    Examples
+    --------
     >>> shown = {"user": range(6), "item": range(6), "p": [0.9, 0.8, 0.9, 0.2, 0.1, 0.2], "y": [1, 0, 1, 0, 1, 0]}
     >>> test = pl.DataFrame(shown)
     >>> found = calibrate(test, validation=test.with_columns(pl.col("user") + 100), metrics=["brier", "auc"])

@@ -23,13 +23,30 @@ _VERSION = 1
 
 @dataclass(frozen=True)
 class Calibrator:
-    """What `fit_calibrator` found.
+    """A rising function from predictions to probabilities, as `fit_calibrator` found it.
 
-    platt: sigmoid(slope·x + intercept), x the prediction (input "score") or its log odds (input
-    "probability"). The slope is positive, so that the ranking stays as it is.
-    isotonic: straight lines between knots that never fall. Inside a flat piece different predictions become
-    equal: the ranking is kept, but ties appear. Outside the fitted range the nearest knot counts.
+    Main methods: `apply`, `save` and `load`, `to_json` and `from_json`.
 
+    Attributes
+    ----------
+    method : {"platt", "isotonic"}
+        platt: sigmoid(slope·x + intercept), x the prediction (input "score") or its log odds (input "probability"). The
+        slope is positive, so that the ranking stays as it is.
+        isotonic: straight lines between knots that never fall. Inside a flat piece different predictions become equal:
+        the ranking is kept, but ties appear. Outside the fitted range the nearest knot counts.
+    input : {"probability", "score"}
+        What predictions it takes.
+    slope, intercept : number
+        Of Platt's sigmoid.
+    knots : array
+        Of isotonic regression: prediction and probability, a row per knot.
+    clip : number or None
+        How far probabilities are kept away from 0 and 1.
+    fitted_on : mapping
+        What it was fitted on: name, rows, positives and a fingerprint, by which the same table is refused as a test.
+
+    Examples
+    --------
     >>> bent = Calibrator("platt", "probability", slope=0.5)
     >>> bent.apply([0.2, 0.5, 0.8]).round(4).tolist()
     [0.3333, 0.5, 0.6667]
@@ -44,7 +61,18 @@ class Calibrator:
     fitted_on: Mapping[str, Any] = field(default_factory=dict)
 
     def apply(self, predictions: Any) -> np.ndarray:
-        """Calibrated probabilities of some predictions, in their order."""
+        """Calibrated probabilities of some predictions, in their order.
+
+        Parameters
+        ----------
+        predictions : list, array or Series of numbers
+            Finite, and in [0, 1] where the calibrator takes probabilities.
+
+        Returns
+        -------
+        array
+            The probabilities.
+        """
         values = self._checked(predictions)
         if self.method == "isotonic":
             return np.asarray(np.interp(values, self.knots[:, 0], self.knots[:, 1]))
@@ -151,12 +179,29 @@ class Calibrator:
                 raise ValueError("knots that do not rise")
 
     def save(self, path: str | Path) -> None:
-        """Write it as JSON, whole or not at all."""
+        """Write it as JSON, whole or not at all.
+
+        Parameters
+        ----------
+        path : path
+            The file to write.
+        """
         write_whole(path, self.to_json() + "\n", what="the calibrator could not be written")
 
     @staticmethod
     def load(path: str | Path) -> Calibrator:
-        """Read one that was saved."""
+        """Read one that was saved.
+
+        Parameters
+        ----------
+        path : path
+            The file that `save` wrote.
+
+        Returns
+        -------
+        Calibrator
+            The same function, checked to rise.
+        """
         with reading(path, what="a calibrator"):
             text = Path(path).read_text(encoding="utf-8")
         return Calibrator.from_json(text, where=str(path))

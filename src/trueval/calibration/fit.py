@@ -27,10 +27,32 @@ def fit_calibrator(
 ) -> Calibrator:
     """Fit a calibrator on predictions that are neither trained on nor tested on.
 
-    `input` says what predictions are: probabilities (Platt's sigmoid then works on their log odds) or any
-    scores; "auto" takes them for probabilities when all lie in [0, 1]. Log odds of exactly 0 or 1 are infinite:
-    `clip` keeps probabilities that far away from both.
+    Parameters
+    ----------
+    validation : table or file
+        A prediction and a label (0 or 1) per row, perhaps a weight.
+    method : {"platt", "isotonic"}, default "platt"
+        Platt's sigmoid, or isotonic regression.
+    input : {"auto", "probability", "score"}, default "auto"
+        What predictions are: probabilities (Platt's sigmoid then works on their log odds) or any scores. "auto" takes
+        them for probabilities when all lie in [0, 1].
+    clip : number, optional
+        Keep probabilities this far away from 0 and 1, whose log odds are infinite. Default: no clipping.
+    columns : mapping or text, optional
+        Column roles that common names do not tell: {"prediction": "ctr"} or "prediction=ctr,label=bought".
 
+    Returns
+    -------
+    Calibrator
+        The fitted function; `apply` it to predictions, or `save` it.
+
+    Raises
+    ------
+    TruevalError
+        Where all labels or all predictions are equal, and where higher predictions do not go with more positives.
+
+    Examples
+    --------
     >>> import polars as pl
     >>> table = pl.DataFrame({"p": [0.9] * 5 + [0.1] * 5, "y": [1, 1, 1, 0, 0] + [1, 1, 0, 0, 0]})
     >>> fit_calibrator(table, method="isotonic").apply([0.1, 0.5, 0.9]).round(6).tolist()

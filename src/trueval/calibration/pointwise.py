@@ -116,11 +116,38 @@ def pointwise(
 ) -> Pointwise:
     """Measure predicted probabilities against what happened.
 
-    `table` (a DataFrame or a file) has a prediction and a label (0 or 1) per row, perhaps a user and a weight.
-    Metrics are logloss, brier, auc, gauc, ece[bins=10,by=width|mass|value] and mce[…]. Intervals are a
-    bootstrap over users, or over rows where there is no user column. `clip` keeps probabilities away from 0 and
-    1 in logloss, which is infinite where 0 was given to what happened.
+    Parameters
+    ----------
+    table : table or file
+        A row per prediction: the prediction, a label (0 or 1) and, where known, a user and a weight.
+    metrics : text or list of text, optional
+        Among logloss, brier, auc, gauc, ece[bins=10,by=width|mass|value] and mce[…]. Default: all that the table
+        allows.
+    columns : mapping or text, optional
+        Column roles that common names do not tell: {"prediction": "ctr"} or "prediction=ctr,label=bought".
+    clip : number, optional
+        Keep probabilities this far away from 0 and 1 in logloss, which is infinite where 0 was given to what happened.
+        Default: no clipping.
+    interval : {"bootstrap", "none"}, default "bootstrap"
+        Confidence intervals by a bootstrap over users, or over rows where there is no user column.
+    resamples : int, default 1000
+        Number of resamples.
+    seed : int, default 0
+        Seed of the resamples.
 
+    Returns
+    -------
+    Pointwise
+        An estimate by metric (`found["ece"]`), with `gaps`, `reliability()`, `brier_parts()` and `warnings`. Prints
+        as a table.
+
+    Raises
+    ------
+    TruevalError
+        For predictions that are not probabilities (unless only their order is measured), and labels other than 0 and 1.
+
+    Examples
+    --------
     >>> pointwise(pl.DataFrame({"p": [0.5, 0.9], "y": [0, 1]}), ["brier"])["brier"].value
     0.13
     """

@@ -20,10 +20,24 @@ ROLES = ("user", "item", "value", "time")
 class Interactions:
     """A log with the columns `user`, `item` and, where known, `value` and `time`.
 
-    `users` and `items` are optional side tables keyed by `user` and `item` (demographics, genres).
-    Further columns of the log travel along untouched. `count` is what popularity counts in it, users or rows (see
-    `trueval.data.popularity`).
+    Made by `read`, or by `Interactions.of` from a table whose columns have these names. Main methods: `has`, `keep`,
+    `fingerprint`; `len(log)` is the number of rows.
 
+    Attributes
+    ----------
+    frame : DataFrame
+        The rows. Further columns travel along untouched.
+    name : text
+        What messages call the log.
+    users, items : DataFrame or None
+        Side tables keyed by `user` and `item` (demographics, genres).
+    count : {"users", "rows"}
+        What popularity counts in it (see `read`).
+    n_users, n_items : int
+        Number of distinct users and items.
+
+    Examples
+    --------
     >>> log = Interactions.of(pl.DataFrame({"user": [1, 1], "item": ["a", "b"], "value": [5, 3]}))
     >>> len(log), log.has("time")
     (2, False)
@@ -47,6 +61,27 @@ class Interactions:
         """Check a table whose columns already carry the role names, and bring ids and values to one type.
 
         Duplicate rows are kept: the split and the evaluation decide what they mean.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            With the columns `user`, `item` and, where known, `value` and `time`.
+        name : text, default "log"
+            What messages call the log.
+        users, items : DataFrame, optional
+            Side tables, one row per user or item.
+        count : {"users", "rows"}, default "users"
+            What popularity counts.
+
+        Returns
+        -------
+        Interactions
+            The log.
+
+        Raises
+        ------
+        TruevalError
+            For missing columns and ids, values that are not finite numbers, and an empty table.
         """
         check_count_of(count, where=name)
         for role in ("user", "item"):
@@ -83,11 +118,35 @@ class Interactions:
         return len(self.frame)
 
     def has(self, column: str) -> bool:
-        """Whether the log has a column."""
+        """Whether the log has a column.
+
+        Parameters
+        ----------
+        column : text
+            Its name.
+
+        Returns
+        -------
+        bool
+            Whether it is there.
+        """
         return column in self.frame.columns
 
     def keep(self, frame: pl.DataFrame, *, name: str | None = None) -> Interactions:
-        """The same log with other rows (side tables are kept whole)."""
+        """The same log with other rows (side tables are kept whole).
+
+        Parameters
+        ----------
+        frame : DataFrame
+            The rows.
+        name : text, optional
+            A new name. Default: the old one.
+
+        Returns
+        -------
+        Interactions
+            The new log.
+        """
         return replace(self, frame=frame, name=name or self.name)
 
     @property

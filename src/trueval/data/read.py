@@ -33,14 +33,35 @@ def read(
 ) -> Interactions:
     """Read a log.
 
-    `source` is a table (polars, pandas, Arrow), a file, a folder of a known data set or of parquet parts,
-    the name of a data set that `trueval data get` has fetched, or a log already. `columns` maps roles (user,
-    item, value, time) to names or positions where common names do not tell; None says that there is none.
+    All rows are kept, also several of one user and item. Systems learn each pair once, with the mean of its values, and
+    evaluations say how many pairs have several rows.
 
-    All rows are kept, also those of one user and item. Popularity, wherever systems, designs and metrics count it, is
-    the number of users who have an item; with `count="rows"` a user who has it ten times counts ten. Systems learn
-    each pair once, with the mean of its values, and evaluations say how many pairs have several rows.
+    Parameters
+    ----------
+    source : table, file, folder, name of a data set, or log
+        A table (polars, pandas, Arrow), a file, a folder of a known data set or of parquet parts, the name of a data
+        set that `trueval data get` has fetched, or a log already.
+    columns : mapping or text, optional
+        Names or positions of the column roles user, item, value and time, where common names do not tell:
+        {"user": "uid", "item": 2} or "user=uid,item=2". None (in text: "value=") says that there is no such column.
+    name : text, optional
+        What to call the log in messages. Default: the name of the file or folder, or "log".
+    count : {"users", "rows"}, optional
+        What popularity counts, wherever systems, designs and metrics need it: the users who have an item, or its rows
+        (a user who has it ten times counts ten). Default: "users", or what a log already counts.
 
+    Returns
+    -------
+    Interactions
+        The log, with the columns `user`, `item` and, where known, `value` and `time`.
+
+    Raises
+    ------
+    TruevalError
+        For files that cannot be read, and columns whose roles cannot be told.
+
+    Examples
+    --------
     >>> log = read(pl.DataFrame({"uid": ["a", "b"], "movieId": [1, 2], "rating": [5, 3]}))
     >>> log.frame.columns
     ['user', 'item', 'value']

@@ -22,18 +22,35 @@ _RUN_HINT = "given, and perhaps head10, condensed or seen: given-head10-condense
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Design:
-    """The axes of target-set formation (Bellogín et al. 2017, Table 3, and later sections).
+    """Whom the relevant items are ranked against: the axes of target-set formation (Bellogín et al. 2017, Table 3).
 
-    relevant: "AR" ranks all relevant items of a user together, "1R" each one alone.
-    candidates: "AI" all items, "TI" items with a test rating by anyone, "LIST" a given catalogue.
-    sample: number of sampled non-relevant items (NN); 0 takes all of them (AN).
-    weights: how they are sampled, "uniform" or by "popularity".
-    percentiles: P1R, each relevant item against its own popularity percentile; 0 is off.
-    uniform: U, made for a `uniform_test` split.
-    head: share of the most-rated items (in train and test) left out of test and candidates.
-    condensed: rank judged items only.  seen: "exclude" a user's train items, or "allow" them.
-    resample: in 1R, a sample of its own for every relevant item.
+    A design has a short name, such as "1R-TI-NN100", and prints as it; `Design.parse` reads names.
 
+    Attributes
+    ----------
+    relevant : {"AR", "1R"}, default "AR"
+        Rank all relevant items of a user together, or each one alone.
+    candidates : {"AI", "TI", "LIST"}, default "TI"
+        All items, items with a test rating by anyone, or a given catalogue.
+    sample : int, default 0
+        Number of sampled non-relevant items (NN); 0 takes all of them (AN).
+    weights : {"uniform", "popularity"}, default "uniform"
+        How they are sampled.
+    percentiles : int, default 0
+        P1R: each relevant item against its own popularity percentile, of so many; 0 is off.
+    uniform : bool, default False
+        U: made for a `uniform_test` split.
+    head : number, default 0.0
+        Share of the most-rated items (in train and test) left out of test and candidates.
+    condensed : bool, default False
+        Rank judged items only.
+    seen : {"exclude", "allow"}, default "exclude"
+        Whether a user's train items are ranked.
+    resample : bool, default False
+        In 1R, a sample of its own for every relevant item.
+
+    Examples
+    --------
     >>> Design.parse("1R-TI-NN100").sample
     100
     >>> str(Design(relevant="1R", uniform=True))
@@ -87,7 +104,23 @@ class Design:
 
     @staticmethod
     def parse(text: str | Design) -> Design:
-        """Read a short name; the order of its words after the first does not matter."""
+        """Read a short name; the order of its words after the first does not matter.
+
+        Parameters
+        ----------
+        text : text or Design
+            For example AR-TI-AN, AR-AI-NN1000, 1R-TI-NN100, P1R10-TI-NN100, U1R, AR-TI-AN-head10.
+
+        Returns
+        -------
+        Design
+            The design.
+
+        Raises
+        ------
+        TruevalError
+            For words that do not exist or contradict each other.
+        """
         if isinstance(text, Design):
             return text
         if not isinstance(text, str):

@@ -64,22 +64,52 @@ def tune(
     seed: int = 0,
     threads: int | None = None,
 ) -> Tuning:
-    """Try parameters on a validation part, and say which are best. The test part is never read.
+    """Try parameters of a system on a validation part, and find the best. The test part is never read.
 
-    `system` is a name (also with parameters that stay, `"plsa[topics=20]"`) or a class or function that makes one from
-    parameters; `grid` gives the values of each parameter, all combinations of which are tried, or lists the trials.
+    Parameters
+    ----------
+    system : text, class or function
+        A name, also with parameters that stay (`"plsa[topics=20]"`), or a class or function that makes a system from
+        parameters.
+    grid : mapping or list of mappings
+        The values of each parameter, all combinations of which are tried, or the trials themselves.
+    data : Parts or log
+        The result of a split or a log. Its validation part is used where it has one; otherwise a share of the train
+        part is held out in the way the test part was: the last rows where that was by time, as many ratings of every
+        candidate item where it was a uniform test, by chance elsewhere. U designs (U1R) need a uniform validation part:
+        one is drawn in the way of `uniform_test`, whatever the split; one that came along must be uniform itself.
+    metric : text, default "ndcg@10"
+        The metric that decides; it must have a better side.
+    on : {"validation"}, default "validation"
+        The part to choose on. There is no other: "test" is refused.
+    ratio : number, optional
+        Share of the train part to hold out where there is no validation part. Default: 0.2, or the largest share that a
+        uniform validation part can have.
+    design : text or Design, default "AR-TI-AN"
+        Which items are ranked against each other for a user (see `Design`).
+    threshold : number, optional
+        Relevance threshold: items with this value or a higher one are relevant. Default: all values above 0.
+    folder : path, optional
+        Keep finished trials here, by parameters, data, options and code: an interrupted search goes on where it was,
+        and a larger grid costs only what is new. Trials of other versions of trueval are removed at the end.
+    seed : int, default 0
+        Seed of the validation part, of ties and of systems.
+    threads : int, optional
+        Number of threads. Default: one for each available core.
 
-    `data` is the result of a split or a log. Its validation part is used where it has one; otherwise a share, `ratio`
-    (0.2 unless given), of the train part is held out, in the way the test part was: the last rows where that was by
-    time, as many ratings of every candidate item where it was a uniform test, by chance elsewhere. U designs (U1R) need
-    a uniform validation part: one is drawn from the train part or the log in the way of `uniform_test`, whatever the
-    split. Where 0.2 is more than that can be, it is the largest share there is; `manifest["split"]` says how it was
-    drawn. A validation part that came along must be uniform itself.
+    Returns
+    -------
+    Tuning
+        `best` (parameters), `table` (a row per trial, best first), `manifest` (with the `split` used),
+        and `make()`, which gives the best system, not yet fitted.
 
-    With a `folder`, finished trials are kept there, by parameters, data, rules and code: an interrupted search goes on
-    where it was, a larger grid costs only what is new, and what a class with other code found is not used. Trials of
-    other versions of trueval are removed when a search has finished.
+    Raises
+    ------
+    TruevalError
+        For parameters that the system does not have, and where the metric is undefined in every trial.
 
+    Examples
+    --------
     >>> import trueval as tv
     >>> pairs = [(u, (u * j) % 7) for u in range(1, 30) for j in range(1, 5)]
     >>> parts = tv.split(pl.DataFrame(pairs, schema=["user", "item"], orient="row").unique(), "holdout")

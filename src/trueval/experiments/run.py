@@ -35,19 +35,40 @@ def run(
 ) -> ExperimentResult:
     """Run an experiment: read, split once per seed, rank and measure every system under every design, compare.
 
-    `experiment` is a TOML file, or a mapping of the same form, in which data may also be tables. With `out` a folder
-    is written: `results.parquet` (every user's values), `summary.json`, `report.html`, the facts behind them, and under
-    `designs` what `compare` reads. With `resume` an experiment that is there is gone on with: what is finished stays,
-    and what has changed or is damaged is made anew. Changed are data, runs, parameters, and the code of a class: its
-    module and all modules that this one loads, other than installed libraries, which count by their version. Files that
-    the code itself reads do not count. When an experiment has finished, facts that it does not refer to are removed:
-    those of systems, parameters, designs and data of earlier times. A `seed` takes the place of the seeds that are
-    written.
-
     Paths are relative to the file. `[systems]` has an entry for each system: parameters of a system by its name
     (`plsa = { factors = 50 }`, `wide = { system = "plsa", factors = 200 }`), a run (`{ run = "recs.parquet" }`, where
     {seed} and {fold} stand for those of a split), or a class (`{ import = "module:Class", parameter = … }`).
 
+    Parameters
+    ----------
+    experiment : path or mapping
+        A TOML file, or a mapping of the same form, in which data may also be tables.
+    out : path, optional
+        Folder to write: `results.parquet` (every user's values), `summary.json`, `report.html`, the facts behind them,
+        and under `designs` what `compare` reads. Default: nothing is written.
+    resume : bool, default False
+        Continue an experiment in `out`: what is finished stays, and what has changed or is damaged is made again. What
+        counts as changed: data, runs, parameters, and the code of a class (its module and all modules that this one
+        loads; installed libraries by their version; not the files that the code reads). At the end, facts that the
+        experiment no longer refers to are removed.
+    seed : int, optional
+        Use this seed in place of those in the experiment.
+    threads : int, optional
+        Number of threads. Default: one for each available core.
+
+    Returns
+    -------
+    ExperimentResult
+        A `Result` for each design (`found["AR-TI-AN"]`), `comparisons` with the baseline, and the `agreement` of
+        designs.
+
+    Raises
+    ------
+    TruevalError
+        For an experiment that cannot be read, and a folder that holds something else or another experiment.
+
+    Examples
+    --------
     >>> import polars as pl, trueval as tv
     >>> log = pl.DataFrame([(u, (u + j * j) % 11) for u in range(9) for j in range(4)], ["user", "item"], orient="row")
     >>> chosen = {"data": {"path": log}, "evaluation": {"metrics": "auc"}, "systems": {"popularity": {}}}

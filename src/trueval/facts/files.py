@@ -37,6 +37,25 @@ def save_facts(facts: RankingFacts, folder: str | Path) -> Path:
     `units.parquet` has one row per unit: the user's id, sizes, and as lists the judged items (`item`, a code,
     `value`, `relevant`, `rank`…) and what was shown (`list_item`). Item codes are rows of `items.parquet`.
 
+    Parameters
+    ----------
+    facts : RankingFacts
+        The facts of a system, as `Result.facts` has them.
+    folder : path
+        The folder to write.
+
+    Returns
+    -------
+    Path
+        The folder.
+
+    Raises
+    ------
+    TruevalError
+        Where the folder holds other files, or cannot be written; nothing is then left behind.
+
+    Examples
+    --------
     >>> import tempfile
     >>> from trueval.metrics.measure import toy_facts
     >>> with tempfile.TemporaryDirectory() as place:
@@ -87,7 +106,31 @@ def _nested(columns: dict[str, np.ndarray], unit: np.ndarray, units: int) -> pl.
 
 @checked
 def load_facts(folder: str | Path) -> RankingFacts:
-    """Read facts back from a folder written by `save_facts` (see there), equal to the last bit."""
+    """Read facts back from a folder written by `save_facts`, equal to the last bit.
+
+    Parameters
+    ----------
+    folder : path
+        The folder.
+
+    Returns
+    -------
+    RankingFacts
+        The facts.
+
+    Raises
+    ------
+    TruevalError
+        For a folder of something else, and for files that have changed since they were written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from trueval.metrics.measure import toy_facts
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     load_facts(save_facts(toy_facts(["a", "b", "c"], {"c"}), Path(place) / "facts")).rank.tolist()
+    [3]
+    """
     folder = Path(folder)
     told = _read_manifest(folder)
     tables = {

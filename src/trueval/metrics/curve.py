@@ -13,10 +13,29 @@ from trueval.metrics.strata import pooled_by_default
 
 @checked
 def curve(metric: str | Spec, **parameters: Iterable[Any]) -> list[str]:
-    """A metric for every value of some parameters; all are computed from the same ranking, and averaged alike.
+    """Write a metric for every value of some parameters; all are computed from the same ranking, and averaged alike.
 
     Popularity weights are pooled over users, so a value without weights (beta = 0) is pooled beside them.
 
+    Parameters
+    ----------
+    metric : text
+        The metric, such as "recall@20".
+    **parameters : lists of values
+        The values of each parameter, by its name; all combinations are made.
+
+    Returns
+    -------
+    list of text
+        Metrics to give to `evaluate`.
+
+    Raises
+    ------
+    TruevalError
+        For parameters and values that the metric does not have.
+
+    Examples
+    --------
     >>> curve("recall@20", beta=[0, 0.5])
     ['recall@20[average=pooled]', 'recall@20[beta=0.5]']
     """

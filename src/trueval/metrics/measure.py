@@ -96,14 +96,49 @@ def measure(
     positives: Mapping[Any, int] | None = None,
     aspects: Mapping[Any, str | Collection[str]] | None = None,
 ) -> float:
-    """One metric of one ranked list.
+    """Compute one metric of one user's ranked list, to check a definition by hand.
 
-    `judged` is the set of relevant items, or a mapping from judged items to values. `complete` says that
-    `ranked` is the whole target set. `scores` (descending) tells which items are tied. Metrics that need
-    more take it by item: train counts (`popularity`, of so many `users`), `features`, and the user's own
-    train items (`profile`, with values or without); relevant ratings of all users (`positives`); and `aspects`,
-    "a|b" or a list each.
+    Parameters
+    ----------
+    metric : text
+        For example "ndcg@10", "recall@20[beta=0.5]" or "anti(precision)@5".
+    ranked : list of ids
+        The recommended items, best first, each once.
+    judged : set of ids, or mapping from ids to values
+        The relevant items, or the judged items with their values.
+    threshold : number, optional
+        Relevance threshold: judged items with this value or a higher one are relevant. Default: all values above 0.
+    complete : bool, default False
+        Whether `ranked` is the whole target set. Metrics that need every rank, such as auc, ask for it.
+    scores : list of numbers, optional
+        Descending scores of the items, one each: equal ones are ties. Default: no ties.
+    ties : {"random", "expected", "worst", "best"}, default "random"
+        Order of items with equal scores: as in `ranked`, the exact mean over all orders, relevant items last, or first.
+    popularity : mapping from ids to int, optional
+        Train users of each item, for novelty and popularity metrics.
+    users : int, default 1
+        Number of train users that `popularity` counts.
+    features : mapping from ids to lists of numbers, optional
+        Feature vectors of the items, for metrics of diversity by distance.
+    profile : set of ids, or mapping from ids to values, optional
+        The user's own train items, with or without values. Default: none.
+    positives : mapping from ids to int, optional
+        Number of relevant ratings of each item, by all users.
+    aspects : mapping from ids to text or lists of text, optional
+        Aspects of each item, "a|b" or a list.
 
+    Returns
+    -------
+    float
+        The value, NaN where the metric is undefined.
+
+    Raises
+    ------
+    TruevalError
+        For a metric that does not exist, and for one that needs more than was given.
+
+    Examples
+    --------
     >>> measure("precision@2", ["a", "b", "c"], {"a", "c"})
     0.5
     """

@@ -25,10 +25,23 @@ class Propensity:
     """A table of chances `p` with the columns it is looked up by: user, item, position, or some of them.
 
     Made by `Propensity.column`, `.popularity`, `.display_share`, `.position` or `.randomised`, or from a table of
-    your own; given to `evaluate(…, propensity=…)`, `evaluate_run` and `ope`. `unseen` is the chance of what is not in
-    the table, where there is one. `errors` are standard errors of chances that were estimated from clicks, and
-    `notes` say what a reader should know.
+    your own; given to `evaluate(…, propensity=…)`, `evaluate_run` and `ope`. `of(rows)` looks up the chances of rows.
 
+    Attributes
+    ----------
+    table : DataFrame
+        The keys, and `p`: above 0 and at most 1.
+    source : text
+        Where the chances come from, for messages and manifests.
+    unseen : number or None
+        The chance of what is not in the table, where there is one.
+    errors : DataFrame or None
+        Standard errors of chances that were estimated from clicks.
+    notes : tuple of text
+        What a reader should know.
+
+    Examples
+    --------
     >>> import trueval as tv
     >>> p = tv.Propensity.display_share(pl.DataFrame({"item": ["A"] * 8 + ["B"] * 2}))
     >>> p.of(pl.DataFrame({"item": ["A", "A", "B"]})).to_list()

@@ -26,9 +26,19 @@ def _check_shape(shape: tuple[int, ...], wanted: tuple[int, int], *, what: str) 
 
 @dataclass(slots=True)
 class Function:
-    """A plain function `users -> scores`. With `ids=True` it is given user ids instead of codes.
+    """A plain function `users -> scores` as a system.
 
-    Columns follow the sorted item ids.
+    Attributes
+    ----------
+    function : function
+        Takes the codes of some users and returns their scores, users × items. Columns follow the sorted item ids.
+    ids : bool, default False
+        Give the function user ids instead of codes.
+
+    Examples
+    --------
+    >>> Function(lambda users: np.zeros((len(users), 3))).ids
+    False
     """
 
     function: ScoreFunction
@@ -51,12 +61,21 @@ class Function:
 
 @dataclass(slots=True)
 class Scores:
-    """A matrix of scores, users × items (NumPy or SciPy sparse; what is absent from a sparse one is 0).
+    """A matrix of scores, users × items, as a system; `Scores.read` reads one from a file.
 
-    Rows follow the sorted user ids and columns the sorted item ids of train and test together, or `user_ids` and
-    `item_ids`. With these, `unknown` says what happens to others: "error", or "last": items rank behind all others,
-    and users get one tie of everything.
+    Attributes
+    ----------
+    matrix : array or sparse matrix
+        NumPy, or SciPy sparse: what is absent from a sparse one is 0.
+    user_ids, item_ids : list of ids, optional
+        The ids of rows and columns. Default: rows follow the sorted user ids, and columns the sorted item ids, of train
+        and test together.
+    unknown : {"error", "last"}, default "error"
+        Users and items that are not among these ids: raise an error, or rank items behind all others, and give users
+        one tie of everything.
 
+    Examples
+    --------
     >>> Scores(np.eye(2), item_ids=["b", "a"]).unknown
     'error'
     """
@@ -70,7 +89,22 @@ class Scores:
 
     @staticmethod
     def read(path: str | Path, *, user_ids: Any = None, item_ids: Any = None, unknown: str = "error") -> Scores:
-        """Scores from a file: .npy (read row by row when asked for), .npz, or a sparse matrix saved by SciPy."""
+        """Read scores from a file.
+
+        Parameters
+        ----------
+        path : path
+            An .npy file (read row by row when asked for), .npz, or a sparse matrix saved by SciPy.
+        user_ids, item_ids : list of ids, optional
+            The ids of rows and columns, where the file does not hold them.
+        unknown : {"error", "last"}, default "error"
+            As for `Scores`.
+
+        Returns
+        -------
+        Scores
+            The system.
+        """
         found = read_matrices(path, wanted=("scores",))
         users, items = found.get("user_ids", user_ids), found.get("item_ids", item_ids)
         return Scores(found["scores"], user_ids=users, item_ids=items, unknown=unknown)
@@ -105,11 +139,22 @@ class Scores:
 
 @dataclass(slots=True)
 class Factors:
-    """A factor model: the score of user u and item i is the inner product of their rows.
+    """A factor model as a system: the score of user u and item i is the inner product of their rows.
 
-    Rows follow the sorted ids of train and test together, or `user_ids` and `item_ids`. With these, `unknown` says
-    what happens to others: "error", or "last": items rank behind all others, and users get one tie of everything.
+    `Factors.read` reads one from files.
 
+    Attributes
+    ----------
+    users, items : array
+        A row of factors for each user and item.
+    user_ids, item_ids : list of ids, optional
+        The ids of these rows. Default: rows follow the sorted ids of train and test together.
+    unknown : {"error", "last"}, default "error"
+        Users and items that are not among these ids: raise an error, or rank items behind all others, and give users
+        one tie of everything.
+
+    Examples
+    --------
     >>> model = Factors(np.eye(2, dtype=np.float32), np.eye(3, 2, dtype=np.float32))
     >>> model.score(np.array([1])).tolist()
     [[0.0, 1.0, 0.0]]
@@ -133,8 +178,25 @@ class Factors:
         item_ids: Any = None,
         unknown: str = "error",
     ) -> Factors:
-        """Factors from two .npy files, or from one .npz with `users` and `items` (or implicit's `user_factors` and
-        `item_factors`) and perhaps `user_ids` and `item_ids`."""
+        """Read factors from files.
+
+        Parameters
+        ----------
+        users : path
+            An .npy file, or an .npz file with `users` and `items` (or implicit's `user_factors` and `item_factors`) and
+            perhaps `user_ids` and `item_ids`.
+        items : path, optional
+            An .npy file, where `users` is one.
+        user_ids, item_ids : list of ids, optional
+            The ids of the rows, where the files do not hold them.
+        unknown : {"error", "last"}, default "error"
+            As for `Factors`.
+
+        Returns
+        -------
+        Factors
+            The system.
+        """
         if items is None:
             found = read_matrices(users, wanted=("users", "items"))
         else:

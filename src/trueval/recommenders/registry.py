@@ -128,8 +128,25 @@ def systems() -> list[str]: ...
 def systems(name: str) -> System: ...
 @checked
 def systems(name: str | None = None) -> list[str] | System:
-    """Names of the systems that come with trueval; with a name, what that system is.
+    """List the systems that come with trueval or, with a name, describe one.
 
+    Parameters
+    ----------
+    name : text, optional
+        The system to describe. Default: list the names of all.
+
+    Returns
+    -------
+    list of text, or System
+        The names; or what the system is: objective, needs, parameters with their ranges and defaults, reference.
+
+    Raises
+    ------
+    TruevalError
+        For a name that does not exist.
+
+    Examples
+    --------
     >>> "popularity" in systems()
     True
     >>> systems("average")
@@ -153,10 +170,30 @@ def find(name: str) -> System:
 
 
 def make_system(spec: Any, *, test: Any = None, **parameters: Any) -> Recommender:
-    """A system from its name and parameters, a function, a score matrix, or an object that is one already.
+    """Make a system from its name and parameters, a function, a score matrix, or an object that is one already.
 
-    `test` is handed to oracles, which may read it, and to no other system.
+    Parameters
+    ----------
+    spec : text, function, matrix, model or system
+        A name (see `systems`), also with parameters: "average[mu=2]"; a function `users -> scores` (see `Function`); a
+        score matrix (see `Scores`); a model of another library (see `adapt`); or an object with `fit` and `score`.
+    test : log, optional
+        The test part. It is handed to oracles, which may read it, and to no other system.
+    **parameters : parameters of the named system
+        In place of those in its name.
 
+    Returns
+    -------
+    Recommender
+        A system with `fit(train)` and `score(users)`, not yet fitted.
+
+    Raises
+    ------
+    TruevalError
+        For names, parameters and values that do not exist, and for objects that are not a system.
+
+    Examples
+    --------
     >>> make_system("average", mu=2.0)
     Average(mu=2.0)
     >>> make_system("average[mu=2]")

@@ -38,19 +38,47 @@ def compare(
     resamples: int = 10_000,
     seed: int = 0,
 ) -> Comparisons:
-    """Is it better? Every other system against a baseline, paired over common users.
+    """Compare every other system with a baseline, paired over common users.
 
-    `results` is a `Result`, a result folder or file (see `Result.save`), or several. Results of one seed complete
-    each other: they hold different systems. A system that is in results of several seeds or folds is repeated:
-    values are means over seeds, and intervals count the spread over users and over seeds. Results that differ in
-    anything else (data, split, design, population, ties, definitions…) are refused, with what differs.
+    Parameters
+    ----------
+    results : Result, path, or list of these
+        A result, a result folder or file (see `Result.save`), or several. Results of one seed complete each other: they
+        hold different systems. A system in results of several seeds or folds is repeated: values are means over
+        repeats, and intervals count the spread over users and over repeats.
+    baseline : text, optional
+        The system to compare with. Default: the first.
+    metrics : text or list of text, optional
+        The metrics to compare on. Default: all that were measured.
+    test : {"t", "wilcoxon", "permutation", "bootstrap"}, default "t"
+        The paired test: Student's t, Wilcoxon (zeros by Pratt), sign flips, or bootstrap-t. Where at most 12 users
+        differ, or all by the same, t is replaced by the exact sign-flip test; no test gives a p-value below what so
+        many users can show. Each comparison has the `test` that was made and, if another, the `reason`.
+    correct : {"holm", "bonferroni", "bh", "none"}, default "holm"
+        Correction of p-values over all comparisons made ("bh": Benjamini–Hochberg).
+    alternative : {"two-sided", "better", "worse"}, default "two-sided"
+        What the test looks for.
+    level : number, default 0.95
+        Confidence level of the intervals, and 1 minus the significance level of the tests.
+    resamples : int, default 10,000
+        Number of sign flips or resamples.
+    seed : int, default 0
+        Seed of sign flips and resamples.
 
-    `test`: "t", "wilcoxon" (zeros by Pratt), "permutation" (sign flips) or "bootstrap" (bootstrap-t), on all `metrics`
-    or some. Where at most 12 users differ, or all by the same, t is replaced by the exact sign-flip test; no test gives
-    a p below what so many users can show. Each comparison has the `test` that was made and, if another, the `reason`.
-    `correct`: "holm", "bonferroni", "bh" (Benjamini–Hochberg) or "none", over all comparisons made; `alternative`:
-    "two-sided", "better" or "worse".
+    Returns
+    -------
+    Comparisons
+        A sequence of `Comparison`: difference, interval, p-value and corrected p-value, verdict, wins, ties and losses.
+        Prints as a table.
 
+    Raises
+    ------
+    TruevalError
+        For results that differ in anything but systems, seeds and folds (data, split, design, population, ties,
+        definitions, …), with what differs.
+
+    Examples
+    --------
     >>> import polars as pl, trueval as tv
     >>> test = pl.DataFrame({"user": range(40), "item": [u % 7 for u in range(40)]})
     >>> runs = {n: test.with_columns(item=pl.col("user") % k % 7, rank=pl.lit(1)) for n, k in (("a", 7), ("b", 9))}
@@ -78,18 +106,44 @@ def agreement(
     resamples: int = 1000,
     seed: int = 0,
 ) -> Agreement:
-    """Do rankings of systems agree? Kendall's τ-b and a top-weighted τ of their true values, with intervals.
-
-    Between the metrics of one result; between several results (of other designs, say, or an unbiased test): a
-    list, or a mapping from names; and with the truth, where the `true` value of each system is known.
+    """Measure how far rankings of systems agree: Kendall's τ-b and top-weighted τ of their true values, with intervals.
 
     The true values are those in the population that the users are a sample of. τ of the values found is another thing:
     metrics of the same users err alike, so that it says too much for systems that are close. It is there as
     `tau.observed` and `top.observed`, for statements about these very users. The estimate takes the true values of
     systems as normal, with a spread and a correlation between the rankings that are not known, and draws them
-    `resamples` times given the values found and the covariances of their errors over users (see `true_tau`).
-    Where users tell little, it tends to 0 and the interval to all from −1 to 1.
+    given the values found and the covariances of their errors over users (see `true_tau`). Where users tell little,
+    it tends to 0 and the interval to all from −1 to 1.
 
+    Parameters
+    ----------
+    results : Result, path, list of these, or mapping from names to these
+        One result: its metrics are compared with each other. Several (of other designs, say, or of an unbiased test):
+        the results are compared.
+    metrics : text or list of text, optional
+        The metrics to rank systems by. Default: all that were measured.
+    true : mapping from systems to numbers, optional
+        The true value of each system, where it is known: one more ranking to agree with.
+    level : number, default 0.95
+        Confidence level of the intervals.
+    resamples : int, default 1000
+        How often the true values are drawn.
+    seed : int, default 0
+        Seed of the draws.
+
+    Returns
+    -------
+    Agreement
+        `tau` and `top`, each with the matrices `value`, `low`, `high` and `observed` between every two rankings of
+        `labels`; `found["map", "ndcg@10"]` is one τ. Prints as a matrix.
+
+    Raises
+    ------
+    TruevalError
+        For fewer than two rankings, and fewer than three systems that all rankings have.
+
+    Examples
+    --------
     >>> import polars as pl, trueval as tv
     >>> test = pl.DataFrame({"user": range(30), "item": [0] * 30})
     >>> run = test.with_columns(item=pl.when(pl.col("user") < 20).then(0).otherwise(1), rank=pl.lit(1))

@@ -26,11 +26,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Result(ResultOutput):
-    """What an evaluation found. Prints as a table.
+    """What an evaluation found: values with confidence intervals, by system and metric. Prints as a table.
 
-    Of parts with an unbiased test (split `unbiased`) it holds the values on that test, and `observed` those on the
-    held-out share of the biased log; both are shown side by side, with Kendall's τ between their orders (`alike`).
+    `result["system", "metric"]` is one estimate (`value`, `low`, `high`, `n`, `undefined`), `result["system"]` all
+    estimates of a system by metric.
 
+    Attributes
+    ----------
+    evaluation : Evaluation
+        The values, or their means over folds or seeds.
+    repeats : mapping from names to Evaluation
+        The values of each fold or seed, where there are several.
+    observed : Result or None
+        Of parts with an unbiased test (split `unbiased`) the result holds the values on that test, and `observed` those
+        on the held-out share of the biased log. Both are rendered side by side, with Kendall's τ between their rankings
+        of the systems (`alike`).
+
+    Examples
+    --------
     >>> import trueval as tv
     >>> recs = pl.DataFrame({"user": [1, 1, 2], "item": ["a", "b", "a"], "rank": [1, 2, 1]})
     >>> test = pl.DataFrame({"user": [1, 2], "item": ["b", "a"]})
@@ -136,11 +149,23 @@ class Result(ResultOutput):
 
     @checked
     def by(self, column: str) -> pl.DataFrame:
-        """One row per system, group and metric: value, interval, n, undefined, and whether gaps count the group.
+        """The values of each group.
 
-        For groups of users the units are theirs. For groups of items only judgements of the group's items
-        count, R included, and a unit without relevant items of the group is undefined.
+        For groups of users the units are theirs. For groups of items only judgements of the group's items count, R
+        included, and a unit without relevant items of the group is undefined.
 
+        Parameters
+        ----------
+        column : text
+            One of the names that were given as `by` to the evaluation.
+
+        Returns
+        -------
+        DataFrame
+            One row per system, group and metric: value, interval, n, undefined, and whether gaps count the group.
+
+        Examples
+        --------
         >>> import trueval as tv
         >>> recs = pl.DataFrame({"user": [1, 2, 3], "item": ["a", "a", "b"], "rank": 1})
         >>> test = pl.DataFrame({"user": [1, 2, 3], "item": ["a", "a", "a"]})
@@ -155,30 +180,95 @@ class Result(ResultOutput):
 
     @checked
     def gaps(self, column: str) -> pl.DataFrame:
-        """One row per system and metric: highest minus lowest group, lowest over highest, with intervals."""
+        """How far the groups are apart.
+
+        Parameters
+        ----------
+        column : text
+            One of the names that were given as `by` to the evaluation.
+
+        Returns
+        -------
+        DataFrame
+            One row per system and metric: highest minus lowest group, lowest over highest, with intervals.
+        """
         return gap_frame(self.evaluation, column)
 
     @checked
     def parity(
         self, column: str, *, k: int | None = None, discount: bool = False, against: str = "catalogue"
     ) -> dict[str, Disparity]:
-        """Demographic parity by system: shares of exposure by item group, against the catalogue or equal shares."""
+        """Demographic parity: shares of exposure by item group, against the catalogue or equal shares.
+
+        Parameters
+        ----------
+        column : text
+            One of the names of item groups that were given as `by` to the evaluation.
+        k : int, optional
+            Cutoff: how many places of the lists count. Default: the largest cutoff measured.
+        discount : bool, default False
+            Weight places by 1 / log2(rank + 1), instead of equally.
+        against : {"catalogue", "equal"}, default "catalogue"
+            The shares that groups should have: those of the catalogue, or equal ones.
+
+        Returns
+        -------
+        dict of Disparity
+            By system: the share of every group, with `gap`, `ratio` and `table()`.
+        """
         systems = self.evaluation.systems.items()
         return {n: demographic_parity(s.by(column), k=k, discount=discount, against=against) for n, s in systems}
 
     @checked
     def opportunity(self, column: str, *, k: int | None = None) -> dict[str, Disparity]:
-        """Equal opportunity by system: true-positive rates by user or item group."""
+        """Equal opportunity: true-positive rates by user or item group.
+
+        Parameters
+        ----------
+        column : text
+            One of the names that were given as `by` to the evaluation.
+        k : int, optional
+            Cutoff: how many places of the lists count. Default: the largest cutoff measured.
+
+        Returns
+        -------
+        dict of Disparity
+            By system: the rate of every group, with `gap`, `ratio` and `table()`.
+        """
         return {name: equal_opportunity(s.by(column), k=k) for name, s in self.evaluation.systems.items()}
 
     def compare(self, baseline: str | None = None, **options: Any) -> Comparisons:
-        """Every other system against a baseline (the first system, unless named); options as for `compare`."""
+        """Compare every other system with a baseline, paired over common users.
+
+        Parameters
+        ----------
+        baseline : text, optional
+            The system to compare with. Default: the first.
+        **options : options of `compare`
+            `metrics`, `test`, `correct`, `alternative`, `level`, `resamples`, `seed`.
+
+        Returns
+        -------
+        Comparisons
+            As `compare` returns them.
+        """
         from trueval.report.compare_results import compare
 
         return compare(self, baseline=baseline, **options)
 
     def agreement(self, **options: Any) -> Agreement:
-        """Whether the metrics rank the systems alike: Kendall's τ between every two; options as for `agreement`."""
+        """Measure how far the metrics agree on the ranking of the systems: Kendall's τ between every two.
+
+        Parameters
+        ----------
+        **options : options of `agreement`
+            `metrics`, `true`, `level`, `resamples`, `seed`.
+
+        Returns
+        -------
+        Agreement
+            As `agreement` returns it.
+        """
         from trueval.report.compare_results import agreement
 
         return agreement(self, **options)

@@ -68,23 +68,50 @@ class ResultOutput:
 
     @checked
     def to_text(self, *, baseline: str | None = None) -> str:
-        """The table as plain text, with comparisons where a baseline is named."""
+        """Render the table as plain text.
+
+        Parameters
+        ----------
+        baseline : text, optional
+            Add comparisons with this system. Default: none.
+
+        Returns
+        -------
+        str
+            What `print(result)` shows, with comparisons where a baseline is named.
+        """
         return table_text(self.evaluation, self._compared(baseline)) + self._below()
 
     @checked
     def show(self, *, baseline: str | None = None) -> None:
-        """Print the table, with comparisons where a baseline is named."""
+        """Print the table, with colours where the terminal has them.
+
+        Parameters
+        ----------
+        baseline : text, optional
+            Add comparisons with this system. Default: none.
+        """
         print_evaluation(self.evaluation, file=sys.stdout, comparisons=self._compared(baseline))
         sys.stdout.write(self._below())
 
     @checked
     def table(self, *, baseline: str | None = None) -> pl.DataFrame:
-        """One row per system and metric: value, interval, n, undefined; of two sides, what was tested before.
+        """The values as a table.
 
-        Where a baseline is named, its name and the difference from it follow, with interval, p, corrected p and verdict
-        (null for the baseline itself, and where nothing could be tested). Where the evaluation has groups, rows with
-        the columns `by` and `group` give their values, and are not compared.
+        Parameters
+        ----------
+        baseline : text, optional
+            Add the difference from this system, with interval, p, corrected p and verdict (null for the baseline
+            itself, and where nothing could be tested). Default: no comparison.
 
+        Returns
+        -------
+        DataFrame
+            One row per system and metric: value, interval, n, undefined; of two sides, what was tested before. Where
+            the evaluation has groups, rows with the columns `by` and `group` give their values, and are not compared.
+
+        Examples
+        --------
         >>> import trueval as tv
         >>> test = pl.DataFrame({"user": range(8), "item": range(8)})
         >>> runs = {name: test.with_columns(item=pl.col("item") // n, rank=1) for name, n in (("a", 1), ("b", 2))}
@@ -101,7 +128,18 @@ class ResultOutput:
 
     @checked
     def to_dict(self, *, baseline: str | None = None) -> dict[str, Any]:
-        """The record that `trueval evaluate --format json` prints."""
+        """Turn the result into plain data.
+
+        Parameters
+        ----------
+        baseline : text, optional
+            Add comparisons with this system. Default: none.
+
+        Returns
+        -------
+        dict
+            The record that `trueval evaluate --format json` prints.
+        """
         record = as_record(self.evaluation, self._compared(baseline))
         record |= {"repeats": self.per_repeat.to_dicts()} if self.repeats else {}
         if self.observed is not None:
@@ -111,12 +149,34 @@ class ResultOutput:
 
     @checked
     def to_json(self, *, baseline: str | None = None) -> str:
-        """The record as text."""
+        """Turn the result into JSON.
+
+        Parameters
+        ----------
+        baseline : text, optional
+            Add comparisons with this system. Default: none.
+
+        Returns
+        -------
+        str
+            The record of `to_dict` as text.
+        """
         return json.dumps(self.to_dict(baseline=baseline), ensure_ascii=False, indent=1, default=str)
 
     @checked
     def to_markdown(self, *, baseline: str | None = None) -> str:
-        """A Markdown table; with a baseline, marked where a difference from it is shown, and a table of these."""
+        """Render the result as a Markdown table.
+
+        Parameters
+        ----------
+        baseline : text, optional
+            Mark significant differences from this system, and add a table of them. Default: none.
+
+        Returns
+        -------
+        str
+            The table, or the tables of both sides.
+        """
         tables = [as_markdown(one.evaluation, one._compared(baseline)) for one in self._all]
         if self.observed is None:
             return tables[0]
@@ -126,7 +186,18 @@ class ResultOutput:
 
     @checked
     def to_latex(self, *, baseline: str | None = None) -> str:
-        """LaTeX (booktabs) tables of the same."""
+        """Render the result as a LaTeX (booktabs) table.
+
+        Parameters
+        ----------
+        baseline : text, optional
+            Mark significant differences from this system, and add a table of them. Default: none.
+
+        Returns
+        -------
+        str
+            The table, or the tables of both sides.
+        """
         tables = [as_latex(one.evaluation, one._compared(baseline)) for one in self._all]
         if self.observed is None:
             return tables[0]
@@ -139,6 +210,16 @@ class ResultOutput:
         """Write a folder that `compare` reads: results.parquet (every user's values), summary.json, manifest.json.
 
         Folds, seeds and sides are folders in the folder.
+
+        Parameters
+        ----------
+        folder : path
+            The folder to write.
+
+        Raises
+        ------
+        TruevalError
+            Where the folder holds something else, or cannot be written.
         """
         from trueval.report.saved import DESIGNS, save_folder
 

@@ -42,12 +42,50 @@ def split(
 def split(
     log: Any, how: str = "holdout", *, seed: int = 0, min_user: int = 0, min_item: int = 0, **options: Any
 ) -> Parts | list[Parts]:
-    """Split a log in a named way; `kfold` and `rolling` give several parts, the others one.
+    """Split a log into train, test and, where asked for, validation; every row is accounted for.
 
-    `log` is anything `trueval.read` takes. Users and items with fewer than `min_user` and `min_item` rows are
-    dropped first, until all that stay have enough. Options are those of the named split. For `unbiased`, the log
-    and `mar` may be one data set that holds a biased log and an unbiased test (Coat, CM100k, Yahoo! R3, KuaiRec).
+    Parameters
+    ----------
+    log : log, table, file, folder or name of a data set
+        Anything that `read` takes. With `how="unbiased"` it may be a data set that holds both a biased log and an
+        unbiased test (Coat, CM100k, Yahoo! R3, KuaiRec).
+    how : text, default "holdout"
+        The way to split. By chance: "holdout", "kfold", "uniform_test". By time: "temporal", "rolling",
+        "user_temporal", "leave_one_out". Of tables that are already split: "given", "unbiased".
+    seed : int, default 0
+        Seed of splits that draw at random; splits by time alone ignore it.
+    min_user : int, default 0
+        Drop users with fewer rows first, and `min_item` likewise, until all that stay have enough.
+    min_item : int, default 0
+        Drop items with fewer rows first.
+    **options : options of the named split
+        - holdout: `ratio` (0.2, share of the log to test on), `by` ("rating" or "user": a share of all rows, or of each
+          user's), `validation` (share of the log).
+        - kfold: `n` (5 folds), `over` ("ratings" or "users").
+        - uniform_test: `ratio` (0.2), `eps` (0.2, share of each item kept for train), `round` ("floor" or "nearest"),
+          `threshold` (count only values from here on).
+        - temporal: `at` (moment of the cut) or `ratio` (0.2), `unseen` ("drop" or "keep" rows of users and items
+          without train rows), `validation` (share).
+        - rolling: `windows` (5) and `ratio` (0.5, share of the log that they are cut from), or `at` (where they begin);
+          `unseen` as for temporal.
+        - user_temporal: `ratio` (0.2, share of each user's rows), `validation` (share).
+        - leave_one_out: `which` ("last" or "random"), `n` (1 row of each user), `validation` (rows of each user).
+        - given: `test`, `validation` (tables); `log` is then the train part.
+        - unbiased: `mar` (ratings of items chosen at random), `ratio` (0.2, share of the biased log to hold out),
+          `sample` (1.0, share of `mar` to test on).
 
+    Returns
+    -------
+    Parts or list of Parts
+        A list for "kfold" and "rolling", otherwise one `Parts`.
+
+    Raises
+    ------
+    TruevalError
+        For options that the split does not have, and where a part would have no row.
+
+    Examples
+    --------
     >>> import polars as pl
     >>> log = Interactions.of(pl.DataFrame({"user": [1] * 10, "item": list(range(10))}))
     >>> parts = split(log, "holdout", ratio=0.3, by="user", seed=1)

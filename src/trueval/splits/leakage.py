@@ -57,22 +57,40 @@ class Leakage:
 
 
 def leakage(parts: Parts) -> Leakage:
-    """Look for what should not be there: shared pairs, the future, duplicates, ids without history.
+    """Look for what should not be there: shared pairs, the future, duplicates, ids without train rows.
 
-    Every two parts are compared, train with validation and both with test (and with `observed`). A check of train and
-    test has a plain name (`overlap`), one of other parts is named after them (`overlap_train_validation`); ids without
-    train rows are counted in test (`new_users`) and in the other parts (`new_users_validation`).
+    Every two parts are compared: train with validation, and both with test (and with `observed`). A check of train and
+    test has a plain name (`overlap`), one of other parts is named after them (`overlap_train_validation`).
 
     - overlap: the same user and item in both parts, whatever the value and time.
     - own_future, global_future: rows of the earlier part from after the user's first, or anybody's first, row in the
       later one; early_items: rows of the later part from before the item was in the earlier one.
     - duplicates: rows that repeat another one, in one part or in two; repeats: rows with the user and item of another
       one of the same part, but another value or time.
+    - new_users, new_items: ids of the test without train rows; of other parts, `new_users_validation`.
 
     Under a split that promises to respect time (`temporal` and `rolling`; `user_temporal` and `leave_one_out` of the
     last rows for each user's own history) a row from the future is wrong; under any other it is a reason for caution.
     At the same moment is in time, but not after the cut of a `temporal` or `rolling` split.
 
+    Parameters
+    ----------
+    parts : Parts
+        The parts of one split.
+
+    Returns
+    -------
+    Leakage
+        The `verdict` ("ok", "caution" or "wrong"), and each check by name: its count, share, verdict, meaning and what
+        to do. `table()` has a row per check.
+
+    Raises
+    ------
+    TruevalError
+        If `parts` is not the result of a split.
+
+    Examples
+    --------
     >>> from trueval.data.interactions import Interactions
     >>> log = pl.DataFrame({"user": [1, 1, 2], "item": [1, 2, 1], "time": [1, 2, 3]})
     >>> train, test = Interactions.of(log), Interactions.of(log.filter(pl.col("time") == 2))

@@ -27,12 +27,27 @@ _NOTICEABLE = 0.01
 
 @dataclass(frozen=True, repr=False)
 class Parts:
-    """Train, test and whatever else a split made: train + validation + test + observed + dropped = rows in.
+    """What a split made of a log; train + validation + test + observed + dropped are all the rows that came in.
 
-    `dropped` has the columns of the log and a `reason`. `how` names the split and all its parameters.
-    `candidates` are the items with test ratings of a uniform test; `observed` is the held-out share of a
-    biased log whose `test` is an unbiased sample (see `unbiased`). Prints as counts, with the reasons of drops.
+    Prints as counts, with the reasons why rows were dropped.
 
+    Attributes
+    ----------
+    train, test : Interactions
+        What systems learn from, and what they are measured on.
+    validation : Interactions or None
+        What parameters are chosen on (see `tune`).
+    observed : Interactions or None
+        The held-out share of a biased log whose `test` is an unbiased sample (split "unbiased").
+    dropped : DataFrame or None
+        Rows in none of the parts: the columns of the log and a `reason`.
+    candidates : Series or None
+        The items with test ratings of a uniform test.
+    how : mapping
+        The split and all its options.
+
+    Examples
+    --------
     >>> log = Interactions.of(pl.DataFrame({"user": [1, 1, 2], "item": [1, 2, 1]}))
     >>> parts = assemble(log, np.array([0, 2, 0]), how={"how": "by hand"})
     >>> parts.report()["test"], parts.rows
@@ -77,7 +92,13 @@ class Parts:
         return "\n".join([*self.counted(), *(f"  ! {caution}" for caution in self.cautions)])
 
     def counted(self) -> list[str]:
-        """Lines: rows of each part, reasons of drops, who is tested."""
+        """Lines that say how many rows each part has, why rows were dropped, and who is tested.
+
+        Returns
+        -------
+        list of text
+            What `print(parts)` shows, without its warnings.
+        """
         report = self.report()
         lines = []
         for name in ("train", "validation", "test", "observed", "dropped"):
@@ -112,7 +133,20 @@ class Parts:
         return told
 
     def unseen_dropped(self, name: str, role: str) -> int:
-        """How many users (or items) a split by time dropped from a part because train does not have them."""
+        """How many users or items a split by time dropped from a part because train does not have them.
+
+        Parameters
+        ----------
+        name : {"test", "validation"}
+            The part.
+        role : {"user", "item"}
+            What to count.
+
+        Returns
+        -------
+        int
+            The number of distinct users or items.
+        """
         reasons = [reason for reason in COLD.get(name, ()) if role in reason.split()]
         return 0 if self.dropped is None else self.dropped.filter(pl.col("reason").is_in(reasons))[role].n_unique()
 
@@ -129,7 +163,14 @@ class Parts:
         return dict(self.dropped["reason"].value_counts().sort("reason").iter_rows())
 
     def report(self) -> dict[str, Any]:
-        """Counts: rows of each part, reasons of drops, users and items that only the test knows."""
+        """Counts of rows, users and items.
+
+        Returns
+        -------
+        dict
+            Rows of each part (`train`, `validation`, `test`, `observed`, `dropped`) and of all (`rows`), the `reasons`
+            of drops, users and items of train and test, and those of the test without train rows (`unseen_users`, …).
+        """
         train, test = self.train.frame, self.test.frame
         users, items = train["user"].unique(), train["item"].unique()
         cold_user = ~test["user"].is_in(users.implode())

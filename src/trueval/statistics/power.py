@@ -24,12 +24,35 @@ def power(
 ) -> float:
     """Users, difference or power of a two-sided paired t-test: two of them give the third.
 
-    `sd` is the standard deviation of users' differences. Without `power`, two of the three being open, it is 0.8.
-    So few users that no p of theirs is below `alpha` (five, at 0.05) show nothing, however large the difference.
+    Parameters
+    ----------
+    sd : number
+        Standard deviation of users' differences.
+    users : number, optional
+        Number of users. Left out, it is computed.
+    difference : number, optional
+        True mean difference between the systems. Left out, the detectable difference is computed.
+    power : number, optional
+        Probability of finding a true difference. Default: computed where users and difference are given, else 0.8.
+    alpha : number, default 0.05
+        Significance level of the test.
 
-    >>> round(power(sd=0.2, users=400, difference=0.02), 3)  # chance of showing a true difference of 0.02
+    Returns
+    -------
+    float
+        The quantity that was left out. So few users that no p-value of theirs is below `alpha` (five, at 0.05) have
+        power 0, however large the difference.
+
+    Raises
+    ------
+    TruevalError
+        Where nothing or too much is left out, and where so few users can show no difference.
+
+    Examples
+    --------
+    >>> round(power(sd=0.2, users=400, difference=0.02), 3)  # power to find a true difference of 0.02
     0.514
-    >>> round(power(sd=0.2, users=400), 4)  # the smallest difference that is shown in 8 of 10 cases
+    >>> round(power(sd=0.2, users=400), 4)  # the detectable difference, found with 80 % power
     0.0281
     >>> math.ceil(power(sd=0.2, difference=0.02))  # users it takes
     787

@@ -120,10 +120,30 @@ def check_axioms(metric: str | Spec, *, worlds: int = 200, seed: int = 0) -> Axi
 def check_axioms(metric: str | Spec | None = None, *, worlds: int = 200, seed: int = 0) -> AxiomReport | AxiomTable:
     """Check the eight axioms of a unified accuracy-and-diversity metric in random small worlds.
 
-    Every verdict is the number of worlds in which the axiom held, or a concrete counter-example: one user's items,
-    aspects, ratings and interests, two rankings, and their scores. Without a metric, the seven metrics of the
-    document's Table 1 are checked, and print as that table beside the document's own.
+    Parameters
+    ----------
+    metric : text, optional
+        The metric to check. Default: the seven metrics of the document's Table 1, which print as that table beside the
+        document's own.
+    worlds : int, default 200
+        Number of random worlds to look for counter-examples in.
+    seed : int, default 0
+        Seed of the worlds.
 
+    Returns
+    -------
+    AxiomReport or AxiomTable
+        Verdicts by axiom, or reports by metric where none was given. A verdict is the number of worlds in which the
+        axiom held, or a concrete counter-example: one user's items, aspects, ratings and interests, two rankings, and
+        their scores.
+
+    Raises
+    ------
+    TruevalError
+        For a metric that does not exist, and for fewer than one world.
+
+    Examples
+    --------
     >>> report = check_axioms("abndcg@10", worlds=20)
     >>> report["Pri"].holds, report["Pri"].worlds
     (True, 20)

@@ -76,10 +76,31 @@ def rmse(facts: RankingFacts, k: None, *, average: str) -> np.ndarray | Ratio:
 
 
 def rating_error(metric: str, predicted: object, actual: object, *, users: object = None) -> float:
-    """MAE, MSE or RMSE of predictions against ratings, pair by pair.
+    """Compute MAE, MSE or RMSE of predictions against ratings, pair by pair.
 
-    With `users` (one per pair) `metric` may ask for the mean of users' own errors: "rmse[average=macro]".
+    Parameters
+    ----------
+    metric : text
+        "mae", "mse" or "rmse"; with `users`, "rmse[average=macro]" is the mean of users' own errors.
+    predicted : list or array of numbers
+        The predicted ratings.
+    actual : list or array of numbers
+        The ratings, in the same order.
+    users : list or array of ids, optional
+        The user of each pair. Default: all pairs are of one user.
 
+    Returns
+    -------
+    float
+        The error, on the scale of the ratings (of their squares for "mse").
+
+    Raises
+    ------
+    TruevalError
+        For lists of different lengths, and values that are not finite.
+
+    Examples
+    --------
     >>> rating_error("mae[average=macro]", [4, 2, 5], [5, 2, 3], users=["a", "a", "b"])
     1.25
     """

@@ -55,17 +55,64 @@ def ab_test(
     arms must be alike in segments, days, `pre` and the columns of `balance` (p < 0.001 after Holm). A mismatch stops
     the verdict unless it is ignored explicitly. Other columns of text give a warning only.
 
-    `metrics` are written `name=column` or `name=clicks/impressions` (delta method by user); a side may be a sum:
-    `approval=yes/(yes+no)`. 0/1 is a conversion. Other numbers are compared by the trimmed mean; if half of the users
-    or more have exactly 0, by mean per user, share of payers and mean per payer. A kind decides it: `:per_user`,
-    `:payers`, `:per_payer`, `:trimmed(0.1)`, `:median`, `:quantile(0.9)`, `:mannwhitney`, `:mean`, `:bootstrap` (of a
-    ratio). From events, the columns events, sessions, session_length and returned are counted by `time`.
+    Parameters
+    ----------
+    table : table or file
+        A row per user, or rows of events.
+    arm : text
+        Column that names the arm.
+    metrics : text, list of text, or mapping from names to columns, optional
+        `name=column` or `name=clicks/impressions` (delta method by user); a side may be a sum: `approval=yes/(yes+no)`.
+        0/1 is a conversion. Other numbers are compared by the trimmed mean; if half of the users or more have exactly
+        0, by mean per user, share of payers and mean per payer. A kind decides it: `:per_user`, `:payers`,
+        `:per_payer`, `:trimmed(0.1)`, `:median`, `:quantile(0.9)`, `:mannwhitney`, `:mean`, `:bootstrap` (of a ratio).
+        From events, the columns events, sessions, session_length and returned are counted by `time`. Default: clicks by
+        impressions, and every other column of numbers.
+    user : text, optional
+        Column of user ids. Default: the one with a common name; without one, each row is a user.
+    pre : text or list of text, optional
+        Columns known before the test, whose variance is taken out (CUPED).
+    control : text, optional
+        The arm to compare with. Default: the arm whose name says so (control, none, baseline, a, …), else the first by
+        name of two arms; of three or more it has to be named.
+    expected_shares : mapping from arms to numbers, optional
+        Shares of users that the arms were to get. Default: equal shares.
+    segments : text or list of text, optional
+        Columns of groups of users to compare the arms within, too.
+    balance : text or list of text, optional
+        Further columns from before the test in which the arms must be alike.
+    where : text, optional
+        Keep the rows for which this SQL condition holds.
+    time : text, optional
+        Column of times, for checks by day and for metrics counted from events. Default: one with a common name.
+    correct : {"holm", "bonferroni", "bh", "none"}, default "holm"
+        Correction of p-values over arms and metrics.
+    level : number, default 0.95
+        Confidence level of the intervals.
+    sequential : bool or int, default False
+        Intervals that hold at every look, tightest at so many users (True: 5,000; fix the number before the test).
+    ignore_mismatch : bool, default False
+        Give a verdict even if users are not divided as expected.
+    min_group : int, default 30
+        Groups of `segments` with fewer users in an arm are left out.
+    resamples : int, default 10,000
+        Number of resamples for quantities that need a bootstrap.
+    seed : int, default 0
+        Seed of the resamples.
 
-    `where` keeps the rows for which a condition of SQL holds. Unless `control` is named, it is the arm whose name says
-    so (control, none, baseline, a, …); of three arms or more one has to be. `pre` names columns known before the test,
-    whose variance is taken out (CUPED). `sequential` gives intervals that hold at every look, tightest at so many
-    users (True: 5,000; fix the number before the test). p is corrected over arms and metrics.
+    Returns
+    -------
+    AbTest
+        `comparisons` with the control, `values` of every arm, `sample_ratio`, `balance`, `segments`, `verdict` and
+        `warnings`; `table()` has a row per metric and arm.
 
+    Raises
+    ------
+    TruevalError
+        For columns that do not exist, and for metrics that are undefined in an arm.
+
+    Examples
+    --------
     >>> import polars as pl
     >>> table = pl.DataFrame({"arm": ["a", "b"] * 200, "bought": [0, 1, 1, 1, 0, 0, 0, 1] * 50})
     >>> found = ab_test(table, arm="arm", metrics="bought")

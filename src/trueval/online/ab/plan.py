@@ -77,13 +77,46 @@ def ab_plan(
     daily_users: float | None = None,
     variance_reduction: float = 0.0,
 ) -> AbPlan:
-    """Plan a test on a rate (`baseline` alone) or on a mean (`baseline` and `sd`, both over users).
+    """Plan an A/B test: the users that an effect takes, or the effect that can be seen with so many users.
 
-    Give the `effect` to be seen, absolute (0.01) or relative to the baseline ("5%"), and get the users it takes; or
-    give `users` (in all arms) and get the effect that can be seen. Arms are of equal size; `arms` and `metrics` make
-    comparisons, for which the level is corrected. `daily_users` enter all arms together. For a ratio such as
-    CTR take as `sd` that of (clicks - CTR * impressions) / mean impressions over users.
+    Arms are of equal size. A baseline alone is a rate, a baseline with `sd` a mean over users.
 
+    Parameters
+    ----------
+    baseline : number
+        Rate or mean of the control.
+    effect : number or text, optional
+        The effect to be seen, absolute (0.01) or relative to the baseline ("5%"). Give this or `users`.
+    sd : number, optional
+        Standard deviation over users of a mean. For a ratio such as CTR take that of
+        (clicks - CTR * impressions) / mean impressions over users. Default: the baseline is a rate.
+    users : int, optional
+        Number of users in all arms together. Give this or `effect`.
+    arms : int, default 2
+        Number of arms, the control included.
+    metrics : int, default 1
+        Number of metrics. Arms and metrics make comparisons, for which the level is corrected (Bonferroni).
+    power : number, default 0.8
+        Probability of finding the effect.
+    level : number, default 0.95
+        Confidence level of the two-sided test.
+    daily_users : number, optional
+        New users a day in all arms together, to find the days it takes.
+    variance_reduction : number, default 0.0
+        Share of the variance that is taken out by what is known before the test (CUPED).
+
+    Returns
+    -------
+    AbPlan
+        `users_per_arm`, `users`, `effect` (absolute), `relative`, `days`. Prints as sentences.
+
+    Raises
+    ------
+    TruevalError
+        Where both or neither of `effect` and `users` are given, and for numbers out of range.
+
+    Examples
+    --------
     >>> ab_plan(baseline=0.10, effect=0.01).users_per_arm
     14751
     >>> ab_plan(baseline=0.10, effect="10%", daily_users=2000).days

@@ -45,14 +45,53 @@ def ope(
 ) -> OffPolicy:
     """Estimate what a target policy would have earned, from the log of the policy that was live.
 
-    `log` has a row per shown item: item (or action), reward (or click), its propensity, perhaps a position, a user
-    or round whose rows belong together, and context columns. `target` is a table of item, probability and, where
-    they matter, position and context columns (without probabilities: one item per context); a log of the policy;
-    "uniform"; "column:NAME", its probability of the shown item; "choice:NAME", the item it would have shown.
-    `propensity` is a column of the log by default, or "column:NAME", "uniform", "display_share",
-    "popularity:GAMMA", "position_model", "randomised:FILE", or a Propensity. `context` are columns that the reward
-    model of dm and dr sees. Intervals take users (or rounds) as independent, else rows.
+    Parameters
+    ----------
+    log : table or file
+        A row per shown item: item (or action), reward (or click), its propensity, perhaps a position, a user or round
+        whose rows belong together, and context columns.
+    target : table, file or text
+        The target policy: a table of item, probability and, where they matter, position and context columns (without
+        probabilities: one item per context); a log of the policy; "uniform"; "column:NAME", its probability of the
+        shown item; "choice:NAME", the item it would have shown.
+    estimators : text or list of text, optional
+        Among "ips", "snips", "clipped", "dm", "dr" and "sndr"; "naive" is always there. Default: all but sndr, as far
+        as the input allows.
+    propensity : text, table or Propensity, optional
+        Probability that the live policy showed the item: "column:NAME", "uniform", "display_share", "popularity:GAMMA",
+        "position_model", "randomised:FILE", a table or a Propensity. Default: a column of the log.
+    clip : number or "tuned", default "tuned"
+        Largest weight of "clipped"; "tuned" chooses it from the data.
+    reward : text, optional
+        Column of the reward. Default: the one with a common name.
+    position : text, optional
+        Column of the position. Default: the one with a common name, if there is any.
+    context : text or list of text, optional
+        Columns that the reward model of dm and dr sees. Default: none.
+    columns : mapping or text, optional
+        Column roles that common names do not tell: {"item": "action"} or "item=action,user=round".
+    interval : {"t", "bootstrap", "none"}, default "t"
+        Method of the confidence intervals. Users (or rounds) are taken as independent; without them, rows.
+    level : number, default 0.95
+        Confidence level of the intervals.
+    resamples : int, default 1000
+        Number of resamples of "bootstrap".
+    seed : int, default 0
+        Seed of resamples and of the folds of the reward model.
 
+    Returns
+    -------
+    OffPolicy
+        An estimate by name (`found["snips"]`), `support` (how well the log covers the target policy), `trust`,
+        `warnings` and `assumptions`. Prints as a table.
+
+    Raises
+    ------
+    TruevalError
+        For a log without propensities, a policy that cannot be read, and estimators that the input does not allow.
+
+    Examples
+    --------
     >>> log = pl.DataFrame({"item": ["a", "b", "a", "b"], "click": [1, 0, 1, 1], "propensity": [0.5] * 4})
     >>> found = ope(log, pl.DataFrame({"item": ["a", "b"], "probability": [0.75, 0.25]}))
     >>> found["naive"].value, found["ips"].value, found["snips"].value

@@ -44,19 +44,44 @@ def adapt(
     refit: bool = False,
     name: str | None = None,
 ) -> Adapted:
-    """A model of implicit, Surprise, RecTools, Cornac, LensKit or RecBole as a system.
+    """Make a system of a model of implicit, Surprise, RecTools, Cornac, LensKit or RecBole.
 
-    A model that is not fitted is copied, and the copy is fitted on the train part; `refit=True` does so with a fitted
-    one too. A fitted model is scored as it is: that it has not seen the test part is for its owner to know. Which ids
-    it was fitted with is read from it where it keeps them (Surprise, Cornac, LensKit pipelines). `dataset` is the
-    library's own object (RecTools and RecBole: needed; LensKit: for a scorer without pipeline); `users` and `items`
-    are the ids of a model's rows in their order (implicit; without them rows must follow the sorted ids of train and
-    test together).
+    A model that is not fitted is copied, and the copy is fitted on the train part. A fitted model is scored as it is:
+    that it has not seen the test part is for its owner to know. Which ids it was fitted with is read from it where it
+    keeps them (Surprise, Cornac, LensKit pipelines).
 
-    `unknown` says what happens to users and items that the model has not learned: "error", or "last": items rank
-    behind all others, tied, and users get one tie of everything. The default is "error" for fitted models, and "last"
-    for models fitted here, where the unknown are those without train rows.
+    Parameters
+    ----------
+    model : model of one of these libraries
+        Fitted or not.
+    users : list of ids, optional
+        The ids of the model's rows of users, in their order (implicit). Default: rows follow the sorted ids of train
+        and test together.
+    items : list of ids, optional
+        The ids of its rows of items, likewise.
+    dataset : object of the library, optional
+        What the model was fitted on (RecTools and RecBole: needed; LensKit: for a scorer without pipeline).
+    unknown : {"error", "last"}, optional
+        Users and items that the model has not learned: raise an error, or rank items behind all others, tied, and give
+        users one tie of everything. Default: "error" for fitted models, and "last" for models fitted here, where the
+        unknown are those without train rows.
+    refit : bool, default False
+        Fit a copy of a fitted model, too.
+    name : text, optional
+        What to call the system. Default: the name that the model has, or that of its class.
 
+    Returns
+    -------
+    Adapted
+        A system, to give to `evaluate`.
+
+    Raises
+    ------
+    TruevalError
+        For models of other libraries; these need `fit(train)` and `score(users)`.
+
+    Examples
+    --------
     >>> adapt(object())
     Traceback (most recent call last):
     trueval.errors.DefinitionError: this is not a model of a library that trueval knows
