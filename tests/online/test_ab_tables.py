@@ -264,9 +264,9 @@ def change(**columns):
 
 FIRST = pl.int_range(pl.len()) == 0
 BAD = {
-    "no such arm column": (lambda f: f.rename({"arm": "armm"}), {}, "there is no column 'arm' for the arm"),
+    "no such arm column": (lambda f: f.rename({"arm": "armm"}), {}, "the column given for arm does not exist"),
     "no such metric column": (lambda f: f, {"metrics": "ctr=click/impressions"}, "did you mean clicks"),
-    "no such user column": (lambda f: f, {"user": "uid"}, "there is no column 'uid' for the user"),
+    "no such user column": (lambda f: f, {"user": "uid"}, "the column given for user does not exist"),
     "no such past": (lambda f: f, {"pre": "before"}, "for the past"),
     "no such segment": (lambda f: f, {"segments": "land"}, "for segments"),
     "one arm": (lambda f: f.filter(pl.col("arm") == "a"), {}, "there is only one arm"),
