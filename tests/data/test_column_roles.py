@@ -154,7 +154,7 @@ def test_a_kind_of_table_says_what_its_roles_may_be_called() -> None:
 def test_own_names_and_several_that_look_alike() -> None:
     names = ["position", "slot", "date", "timestamp"]
     assert find_roles(names, roles=TableRoles(may_have=("position",), own_name_wins=True)) == {"position": "position"}
-    assert find_roles(names, roles=TableRoles(may_have=("time",), unless_several=("time",))) == {}
+    assert find_roles(names, roles=TableRoles(may_have=("time",), absent_if_several=("time",))) == {}
     with pytest.raises(DataError, match="more than one column looks like the position"):
         find_roles(names, roles=TableRoles(may_have=("position",)))
 

@@ -11,6 +11,7 @@ import pytest
 import trueval as tv
 from trueval.errors import DataError, DefinitionError
 from trueval.online.ab.metric_declarations import parse_metrics
+from trueval.online.ab.read_table import ab_columns
 from trueval.online.ab.sample_ratio import check_sample_ratio
 from trueval.online.ab.units import make_units
 
@@ -201,6 +202,15 @@ def test_family_wise_error_with_many_arms_and_metrics():
         settled = settle(compare_arms(units, AbOptions())[1], correct="holm", level=0.95, stopped=False)
         found += any(c.verdict != "not shown" for c in settled)
     assert found / 200 <= 0.09  # 5 % and two and a half standard errors
+
+
+def test_columns_of_arm_user_and_time_are_three():
+    frame = pl.DataFrame({"date": ["a"], "uid": [1], "ts": [2]})
+    assert ab_columns(frame, arm="date", where="t") == {"arm": "date", "user": "uid", "time": "ts"}
+    assert ab_columns(frame.drop("ts"), arm="date", where="t") == {"arm": "date", "user": "uid"}
+    several = frame.with_columns(arm=pl.lit("a"))
+    assert ab_columns(several, arm="arm", where="t") == {"arm": "arm", "user": "uid"}  # which time is not known
+    assert ab_columns(several, arm="arm", time="ts", where="t")["time"] == "ts"
 
 
 def test_control_is_recognised_or_named():

@@ -68,8 +68,8 @@ class TableRoles:
     may_have: tuple[str, ...] = ()
     # Roles of other tables that the same mapping may speak of: skipped here.
     others: tuple[str, ...] = ("user", "item", "value", "time", "score", "rank")
-    # Roles that no column has where several look like them.
-    unless_several: tuple[str, ...] = ()
+    # Roles that count as absent where several columns look like them.
+    absent_if_several: tuple[str, ...] = ()
     # Other roles whose names count too, always or where no column has a name of the role itself.
     also_called: Mapping[str, str] = field(default_factory=dict)
     else_called: Mapping[str, str] = field(default_factory=dict)
@@ -253,7 +253,7 @@ def _recognised(names: Sequence[str], role: str, roles: TableRoles, where: str, 
     # A table that already says user and item means value and time literally: what trueval writes, it reads.
     if role in like and (roles.own_name_wins or (own_words and role not in ("user", "item"))):
         return role
-    if len(like) > 1 and role not in roles.unless_several:
+    if len(like) > 1 and role not in roles.absent_if_several:
         raise DataError(
             f"more than one column looks like the {role}",
             where=where,

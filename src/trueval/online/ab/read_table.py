@@ -20,7 +20,7 @@ from trueval.data.text_lines import numbers_where_possible, split_lines
 from trueval.errors import DataError, rows_found, suggest
 
 # Of several columns of times, none is the time of the events unless it is named.
-_ROLES = TableRoles(needs=("arm",), may_have=("user", "time"), unless_several=("time",), given_by="option")
+_ROLES = TableRoles(needs=("arm",), may_have=("user", "time"), absent_if_several=("time",), given_by="option")
 
 
 def read_ab_table(source: Any, *, arm: str, user: str | None = None) -> tuple[pl.DataFrame, str]:
