@@ -281,7 +281,7 @@ def evaluate_run(
     >>> evaluate_run(recs, test, metrics="rr", interval="none")["run", "rr"].value
     0.5
     """
-    from trueval.data.columns import parse_columns
+    from trueval.data.column_roles import parse_columns
 
     roles = parse_columns(columns) if isinstance(columns, str) else columns
     metrics = supported(METRICS, compat) if metrics is METRICS else metrics

@@ -11,6 +11,7 @@ import pytest
 import trueval as tv
 from trueval.errors import DataError, DefinitionError
 from trueval.online.ab.metric_declarations import parse_metrics
+from trueval.online.ab.read_table import ab_columns
 from trueval.online.ab.sample_ratio import check_sample_ratio
 from trueval.online.ab.units import make_units
 
@@ -203,6 +204,15 @@ def test_family_wise_error_with_many_arms_and_metrics():
     assert found / 200 <= 0.09  # 5 % and two and a half standard errors
 
 
+def test_columns_of_arm_user_and_time_are_three():
+    frame = pl.DataFrame({"date": ["a"], "uid": [1], "ts": [2]})
+    assert ab_columns(frame, arm="date", where="t") == {"arm": "date", "user": "uid", "time": "ts"}
+    assert ab_columns(frame.drop("ts"), arm="date", where="t") == {"arm": "date", "user": "uid"}
+    several = frame.with_columns(arm=pl.lit("a"))
+    assert ab_columns(several, arm="arm", where="t") == {"arm": "arm", "user": "uid"}  # which time is not known
+    assert ab_columns(several, arm="arm", time="ts", where="t")["time"] == "ts"
+
+
 def test_control_is_recognised_or_named():
     frame = users_table().with_columns(arm=pl.col("arm").replace({"a": "new", "b": "Control"}))
     assert tv.ab_test(frame, arm="arm", metrics="converted").arms == ("Control", "new")
@@ -264,9 +274,9 @@ def change(**columns):
 
 FIRST = pl.int_range(pl.len()) == 0
 BAD = {
-    "no such arm column": (lambda f: f.rename({"arm": "armm"}), {}, "there is no column 'arm' for the arm"),
+    "no such arm column": (lambda f: f.rename({"arm": "armm"}), {}, "the column given for arm does not exist"),
     "no such metric column": (lambda f: f, {"metrics": "ctr=click/impressions"}, "did you mean clicks"),
-    "no such user column": (lambda f: f, {"user": "uid"}, "there is no column 'uid' for the user"),
+    "no such user column": (lambda f: f, {"user": "uid"}, "the column given for user does not exist"),
     "no such past": (lambda f: f, {"pre": "before"}, "for the past"),
     "no such segment": (lambda f: f, {"segments": "land"}, "for segments"),
     "one arm": (lambda f: f.filter(pl.col("arm") == "a"), {}, "there is only one arm"),

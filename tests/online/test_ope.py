@@ -409,6 +409,8 @@ def test_impossible_logs_and_options_are_refused() -> None:
             tv.ope(log, HALF, **options)
     with pytest.raises(DefinitionError, match="probabilities of all items"):
         tv.ope(log.with_columns(new=pl.lit(0.5)), "column:new", estimators=["dm"])
+    with pytest.raises(DataError, match="one column is given two roles"):
+        tv.ope(log, HALF, columns="item=item,user=item")
     with pytest.raises(DataError, match="no column 'mu'"):
         tv.ope(log, HALF, propensity="column:mu")
     with pytest.raises(DataError, match="position"):

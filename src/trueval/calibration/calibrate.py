@@ -21,7 +21,7 @@ from trueval.calibration.metrics import PointSpec
 from trueval.calibration.pointwise import Pointwise, chosen, measured, resamples_of
 from trueval.calibration.predictions import Predictions, check_probabilities, read_predictions
 from trueval.calibration.resampling import FEWEST, Summed, bounds
-from trueval.data.columns import ColumnMap
+from trueval.data.column_roles import ColumnMap
 from trueval.errors import DataError
 from trueval.evaluation.estimate import Estimate
 from trueval.statistics.student import t_quantile

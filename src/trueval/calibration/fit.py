@@ -12,7 +12,7 @@ from trueval.calibration.calibrator import INPUTS, METHODS, Calibrator
 from trueval.calibration.guard import fingerprint, remembered
 from trueval.calibration.losses import check_clip, clipped
 from trueval.calibration.predictions import Predictions, check_probabilities, read_predictions
-from trueval.data.columns import ColumnMap
+from trueval.data.column_roles import ColumnMap
 from trueval.errors import DataError, DefinitionError, suggest
 
 

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from trueval.data.columns import (
+from trueval.data.column_roles import (
+    NO_ROLES,
     PREDICTION_ROLES,
     RANKING_ROLES,
     ColumnMap,
     find_roles,
-    looks_like,
     parse_columns,
     renaming,
 )
@@ -26,8 +26,6 @@ from trueval.data.ids import Ids, as_text, plain
 from trueval.data.read import locate
 from trueval.data.tables import ids_are_text, scan_table, stem
 from trueval.errors import DataError, rows_found
-
-_IDS = ("user", "item", "time")  # roles a table of predictions may do without
 
 
 @dataclass(frozen=True)
@@ -90,7 +88,7 @@ def read_predictions(source: Any, *, columns: ColumnMap | str | None = None, nam
         where = label = name or "predictions"
         frame = as_polars(source, where=where)
         names = frame.columns
-        found = find_roles(frame.columns, columns, roles=_roles(frame.columns, columns), where=where)
+        found = find_roles(frame.columns, columns, roles=PREDICTION_ROLES, where=where)
         frame = frame.rename(renaming(frame.columns, found, PREDICTION_ROLES))
     else:
         path = locate(source)
@@ -99,35 +97,19 @@ def read_predictions(source: Any, *, columns: ColumnMap | str | None = None, nam
     if not len(frame):
         raise empty(where)
     as_read = frame.rename(dict(zip(frame.columns, names)))
-    # A role that was declared absent is absent, even if some column is called like it.
-    absent = [role for role, column in (columns or {}).items() if column is None and role in frame.columns]
-    frame = frame.rename({role: f"source_{role}" for role in absent})
     return replace(_checked(frame, label, where), source=as_read)
-
-
-def _roles(names: list[str], columns: ColumnMap | None) -> list[str]:
-    """The roles to look for: ids only where some column looks like them, for they may be missing."""
-    columns = columns or {}
-    return [
-        role
-        for role in PREDICTION_ROLES
-        if role not in _IDS
-        or (columns[role] is not None if role in columns else any(looks_like(name, role) for name in names))
-    ]
 
 
 def _read_file(path: Path, columns: ColumnMap | None) -> tuple[pl.DataFrame, list[str]]:
     """The table with its roles as names, and what its columns are called in the file."""
     with reading(path, what="predictions"):
-        names = scan_table(path, columns, roles=("prediction", "label")).collect_schema().names()
-        roles = _roles(names, columns)
         try:
-            frame = scan_table(path, columns, roles=roles).collect()
+            frame = scan_table(path, columns, roles=PREDICTION_ROLES).collect()
         except pl.exceptions.ComputeError:  # a later row does not fit the types of the first ones: look at all
-            frame = scan_table(path, columns, roles=roles, exact=True).collect()
+            frame = scan_table(path, columns, roles=PREDICTION_ROLES, exact=True).collect()
         # Columns that were named for some role, whichever, tell a header from a first row.
         named = dict(zip(RANKING_ROLES, (columns or {}).values()))
-        as_written = scan_table(path, {"time": None, **named}, roles=()).collect_schema().names()
+        as_written = scan_table(path, {"time": None, **named}, roles=NO_ROLES).collect_schema().names()
     return (settled(frame) if ids_are_text(path) else frame), as_written
 
 

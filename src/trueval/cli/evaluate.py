@@ -190,7 +190,7 @@ def _counted(train: str | None, columns: str | None, count: str | None) -> objec
     """The train set, read with what popularity counts where that is said."""
     if count is None:
         return train
-    from trueval.data.columns import parse_columns
+    from trueval.data.column_roles import parse_columns
     from trueval.data.read import read
     from trueval.evaluation.held_out import read_log
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
-from trueval.data.columns import LOG_ROLES, ColumnMap, find_roles, looks_like_any, renaming
+from trueval.data.column_roles import LOG_ROLES, ColumnMap, TableRoles, find_roles, looks_like_any, renaming
 from trueval.data.failures import reading
 from trueval.data.text_lines import first_lines, numbers_where_possible, split_lines
 from trueval.errors import DataError
@@ -66,7 +66,7 @@ def _has_header(rows: Sequence[Sequence[str]], columns: ColumnMap) -> bool | Non
     return None
 
 
-def _positions(rows: Sequence[Sequence[str]], roles: Sequence[str]) -> str:
+def _positions(rows: Sequence[Sequence[str]], roles: TableRoles) -> str:
     """What to write where there is no header: users and items first, then values (or scores) and times, as is usual."""
     further = [
         place
@@ -89,7 +89,7 @@ def shape(
     *,
     suffix: str = ".txt",
     lone: bool = False,
-    roles: Sequence[str] = LOG_ROLES,
+    roles: TableRoles = LOG_ROLES,
 ) -> TextShape:
     """Look at the first lines of a text table; a table without header needs columns by position.
 
@@ -130,7 +130,7 @@ def shape(
 
 
 def scan_delimited(
-    path: Path, columns: ColumnMap | None = None, *, roles: Sequence[str], suffix: str, exact: bool = False
+    path: Path, columns: ColumnMap | None = None, *, roles: TableRoles, suffix: str, exact: bool = False
 ) -> pl.LazyFrame:
     """A text table with its roles renamed, ids as the text they are in the file.
 

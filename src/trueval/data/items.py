@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from trueval.data.aspects import aspect_column, aspect_lists
-from trueval.data.columns import find_roles, renaming
+from trueval.data.column_roles import TableRoles, find_roles, renaming
 from trueval.data.frames import as_polars, is_table
 from trueval.data.id_text import settled
 from trueval.data.ids import plain
@@ -16,6 +16,8 @@ from trueval.data.layouts import layout_of
 from trueval.data.read import locate, read
 from trueval.data.tables import ids_are_text, scan_table
 from trueval.errors import DataError
+
+_ROLES = TableRoles(needs=("item",))
 
 
 def read_items(source: Any) -> pl.DataFrame:
@@ -32,14 +34,12 @@ def read_items(source: Any) -> pl.DataFrame:
         return ids.unique().sort().to_frame()
     if is_table(source):
         frame = as_polars(source, where="items")
-        frame = frame.rename(
-            renaming(frame.columns, find_roles(frame.columns, None, roles=("item",), where="items"), ("item",))
-        )
+        frame = frame.rename(renaming(frame.columns, find_roles(frame.columns, roles=_ROLES, where="items"), _ROLES))
     else:
         path = locate(source)
         if path.is_dir() and layout_of(path) is not None:
             return _of_data_set(source)
-        frame = scan_table(path, None, roles=("item",)).collect()
+        frame = scan_table(path, None, roles=_ROLES).collect()
         frame = settled(frame) if ids_are_text(path) else frame
     frame = frame.with_columns(plain(frame["item"], where="items").alias("item"))
     return frame if "user" in frame.columns else _gathered(frame)

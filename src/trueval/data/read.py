@@ -13,7 +13,7 @@ import polars as pl
 
 from trueval.arguments import checked
 from trueval.data.archives import ARCHIVES, unpack
-from trueval.data.columns import LOG_ROLES, ColumnMap, find_roles, parse_columns, renaming
+from trueval.data.column_roles import LOG_ROLES, ColumnMap, find_roles, parse_columns, renaming
 from trueval.data.datasets import CATALOGUE, data_home
 from trueval.data.failures import reading
 from trueval.data.frames import as_polars, is_table

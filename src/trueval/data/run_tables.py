@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from trueval.data import id_text
-from trueval.data.columns import RUN_ROLES, ColumnMap, find_roles, parse_columns, renaming
+from trueval.data.column_roles import RUN_ROLES, ColumnMap, find_roles, parse_columns, renaming
 from trueval.data.failures import empty, reading
 from trueval.data.frames import as_polars, is_table
 from trueval.data.ids import plain

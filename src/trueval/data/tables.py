@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from trueval.data.columns import ColumnMap, find_roles, looks_like, renaming
+from trueval.data.column_roles import ColumnMap, TableRoles, find_roles, looks_like, renaming
 from trueval.data.delimited import scan_delimited
 from trueval.data.failures import FAILURES, empty, reading
 from trueval.data.text_lines import first_lines, numbers_where_possible, split_lines
@@ -59,9 +59,7 @@ def stem(path: Path) -> str:
     return name or path.name
 
 
-def scan_table(
-    path: Path, columns: ColumnMap | None = None, *, roles: Sequence[str], exact: bool = False
-) -> pl.LazyFrame:
+def scan_table(path: Path, columns: ColumnMap | None = None, *, roles: TableRoles, exact: bool = False) -> pl.LazyFrame:
     """One file, or a folder of parquet parts, with its roles renamed and its other columns kept.
 
     Ids of text formats are strings here (see `id_text`); `exact` is explained in `scan_delimited`.
@@ -87,7 +85,7 @@ def scan_table(
     )
 
 
-def _renamed(frame: pl.LazyFrame, columns: ColumnMap | None, roles: Sequence[str], where: str) -> pl.LazyFrame:
+def _renamed(frame: pl.LazyFrame, columns: ColumnMap | None, roles: TableRoles, where: str) -> pl.LazyFrame:
     with reading(where, what="a table"):
         names = frame.collect_schema().names()
     return frame.rename(renaming(names, find_roles(names, columns, roles=roles, where=where), roles))

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from trueval.data.columns import find_roles, renaming
+from trueval.data.column_roles import TableRoles, find_roles, renaming
 from trueval.data.frames import as_polars, is_table
 from trueval.data.id_text import settled
 from trueval.data.ids import check_same_kind, plain
@@ -14,6 +14,8 @@ from trueval.data.interactions import Interactions
 from trueval.data.read import locate, read
 from trueval.data.tables import ids_are_text, scan_table
 from trueval.errors import DataError
+
+_ROLES = TableRoles(needs=("user",))
 
 
 def read_users(source: Any) -> pl.DataFrame:
@@ -24,12 +26,10 @@ def read_users(source: Any) -> pl.DataFrame:
     """
     if is_table(source):
         table = as_polars(source, where="users")
-        table = table.rename(
-            renaming(table.columns, find_roles(table.columns, None, roles=("user",), where="users"), ("user",))
-        )
+        table = table.rename(renaming(table.columns, find_roles(table.columns, roles=_ROLES, where="users"), _ROLES))
     else:
         path = locate(source)
-        table = scan_table(path, None, roles=("user",)).collect()
+        table = scan_table(path, None, roles=_ROLES).collect()
         table = settled(table) if ids_are_text(path) else table
     return table.with_columns(plain(table["user"], where="users").alias("user"))
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from trueval.data.columns import LOG_ROLES, check_role
+from trueval.data.column_roles import LOG_ROLES, check_role
 from trueval.data.datasets import CATALOGUE, data_home
 from trueval.data.interactions import Interactions
 from trueval.data.items import read_items

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from trueval.data.columns import parse_columns
+from trueval.data.column_roles import parse_columns
 from trueval.data.read import locate
 from trueval.errors import DataError, DefinitionError, TruevalError, suggest
 from trueval.experiments.experiment_file import Written, show

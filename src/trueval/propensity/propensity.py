@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from trueval.data.column_roles import looks_like
 from trueval.data.frames import as_polars, is_table
 from trueval.data.ids import check_same_kind, plain
 from trueval.data.interactions import Interactions
@@ -222,9 +223,7 @@ def _with_errors(table: pl.DataFrame, source: str, notes: list[str]) -> Propensi
 
 def _with_position(rows: pl.DataFrame) -> pl.DataFrame:
     """Rows whose position is called so, where one column of theirs looks like it."""
-    from trueval.propensity.sources import is_like
-
-    like = [name for name in rows.columns if is_like(name, "position")]
+    like = [name for name in rows.columns if looks_like(name, "position")]
     return rows.rename({like[0]: "position"}) if len(like) == 1 else rows
 
 

@@ -10,14 +10,13 @@ randomised:FILE       position and click of a slice shown in random order
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from trueval.data.columns import looks_like
+from trueval.data.column_roles import NO_ROLES, ColumnMap, TableRoles, find_roles, held_columns, renaming
 from trueval.data.delimited import shape
 from trueval.data.failures import empty, reading
 from trueval.data.frames import as_polars, is_table
@@ -35,22 +34,22 @@ FORMS = (
 )
 _FROM_LOG = {"display_share": "displays.csv", "position_model": "clicks.csv", "randomised": "slice.csv"}
 _KINDS = ("column", "popularity", *_FROM_LOG)
-_NAMES = {
-    "position": "position pos slot rank",
-    "click": "click clicks clicked reward label converted",
-    "count": "count n displays impressions views",
-    "p": "p propensity propensity_score pscore probability prob chance",
-}
+
+
+def _table(*, needs: tuple[str, ...] = (), may_have: tuple[str, ...] = ()) -> TableRoles:
+    return TableRoles(needs=needs, may_have=may_have, own_name_wins=True, given_by="name")
+
+
 _ROLES = {
-    "table": ("user", "item", "position", "p"),
-    "display_share": ("item", "count"),
-    "position_model": ("item", "position", "click"),
-    "randomised": ("position", "click"),
+    "table": _table(may_have=("user", "item", "position", "p")),
+    "display_share": _table(needs=("item",), may_have=("count",)),
+    "position_model": _table(needs=("item", "position", "click")),
+    "randomised": _table(needs=("position", "click")),
 }
 
 _NUMBERS = "write each chance as a number above 0 and at most 1"
 
-Columns = Mapping[str, Any] | None
+Columns = ColumnMap | None
 
 
 def read_propensity(
@@ -126,33 +125,16 @@ def with_roles(frame: pl.DataFrame, kind: str, columns: Columns, *, where: str) 
     >>> with_roles(shown, "position_model", None, where="log").columns
     ['item', 'position', 'click']
     """
-    found: dict[str, str] = {}
-    for role in _ROLES[kind]:
-        named = (columns or {}).get("rank" if role == "position" else role)
-        free = [name for name in frame.columns if name not in found]
-        like = [name for name in free if name == named] or [name for name in free if name == role]
-        like = like or [name for name in free if is_like(name, role)]
-        if len(like) > 1:
-            raise DataError(
-                f"more than one column looks like the {role}",
-                where=where,
-                found=", ".join(like),
-                do=f"call the one that is meant {role}",
-            )
-        found |= dict.fromkeys(like, role)
-    aside = {name: f"source_{name}" for name in frame.columns if name in found.values() and name not in found}
-    return frame.rename(aside | found)
+    found = _find(frame.columns, kind, columns, where=where)
+    return frame.rename(renaming(frame.columns, found, _ROLES[kind]))
 
 
-def is_like(name: str, role: str) -> bool:
-    """Whether a column name is a common one for a role.
-
-    >>> is_like("Slot", "position"), is_like("sku", "item"), is_like("genre", "click")
-    (True, True, False)
-    """
-    if role in ("user", "item"):
-        return looks_like(name, role)
-    return re.sub(r"[\W_]+", "", name).lower() in {word.replace("_", "") for word in _NAMES[role].split()}
+def _find(names: Sequence[str], kind: str, columns: Columns, *, where: str) -> dict[str, str]:
+    """The column of each role; the rank of other tables is the position here."""
+    held = {role: name for role, name in held_columns(columns, names).items() if isinstance(name, str)}
+    given = {"position" if role == "rank" else role: name for role, name in held.items()}
+    roles = _ROLES[kind]
+    return find_roles(names, {role: name for role, name in given.items() if role in roles}, roles=roles, where=where)
 
 
 def beside(source: str, base: Path) -> str:
@@ -193,23 +175,19 @@ def _read_file(source: str | Path, kind: str, columns: Columns) -> pl.DataFrame:
     path = locate(source)
     with reading(path, what="a table"):
         names = _names(path)
-        labels = with_roles(pl.DataFrame(schema=dict.fromkeys(names, pl.Null)), kind, columns, where=str(path)).columns
-        ids = {role: name for name, role in zip(names, labels) if role in ("user", "item")}
-        if not ids and kind == "display_share":
-            raise DataError(
-                "there is no item column", where=str(path), found="columns " + ", ".join(names), do="name it item"
-            )
+        found = _find(names, kind, columns, where=str(path))
+        ids = {role: name for role, name in found.items() if role in ("user", "item")}
         sought = ids or {"rank": names[0]}  # a reader of text wants some role; this one changes no type
-        frame = scan_table(path, {"time": None, **sought}, roles=tuple(sought)).collect()
+        frame = scan_table(path, {"time": None, **sought}, roles=TableRoles(needs=tuple(sought))).collect()
     if not len(frame):
         raise empty(str(path))
     frame = settled(frame, tuple(ids)) if ids_are_text(path) else frame
     # Ids came back under their roles; all columns kept their places, and are named as in the file again.
-    return with_roles(frame.rename(dict(zip(frame.columns, names))), kind, columns, where=str(path))
+    return frame.rename(dict(zip(frame.columns, names))).rename(renaming(names, found, _ROLES[kind]))
 
 
 def _names(path: Path) -> list[str]:
     """The columns of a file; a text file may have a single one, as a list of displays may be."""
     if table_suffix(path) in (".csv", ".tsv", ".txt"):
         return list(shape(path, {"time": None}, suffix=table_suffix(path), lone=True).names)
-    return scan_table(path, {"time": None}, roles=()).collect_schema().names()
+    return scan_table(path, {"time": None}, roles=NO_ROLES).collect_schema().names()

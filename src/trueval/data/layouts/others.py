@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from trueval.data.columns import LOG_ROLES, find_roles, renaming
+from trueval.data.column_roles import LOG_ROLES, find_roles, renaming
 from trueval.data.failures import reading
 from trueval.data.id_text import settled
 from trueval.data.interactions import Interactions

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from trueval.data.columns import LOG_ROLES
+from trueval.data.column_roles import LOG_ROLES
 from trueval.data.delimited import sniff, split_fields
 from trueval.data.failures import reading
 from trueval.data.id_text import settled

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from trueval.data.columns import RUN_ROLES, find_roles
+from trueval.data.column_roles import RUN_ROLES, find_roles
 from trueval.data.failures import empty
 from trueval.data.ids import plain
 from trueval.data.read import locate

@@ -16,7 +16,7 @@ from trueval.online.ab.comparisons import compare_arms, settle
 from trueval.online.ab.estimates import AbOptions
 from trueval.online.ab.filtering import RowFilter, filter_rows, kept_by_arm
 from trueval.online.ab.metric_declarations import parse_metrics
-from trueval.online.ab.read_table import find_column, read_ab_table, user_column
+from trueval.online.ab.read_table import ab_columns, read_ab_table
 from trueval.online.ab.result import AbTest
 from trueval.online.ab.sample_ratio import check_sample_ratio
 from trueval.online.ab.segments import MIN_GROUP, compare_segments
@@ -175,9 +175,8 @@ def _filtered(
     """The rows asked for, and whether the arms kept the same share of their users."""
     if where is None:
         return frame, None, []
-    find_column(frame, arm, role="the arm", where=place)
+    user = ab_columns(frame, arm=arm, user=user, where=place).get("user")
     kept, chosen = filter_rows(frame, where, table=place)
-    user = user_column(frame, user, arm=arm, where=place)
     counts, arms = kept_by_arm(frame, kept, arm=arm, user=user)
     checks = of_counts("users kept by the filter", "filter", counts.T, ("kept", "dropped"), arms)
     users = len(frame) if user is None else frame[user].n_unique()

@@ -83,7 +83,7 @@ def unasked_covariates(table: Events, taken: Collection[str | None]) -> list[Cov
 
 def days(table: Events) -> tuple[Covariate | None, str]:
     """The day (UTC) of each user's first event; nothing where there is no time, or only one day. And a note."""
-    name = table.time_column
+    name = table.time
     if name is None:
         return None, ""
     column = find_column(table.frame, name, role="the time", where=table.where)
@@ -94,7 +94,7 @@ def days(table: Events) -> tuple[Covariate | None, str]:
         else:
             counted, day = False, np.floor(seconds_of(column, where=table.where) / DAY)
     except DataError:
-        if table.time is not None:
+        if table.time_was_named:
             raise
         return None, f"{name} could not be read as times: sample ratios were not checked by day"
     first = np.full(table.users.n, np.inf)
@@ -103,7 +103,7 @@ def days(table: Events) -> tuple[Covariate | None, str]:
     if len(found) < 2:
         return None, ""
     labels = tuple(_day_label(one, counted) for one in found.tolist())
-    return Covariate(name, "day", codes, labels, asked=table.time is not None), ""
+    return Covariate(name, "day", codes, labels, asked=table.time_was_named), ""
 
 
 def _day_label(day: int, counted: bool) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from trueval.data.columns import looks_like
+from trueval.data.column_roles import NO_ROLES, TableRoles, find_roles, looks_like
 from trueval.data.delimited import shape
 from trueval.data.failures import empty, reading
 from trueval.data.frames import as_polars, is_table
@@ -18,6 +18,9 @@ from trueval.data.read import locate
 from trueval.data.tables import ids_are_text, scan_table, stem, table_suffix
 from trueval.data.text_lines import numbers_where_possible, split_lines
 from trueval.errors import DataError, rows_found, suggest
+
+# Of several columns of times, none is the time of the events unless it is named.
+_ROLES = TableRoles(needs=("arm",), may_have=("user", "time"), absent_if_several=("time",), given_by="option")
 
 
 def read_ab_table(source: Any, *, arm: str, user: str | None = None) -> tuple[pl.DataFrame, str]:
@@ -49,7 +52,7 @@ def table_name(source: Any) -> str:
 
 def _typed(path: Path) -> pl.DataFrame:
     with reading(path, what="a table"):
-        return scan_table(path, None, roles=()).collect()
+        return scan_table(path, None, roles=NO_ROLES).collect()
 
 
 def _text_table(path: Path, arm: str, user: str | None) -> pl.DataFrame:
@@ -87,18 +90,17 @@ def find_column(frame: pl.DataFrame, name: str, *, role: str, where: str) -> pl.
     )  # fmt: skip
 
 
-def user_column(frame: pl.DataFrame, user: str | None, *, arm: str, where: str) -> str | None:
-    """The column of user ids: the one named, or the only one that looks like it."""
-    if user is not None:
-        find_column(frame, user, role="the user", where=where)
-        return user
-    alike = [name for name in frame.columns if looks_like(name, "user") and name != arm]
-    if len(alike) > 1:
-        raise DataError(
-            "more than one column looks like the user", where=where, found=", ".join(alike),
-            do=f"say which with user={alike[0]!r} (--user {alike[0]})",
-        )  # fmt: skip
-    return alike[0] if alike else None
+def ab_columns(
+    frame: pl.DataFrame, *, arm: str, user: str | None = None, time: str | None = None, where: str
+) -> dict[str, str]:
+    """The columns of the arm and, where there are such, of users and times: those named, or the only ones like it.
+
+    >>> ab_columns(pl.DataFrame({"group": ["a"], "uid": [1], "clicks": [2]}), arm="group", where="table")
+    {'arm': 'group', 'user': 'uid'}
+    """
+    named = {"arm": arm, "user": user, "time": time}
+    given = {role: name for role, name in named.items() if name is not None}
+    return find_roles(frame.columns, given, roles=_ROLES, where=where)
 
 
 def numbers(column: pl.Series, *, where: str, user: pl.Series | None = None) -> np.ndarray:

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from trueval.data.columns import looks_like
+from trueval.data.column_roles import looks_like
 from trueval.errors import DataError, DefinitionError
 from trueval.online.ab.amounts import Measured, as_sample, measure_amount
 from trueval.online.ab.estimates import Sample
@@ -29,7 +29,8 @@ class Events:
     where: str
     users: Users
     user: str | None
-    time: str | None
+    time: str | None  # the column of times
+    time_was_named: bool  # or it only looks like times
     empty: dict[str, int] = field(default_factory=dict)  # rows without a value, by column
 
     def values(self, name: str, role: str) -> np.ndarray:
@@ -54,7 +55,7 @@ class Events:
         """A column that is counted from events."""
         if name == "events":
             return derived(name, self.users, None)
-        if self.time_column is None:
+        if self.time is None:
             alike = [column for column in self.frame.columns if looks_like(column, "time")]
             raise DataError(
                 f"{name} of {role} is counted from the times of events", where=self.where,
@@ -63,16 +64,10 @@ class Events:
             )  # fmt: skip
         return derived(name, self.users, self.visits)
 
-    @property
-    def time_column(self) -> str | None:
-        """The column of times: the one named, or the only one that looks like it."""
-        alike = [column for column in self.frame.columns if looks_like(column, "time")]
-        return self.time if self.time is not None else alike[0] if len(alike) == 1 else None
-
     @cached_property
     def visits(self) -> Visits:
         """Events in the order of users and times."""
-        column = find_column(self.frame, self.time_column or "", role="the time", where=self.where)
+        column = find_column(self.frame, self.time or "", role="the time", where=self.where)
         return in_time(self.users, seconds_of(column, where=self.where))
 
 

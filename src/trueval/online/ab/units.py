@@ -24,7 +24,7 @@ from trueval.online.ab.covariates import (
 from trueval.online.ab.estimates import Sample
 from trueval.online.ab.events import DERIVED, Users, one_per_user
 from trueval.online.ab.metric_declarations import Declared, check_names
-from trueval.online.ab.read_table import bad_rows, find_column, numbers, user_column
+from trueval.online.ab.read_table import ab_columns, bad_rows, find_column, numbers
 from trueval.online.ab.samples import Events, columns_of, make_samples, usual_metrics
 
 
@@ -90,9 +90,9 @@ def make_units(
     >>> units.users, units.sample("x", 0).values.tolist()
     ({'a': 2, 'b': 2}, [1.0, 0.0])
     """
-    find_column(frame, arm, role="the arm", where=where)
-    user = user_column(frame, user, arm=arm, where=where)
-    table = Events(frame, where, _users(frame, user, where), user, time)
+    roles = ab_columns(frame, arm=arm, user=user, time=time, where=where)
+    user = roles.get("user")
+    table = Events(frame, where, _users(frame, user, where), user, roles.get("time"), time is not None)
     arms = make_arms(frame[arm], table.users, control=control, where=where)
     for name in (*segments, *pre):
         find_column(frame, name, role="segments" if name in segments else "the past", where=where)
@@ -102,7 +102,7 @@ def make_units(
     past, known, said = _past(table, pre)
     columns = tuple(dict.fromkeys(name for metric, _ in built for name in columns_of(table, metric)))
     _check_roles(columns, {"pre": pre, "segments": segments, "balance": balance}, where)
-    used = {arm, user, table.time_column, *pre, *columns}
+    used = {arm, user, table.time, *pre, *columns}
     groups = {name: _segment(table, name) for name in segments}
     covariates, more = _covariates(table, groups, past_covariates(known, past), balance, used)
     notes = (*_notes(frame, table, [metric for metric, _ in built]), *why, *said, *more)

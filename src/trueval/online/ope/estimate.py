@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from trueval.arguments import checked
+from trueval.data.column_roles import ColumnMap, parse_columns
 from trueval.data.ids import Ids
 from trueval.errors import DefinitionError, suggest
 from trueval.evaluation.few_users import FEW
@@ -22,7 +23,7 @@ from trueval.online.ope.policy import Policy, read_policy
 from trueval.online.ope.propensities import Chances, read_chances
 from trueval.online.ope.result import OWN_LOG, OffPolicy, Value
 from trueval.online.ope.support import support, trust
-from trueval.online.ope.tables import Columns, parse_roles
+from trueval.online.ope.tables import BANDIT_ROLES
 from trueval.online.ope.weights import ALL, SLATE, Weighting, tuned_clip, weighting
 
 
@@ -37,7 +38,7 @@ def ope(
     reward: str | None = None,
     position: str | None = None,
     context: str | Sequence[str] = (),
-    columns: Columns | str | None = None,
+    columns: ColumnMap | str | None = None,
     interval: str = "t",
     level: float = 0.95,
     resamples: int = 1000,
@@ -97,7 +98,7 @@ def ope(
     >>> found["naive"].value, found["ips"].value, found["snips"].value
     (0.75, 0.875, 0.875)
     """
-    said = parse_roles(columns) if isinstance(columns, str) else dict(columns or {})
+    said = parse_columns(columns, BANDIT_ROLES) if isinstance(columns, str) else dict(columns or {})
     said |= {role: name for role, name in (("reward", reward), ("position", position)) if name is not None}
     table = read_log(log, said)
     frame, seen = table.frame, context_columns(table, context)

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from trueval.data.column_roles import ColumnMap
 from trueval.data.ids import as_text
 from trueval.errors import DataError, DefinitionError
-from trueval.online.ope.tables import Columns, RoleTable, numbers, read_roles, shortened
+from trueval.online.ope.tables import RoleTable, bandit_table, numbers, read_roles
 
-_ROLES = ("user", "item", "position", "reward", "propensity")
+_ROLES = bandit_table(needs=("item", "reward"), may_have=("user", "position", "propensity"))
 
 
-def read_log(source: Any, columns: Columns, *, name: str = "log") -> RoleTable:
+def read_log(source: Any, columns: ColumnMap, *, name: str = "log") -> RoleTable:
     """Read a log with its roles as column names.
 
     >>> import polars as pl
@@ -22,13 +23,6 @@ def read_log(source: Any, columns: Columns, *, name: str = "log") -> RoleTable:
     ['item', 'reward', 'propensity']
     """
     log = read_roles(source, columns, roles=_ROLES, name=name)
-    if "reward" not in log.frame.columns:
-        raise DataError(
-            "there is no reward column",
-            where=log.name,
-            found="columns " + shortened(log.names),
-            do="name what the items earned with reward='…' (--reward click)",
-        )
     rewards = numbers(log.frame, "reward", where=log.name)
     return replace(log, frame=log.frame.with_columns(rewards.alias("reward")))
 

@@ -9,13 +9,15 @@ from typing import Any
 
 import polars as pl
 
+from trueval.data.column_roles import ColumnMap, shortened
 from trueval.data.ids import check_same_kind, plain
 from trueval.data.read import locate
 from trueval.errors import DataError, DefinitionError, rows_found
 from trueval.online.ope.log import check_known
-from trueval.online.ope.tables import Columns, RoleTable, bad_rows, numbers, read_roles, shortened
+from trueval.online.ope.tables import RoleTable, bad_rows, bandit_table, numbers, read_roles
 
 _FORMS = "a table or file of probabilities, a log of the policy, 'uniform', 'column:NAME' or 'choice:NAME'"
+_ROLES = bandit_table(needs=("item",), may_have=("user", "position", "reward", "probability"))
 _TOLERANCE = 1e-4  # of probabilities that should add up to 1: tables are written with some digits
 
 
@@ -41,7 +43,7 @@ class Policy:
         return found["probability"].fill_null(0.0)
 
 
-def read_policy(target: Any, log: RoleTable, *, columns: Columns) -> Policy:
+def read_policy(target: Any, log: RoleTable, *, columns: ColumnMap) -> Policy:
     """The target policy in any of its forms.
 
     A table of item, probability and, where they matter, position and context columns of the log; the same
@@ -66,8 +68,7 @@ def read_policy(target: Any, log: RoleTable, *, columns: Columns) -> Policy:
         if not Path(target).exists() and not Path(target).suffix:
             raise DefinitionError("a policy cannot be read from this", found=repr(target), do=f"give {_FORMS}")
         locate(target)
-    roles = ("user", "item", "position", "reward", "probability")
-    table = read_roles(target, columns, roles=roles, name="target", second=True)
+    table = read_roles(target, columns, roles=_ROLES, name="target", second=True)
     check_same_kind(log.frame["item"], table.frame["item"], role="item", where=(log.name, table.name))
     policy = _of_log(table, log) if "reward" in table.frame.columns else _of_table(table, log)
     _check_cases(policy, log)

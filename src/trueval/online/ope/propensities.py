@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from trueval.data.column_roles import ColumnMap, shortened
 from trueval.data.frames import is_table
 from trueval.errors import DataError, DefinitionError
 from trueval.online.ope.log import read_log
-from trueval.online.ope.tables import Columns, RoleTable, bad_rows, numbers, shortened
+from trueval.online.ope.tables import RoleTable, bad_rows, numbers
 from trueval.propensity.propensity import Propensity, read_gamma
 
 _FORMS = "column:NAME, uniform, display_share, popularity:GAMMA, position_model or randomised:FILE"
@@ -28,7 +29,7 @@ class Chances:
     notes: tuple[str, ...] = ()
 
 
-def read_chances(propensity: Any, table: RoleTable, *, columns: Columns) -> Chances:
+def read_chances(propensity: Any, table: RoleTable, *, columns: ColumnMap) -> Chances:
     """Propensities of the log's rows, checked.
 
     >>> log = RoleTable(pl.DataFrame({"item": ["a", "a", "b", "c"], "reward": [0, 1, 0, 0]}), "log", {})
@@ -103,7 +104,7 @@ def _popularity(log: pl.DataFrame, gamma: str) -> Chances:
     return Chances(source, True, Propensity(table, source).of(log).to_numpy())
 
 
-def _examination(kind: str, detail: str, log: RoleTable, columns: Columns) -> Chances:
+def _examination(kind: str, detail: str, log: RoleTable, columns: ColumnMap) -> Chances:
     if kind != "position_model" and not detail:
         raise DefinitionError("a randomised slice is a file", found=kind, do="randomised:slice.csv")
     source = log if kind == "position_model" else read_log(detail, columns)

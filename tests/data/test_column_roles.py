@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from trueval.data.columns import LOG_ROLES, RUN_ROLES, find_roles, parse_columns, renaming
+from trueval.data.column_roles import LOG_ROLES, RUN_ROLES, TableRoles, find_roles, parse_columns, renaming
 from trueval.data.read import read
 from trueval.data.run_tables import read_run
 from trueval.errors import DataError, DefinitionError
@@ -101,6 +101,62 @@ def test_position_outside_the_table(position: int) -> None:
 def test_one_column_for_two_roles() -> None:
     with pytest.raises(DataError, match="two roles"):
         find_roles(["a", "b"], {"user": "a", "item": "a"})
+
+
+def test_a_needed_column_with_nearly_a_common_name_is_suggested() -> None:
+    with pytest.raises(DataError, match="there is no item column") as caught:
+        find_roles(["user_id", "movie_ids", "rating"])
+    assert caught.value.do == "name it with columns={'item': 'movie_ids'} (--columns item=movie_ids)"
+    with pytest.raises(DataError, match="there is no label column") as caught:
+        find_roles(["p", "k"], roles=TableRoles(needs=("label",)))
+    assert caught.value.do == "name it with columns={'label': …} (--columns label=…)"
+
+
+def test_a_given_column_that_resembles_none_says_how_to_name_one() -> None:
+    with pytest.raises(DataError, match="the column given for user does not exist") as caught:
+        find_roles(["a", "item"], {"user": "zzz"})
+    assert caught.value.found == "'zzz'; columns a, item"
+    assert caught.value.do == "name one of them with columns={'user': …} (--columns user=…)"
+
+
+def test_the_columns_of_a_wide_table_are_not_all_told() -> None:
+    with pytest.raises(DataError, match="there is no user column") as caught:
+        find_roles([f"x{i}" for i in range(300)])
+    assert caught.value.found.endswith("x19 … (300)")
+
+
+@pytest.mark.parametrize(
+    ("given_by", "do"),
+    [
+        ("columns", "say which with columns={'user': 'uid'} (--columns user=uid)"),
+        ("option", "say which with user='uid' (--user uid)"),
+        ("name", "call the one that is meant user"),
+    ],
+)
+def test_the_advice_fits_how_columns_are_given(given_by, do) -> None:
+    with pytest.raises(DataError, match="more than one column looks like the user") as caught:
+        find_roles(["uid", "visitor"], roles=TableRoles(needs=("user",), given_by=given_by))
+    assert caught.value.do == do
+
+
+def test_a_kind_of_table_says_what_its_roles_may_be_called() -> None:
+    bandit = TableRoles(
+        needs=("item",), may_have=("user",), also_called={"item": "action"}, else_called={"user": "round"}
+    )
+    assert find_roles(["round_id", "action"], roles=bandit) == {"item": "action", "user": "round_id"}
+    assert find_roles(["round_id", "uid", "sku"], roles=bandit) == {"item": "sku", "user": "uid"}
+    with pytest.raises(DataError, match="more than one column looks like the item"):
+        find_roles(["sku", "action"], roles=bandit)
+    with pytest.raises(DataError, match="there is no item column"):
+        find_roles(["user", "action"])  # in a log an action is what somebody did
+
+
+def test_own_names_and_several_that_look_alike() -> None:
+    names = ["position", "slot", "date", "timestamp"]
+    assert find_roles(names, roles=TableRoles(may_have=("position",), own_name_wins=True)) == {"position": "position"}
+    assert find_roles(names, roles=TableRoles(may_have=("time",), absent_if_several=("time",))) == {}
+    with pytest.raises(DataError, match="more than one column looks like the position"):
+        find_roles(names, roles=TableRoles(may_have=("position",)))
 
 
 def test_parse_columns() -> None:
