@@ -93,8 +93,10 @@ def footer(
     if evaluation.random:
         lines.append("by chance = exact expected value of a random ranking of each user's targets")
     if comparisons:
-        signs = "▲ better, ▼ worse, ≠ different, no sign: no significant difference"
-        lines.append(f"{signs}; than {comparisons[0].baseline}, {method(comparisons)}")
+        signs = (
+            f"compared with {comparisons[0].baseline}: ▲ better, ▼ worse, ≠ different, no sign or n.s.: no significant"
+        )
+        lines.append(f"{signs} difference; {method(comparisons)}")
     lines += sorted(filter(None, (_undefined_told(evaluation, label) for label in evaluation.specs)))
     return lines + [f"{label} = {text}" for label, text in m["definitions"].items()] if definitions else lines
 
