@@ -250,7 +250,7 @@ def test_the_command_says_how_to_go_on(place: Path, trueval: Callable) -> None:
     ran = trueval("run", place / "experiment.toml", "-o", place / "out")
     assert ran.code == 2
     assert ran.out == ""
-    assert "go on with --resume" in ran.err
+    assert "resume with --resume" in ran.err
     assert "[systems] bent" in ran.err
 
 
