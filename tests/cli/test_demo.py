@@ -118,7 +118,7 @@ def test_same_seed_same_files_other_seed_other_files(tmp_path: Path, trueval: Ca
 def test_words_are_computed_from_the_values() -> None:
     demo = demo_run.make_demo(3)
     told = " ".join(demo_run.truth_in_words(demo))
-    assert f"{10 * demo.true['popularity']:.1f} of popularity's" in told
+    assert f"{10 * demo.true['popularity']:.1f} from popularity" in told
     assert demo.true["oracle"] == max(demo.true.values())
     liked = demo.world.relevance >= 3.5
     top = demo.recs["average"].filter(pl.col("rank") <= 10).join(demo.result.per_user, on="user", how="semi")

@@ -187,7 +187,7 @@ def test_an_experiment_is_not_written_over(ran: Path, whole: dict[str, bytes]) -
     with pytest.raises(TruevalError, match=r"another experiment \(\[systems\] plsa changed\)"):
         tv.run(other, ran / "out")
     assert contents(ran / "out") == whole
-    with pytest.raises(TruevalError, match="nothing to go on with"):
+    with pytest.raises(TruevalError, match="nothing to resume"):
         tv.run(ran / "experiment.toml", resume=True)
 
 

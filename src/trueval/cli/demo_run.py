@@ -88,7 +88,8 @@ def truth_in_words(demo: Demo) -> list[str]:
     ]
     if list(measured) != list(true):
         told.append(
-            f"The order from best to worst is {listed(list(measured))} on the test set, and {listed(list(true))} in truth."
+            f"The order from best to worst is {listed(list(measured))} on the test set, "
+            f"and {listed(list(true))} in truth."
         )
     best = next(iter(true))
     if measured[best] > 0 and true[best] > 0:

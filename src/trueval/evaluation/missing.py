@@ -20,7 +20,7 @@ def check_missing(missing: str, compat: str | None) -> None:
     >>> check_missing("skip", None)
     Traceback (most recent call last):
     trueval.errors.DefinitionError: unknown rule for users without recommendations: 'skip'
-      found: known: drop, error, zero
+      found: available: drop, error, zero
     """
     if missing not in MISSING:
         raise DefinitionError(
