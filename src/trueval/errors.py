@@ -68,11 +68,11 @@ def suggest(name: object, known: Iterable[object], *, most: int = 3) -> str:
     >>> suggest("ndgc", ["ndcg", "precision"])
     'did you mean ndcg?'
     >>> suggest("zzz", ["ndcg", "precision"])
-    'known: ndcg, precision'
+    'available: ndcg, precision'
     """
     known = sorted(map(str, known))
     close = difflib.get_close_matches(str(name), known, n=most, cutoff=0.55)
-    return f"did you mean {', '.join(close)}?" if close else "known: " + ", ".join(known)
+    return f"did you mean {', '.join(close)}?" if close else "available: " + ", ".join(known)
 
 
 def rows_found(rows: Sequence[object], total: int, *, most: int = 5) -> str:

@@ -136,7 +136,7 @@ def test_too_few_users_say_so():
     (c,) = compare({"pop": {"ndcg@10": [0.1]}, "new": {"ndcg@10": [0.3]}})
     assert np.isnan([c.p, c.p_corrected, c.low, c.high, c.detectable]).all()
     assert c.verdict == "not shown"
-    assert "cannot be told: only one user" in c.words
+    assert "cannot be compared on ndcg@10: only one user" in c.words
     (c,) = compare({"pop": {"ndcg@10": [0.1, np.nan]}, "new": {"ndcg@10": [np.nan, 0.3]}})
     assert "no user" in c.words
     assert c.n == 0
@@ -221,7 +221,7 @@ def test_what_would_be_shown():
     expected = TTestPower().solve_power(nobs=60, power=0.8, alpha=0.05) * d.std(ddof=1)
     assert c.detectable == pytest.approx(expected, rel=1e-5)
     assert c.power(c.detectable) == pytest.approx(0.8)
-    assert f"60 users would show a true difference of {expected:.4f} in 80 % of cases" in c.words
+    assert f"60 users could detect a difference of {expected:.4f} with 80 % power" in c.words
     all_of_them = by_name(compare())["alike", "ndcg@10"]  # one of six has to be found at a sixth of the level
     assert all_of_them.detectable > c.detectable
     assert by_name(compare(correct="none"))["alike", "ndcg@10"].detectable == pytest.approx(c.detectable)
@@ -234,11 +234,11 @@ def test_words():
         f"good is better than pop on ndcg@10 by {good.difference:.4f} [{good.low:.4f}, {good.high:.4f}], "
         "p < 0.0001 (Holm over 6; t-test, 60 users)."
     )
-    assert words["same", "ndcg@10"] == "same and pop on ndcg@10: the same for every user (60 users)."
-    assert words["alike", "ndcg@10"].startswith("That alike differs from pop on ndcg@10 is not shown: ")
+    assert words["same", "ndcg@10"] == "same and pop have the same ndcg@10 for every user (60 users)."
+    assert words["alike", "ndcg@10"].startswith("There is no significant difference between alike and pop on ndcg@10: ")
     assert "differs from pop" in words["good", "unjudged@10"]
     one_sided = by_name(compare(alternative="better"))["alike", "ndcg@10"].words
-    assert one_sided.startswith("That alike is better than pop on ndcg@10 is not shown")
+    assert one_sided.startswith("alike is not significantly better than pop on ndcg@10")
 
 
 def test_choice_of_metrics_changes_the_family():

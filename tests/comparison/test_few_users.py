@@ -35,7 +35,7 @@ def test_all_against_nothing(test, users):
     assert c.p == pytest.approx(2 / 2**users)
     assert (c.verdict, c.power(1.0)) == ("not shown", 0.0)
     assert np.isnan([c.low, c.high, c.detectable]).all()
-    assert f"So few users can show nothing: no p is below {2 / 2**users:.2g}" in c.words
+    assert f"the smallest possible p-value is {2 / 2**users:.2g}" in c.words
 
 
 def test_the_sentence_says_which_test_and_why():

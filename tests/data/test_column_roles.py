@@ -164,7 +164,7 @@ def test_parse_columns() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "hint"), [("usr=a", "user"), ("rating=a", "value"), ("timestamp=a", "time"), ("zzz=a", "known: ")]
+    ("text", "hint"), [("usr=a", "user"), ("rating=a", "value"), ("timestamp=a", "time"), ("zzz=a", "available: ")]
 )
 def test_unknown_role_gets_a_suggestion(text: str, hint: str) -> None:
     with pytest.raises(DefinitionError, match="unknown column role") as caught:

@@ -80,7 +80,7 @@ def test_the_order_of_words_does_not_matter():
     ("text", "told"),
     [
         ("AR-TI-AN-condensd", "did you mean CONDENSED"),
-        ("AR-TX-AN", "known: "),
+        ("AR-TX-AN", "available: "),
         ("TI-AN", "AR or 1R"),
         ("AR-TI-AI", "same axis twice: candidates"),
         ("AR-AN-NN100", "same axis twice: sample"),

@@ -95,8 +95,8 @@ def test_zero_is_what_an_empty_list_has_and_the_warning_says_so(world):
     first = result.warnings[0]
     assert first.startswith(f"run: {USERS - LISTED} of {USERS} users have no recommendations: counted as 0, which is")
     best = first.partition("which is the best value of ")[2].partition(";")[0].split(", ")
-    out = first.partition("left out of ")[2].removesuffix(" (missing=zero)").split(", ")
-    other = first.partition("as an empty list on ")[2].partition(";")[0].split(", ")
+    out = first.partition("excluded from ")[2].removesuffix(" (missing=zero)").split(", ")
+    other = first.partition("as an empty list by ")[2].partition(";")[0].split(", ")
     lower = {metric.name for metric in all_metrics() if metric.better == "lower"}
     for label in empty.columns[2:]:
         values = empty[label].drop_nulls()
@@ -144,12 +144,12 @@ def test_nothing_is_said_where_everybody_has_a_list(world):
 def test_rules_that_do_not_exist_or_contradict(world):
     with pytest.raises(tv.TruevalError, match="unknown rule for users without recommendations: 'drp'"):
         judged(world, missing="drp")
-    with pytest.raises(tv.TruevalError, match="decided by the rules of lenskit"):
+    with pytest.raises(tv.TruevalError, match="the rules of lenskit decide"):
         judged(world, missing="drop", compat="lenskit", metrics="ndcg@5")
     with pytest.raises(tv.TruevalError, match="have no recommendations"):
         judged(world, missing="error", compat="lenskit", metrics="ndcg@5")
     said = judged(world, compat="lenskit", metrics="ndcg@5").warnings[0]
-    assert said.endswith("no recommendations: left out of ndcg@5 (the rules of lenskit)")
+    assert said.endswith("no recommendations: excluded from ndcg@5 (the rules of lenskit)")
     nothing = pl.when(pl.col("user") == 0).then(1.0).otherwise("value")  # is relevant to the one with a list
     alone = world["whole"].filter(pl.col("user") == 0)
     with pytest.raises(tv.TruevalError, match="no user of the population has recommendations"):
@@ -204,7 +204,7 @@ def test_a_run_under_a_design(world, parts, design):
     asked = {"design": design, "metrics": ["recall@5", "rr"], "threshold": 4, "interval": "none"}
     zero, drop = (tv.evaluate(parts, systems, missing=rule, **asked) for rule in ("zero", "drop"))
     assert zero.warnings[0].startswith(f"mine: {USERS - LISTED} of {USERS} users have no recommendations: counted as 0")
-    assert drop.warnings[0].startswith(f"mine: {USERS - LISTED} of {USERS} users have no recommendations: left out")
+    assert drop.warnings[0].startswith(f"mine: {USERS - LISTED} of {USERS} users have no recommendations: excluded")
     for metric in asked["metrics"]:
         assert zero["popularity", metric] == drop["popularity", metric]
         own = zero.per_user.filter((pl.col("system") == "mine") & (pl.col("user") < LISTED))[metric]
@@ -250,7 +250,7 @@ def test_experiments_know_the_rule(world, tmp_path: Path):
         found = tv.run(chosen, tmp_path / "out", resume=(tmp_path / "out").exists())["AR-TI-AN"]
         assert found["mine", "recall@5"].n == LISTED
         assert found.warnings[0].startswith(
-            f"mine: {USERS - LISTED} of {USERS} users have no recommendations: left out"
+            f"mine: {USERS - LISTED} of {USERS} users have no recommendations: excluded"
         )
         assert any(f"mine: only {LISTED} of {USERS} test users are in the run" in note for note in found.warnings)
     chosen["evaluation"]["missing"] = "error"
@@ -258,7 +258,7 @@ def test_experiments_know_the_rule(world, tmp_path: Path):
         tv.run(chosen)
     assert "mine.parquet" in caught.value.where
     chosen["evaluation"] |= {"missing": "drop", "compat": "lenskit"}
-    with pytest.raises(tv.TruevalError, match="decided by the rules of lenskit") as caught:
+    with pytest.raises(tv.TruevalError, match="the rules of lenskit decide") as caught:
         tv.run(chosen)
     assert "missing" in caught.value.where
 
@@ -310,7 +310,7 @@ def test_ids_that_would_meet_are_told(world, ours, theirs):
     found = tv.evaluate_run(frames["whole"], frames["test"], metrics="rr", interval="none", threshold=1).warnings
     assert found[0].startswith(f"run: 10 of {USERS} users have no recommendations")
     for role in ("user", "item"):
-        (told,) = [note for note in found if f"10 {role} ids of the run would meet others but for" in note]
+        (told,) = [note for note in found if f"10 {role} ids of the run differ from a known id only by" in note]
         assert f"{theirs(10)!r} and {ours(10)!r}" in told
     clean = tv.evaluate_run(frames["test"].with_columns(rank=pl.int_range(1, pl.len() + 1).over("user")).drop("value"),
                             frames["test"], metrics="rr", interval="none", threshold=1)  # fmt: skip

@@ -38,7 +38,9 @@ def check_resumed(finished: Path, whole: dict[str, bytes], damaged: set[str], ca
     capsys.readouterr()
     tv.run(finished / "experiment.toml", finished / "out", resume=True)
     assert contents(finished / "out") == whole, damaged
-    said = [line for line in capsys.readouterr().err.splitlines() if "made again" in line]
+    said = [
+        line for line in capsys.readouterr().err.splitlines() if "computed again" in line or "written again" in line
+    ]
     facts = {str(Path(name).parent) for name in damaged if name.startswith("facts/")}
     for place in facts | ({MARKER} & damaged):
         assert sum(place in line for line in said) == 1, (place, said)
@@ -115,6 +117,6 @@ def test_the_command_says_what_it_made_again(finished, whole, trueval: Callable)
     path.write_bytes(flipped(path.read_bytes(), path.stat().st_size // 3, 0))
     ran = trueval("run", finished / "experiment.toml", "-o", finished / "out", "--resume")
     assert ran.code == 0
-    assert f"damaged, and made again: another checksum than when it was written ({path})" in ran.err
+    assert f"damaged and are computed again: another checksum than when it was written ({path})" in ran.err
     assert contents(finished / "out") == whole
-    assert "made again" not in trueval("run", finished / "experiment.toml", "-o", finished / "out", "--resume").err
+    assert "damaged" not in trueval("run", finished / "experiment.toml", "-o", finished / "out", "--resume").err

@@ -56,7 +56,7 @@ REFUSED = {
     "items not there": ("threshold = 4", 'items = "no.csv"', "line 3: [data] items", "no such file", "check"),
     "unknown split": ('"holdout"', '"houldout"', "line 6: [split] how", "no split", "did you mean holdout"),
     "option of no split": ("ratio = 0.25", "ratoi = 0.25", "line 7: [split] ratoi", "no key", "did you mean ratio?"),
-    "option of another split": ("ratio = 0.25", "windows = 3", "line 7: [split] windows", "no key", "known: "),
+    "option of another split": ("ratio = 0.25", "windows = 3", "line 7: [split] windows", "no key", "available: "),
     "ratio too large": ("ratio = 0.25", "ratio = 1.5", "line 7: [split] ratio", "share between 0 and 1", "ratio=0.2"),
     "ratio not a number": ("ratio = 0.25", 'ratio = "a"', "[split] ratio", "share between 0 and 1", "ratio=0.2"),
     "wrong choice": ("ratio = 0.25", 'by = "usr"', "line 7: [split] by", "must be one of", "did you mean user?"),

@@ -187,7 +187,7 @@ def test_an_experiment_is_not_written_over(ran: Path, whole: dict[str, bytes]) -
     with pytest.raises(TruevalError, match=r"another experiment \(\[systems\] plsa changed\)"):
         tv.run(other, ran / "out")
     assert contents(ran / "out") == whole
-    with pytest.raises(TruevalError, match="nothing to go on with"):
+    with pytest.raises(TruevalError, match="nothing to resume"):
         tv.run(ran / "experiment.toml", resume=True)
 
 
@@ -250,7 +250,7 @@ def test_the_command_says_how_to_go_on(place: Path, trueval: Callable) -> None:
     ran = trueval("run", place / "experiment.toml", "-o", place / "out")
     assert ran.code == 2
     assert ran.out == ""
-    assert "go on with --resume" in ran.err
+    assert "resume with --resume" in ran.err
     assert "[systems] bent" in ran.err
 
 

@@ -88,7 +88,7 @@ def test_who_is_undefined_is_said():
         )
         assert not any("no judged item" in note and "ndcg@2" in note for note in result.warnings)
         assert f"{lost} ({name})" in str(result)
-    assert not any("count the rest as not shown" in note and "precision@2" in note for note in result.warnings)
+    assert not any("no list is longer than" in note and "precision@2" in note for note in result.warnings)
 
 
 def test_definitions_of_several_designs_are_told_apart():
@@ -181,4 +181,4 @@ def test_the_record_counts_the_undefined(trueval, tmp_path):
     assert both[0]["value"] + both[1]["value"] == pytest.approx(1)
     assert any("no judged item" in note for note in record["warnings"])
     shown = test.join(run, on=["user", "item"], how="semi")
-    assert any(f"the lists hold {len(shown)} of {len(test)} judged items" in note for note in record["warnings"])
+    assert any(f"the lists contain {len(shown)} of {len(test)} judged items" in note for note in record["warnings"])

@@ -77,7 +77,7 @@ def test_the_output_says_what_was_chosen_and_why():
     text = str(tv.ab_test(frame, arm="arm", metrics="revenue=amount,dwell"))
     flat = " ".join(text.split())
     assert f"revenue: {zeros:,} of 8,000 users ({zeros / 80:.1f} %, all arms together) have exactly 0" in flat
-    assert "compared are the mean per user, the share of payers and the mean per payer" in flat
+    assert "the mean per user, the share of payers and the mean per payer are compared" in flat
     assert "dwell: the trimmed mean is compared, because fewer than half of the users share a value" in flat
     assert "see :trimmed" not in flat  # that would ignore the payers
 

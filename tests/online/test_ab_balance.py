@@ -115,7 +115,8 @@ def test_a_column_nobody_named_gives_a_caution():
     assert "--balance browser makes it stop the verdict" in " ".join(found.warnings)
     flat = " ".join(str(found).split())
     assert (
-        "also checked, though not named as known before the test: date, browser, country: MISMATCH in browser" in flat
+        "also checked, although not declared as known before the test: date, browser, country: MISMATCH in browser"
+        in flat
     )
     record = next(check for check in found.record()["balance"] if check["name"] == "browser")
     assert record["failed"]

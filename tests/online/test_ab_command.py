@@ -95,7 +95,7 @@ def test_sequential_shares_and_control_at_the_command_line(trueval, table):
     ran = trueval("ab", table, "--arm", "arm", "--metrics", "converted", "--sequential", "2000", "--control", "b",
                   "--shares", "a=1,b=1")  # fmt: skip
     assert ran.code == 0, ran.err
-    assert "always valid (normal mixture, tightest at 2,000 users)" in ran.out
+    assert "always valid (normal mixture, narrowest at 2,000 users)" in ran.out
     assert "control arm: b" in ran.out
 
 

@@ -67,8 +67,8 @@ def test_relative_effects_days_and_variance_reduction():
         ({"baseline": 0.1, "effect": 0.01, "daily_users": 0}, "daily_users must be"),
         ({"baseline": 1, "sd": 0, "effect": 0.01}, "sd must be"),
         ({"baseline": 0.1, "users": 3}, "at least two users"),
-        ({"baseline": 0.1, "users": 4}, "no change can be seen"),
-        ({"baseline": 1, "sd": 1e12, "effect": 1e-9}, "no test is large enough"),
+        ({"baseline": 0.1, "users": 4}, "cannot detect any change"),
+        ({"baseline": 1, "sd": 1e12, "effect": 1e-9}, "no number of users is large enough"),
     ],
 )
 def test_plans_that_make_no_sense(options, word):

@@ -328,7 +328,7 @@ def test_few_effective_rows_and_few_rewards_are_said() -> None:
     few = tv.ope(shown("ab" * 200, [0] * 398 + [1, 1], 0.5), HALF, estimators=QUICK)
     assert few.support.rewarded == pytest.approx(2)
     assert few.trust == "with care"
-    assert any("counts like 2 rows" in text for text in few.warnings)
+    assert any("rewarded rows is 2:" in text for text in few.warnings)
 
 
 def test_without_intervals_there_is_no_verdict() -> None:

@@ -31,7 +31,7 @@ def bandit(tmp_path: Path) -> Path:
 def test_table_and_formats(trueval, bandit: Path) -> None:
     ran = trueval("ope", bandit / "log.csv", "--target", bandit / "policy.csv", "--clip", 5)
     assert ran.code == 0
-    for words in ("snips", "minus naive", "slate", "weights count like", "clip 5:", "trust:", "users or rounds"):
+    for words in ("snips", "minus naive", "slate", "effective sample size", "clip 5:", "trust:", "users or rounds"):
         assert words in ran.out
     same = trueval("ope", bandit / "log.parquet", "--target", bandit / "policy.csv", "--clip", 5)
     assert same.out.splitlines()[:16] == ran.out.splitlines()[:16]  # the numbers

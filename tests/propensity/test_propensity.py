@@ -170,7 +170,7 @@ def test_end_to_end_with_what_to_know_beside():
     assert told["largest"] == 10
     assert told["effective"] == pytest.approx(14**2 / (4 + 100 + 4))
     assert told["clip"]["4"]["removed"] == pytest.approx(6 / 14)
-    assert "count like" in str(result)
+    assert "effective sample size (ESS)" in str(result)
     by_popularity = tv.evaluate_run(recs, test, train=train, metrics="snips(recall)@1", propensity="popularity:1")
     assert by_popularity["run", "snips(recall)@1"].value == pytest.approx(2 / 4)
     for wrong in ("popularity:1", "column:q", "nothing"):

@@ -56,7 +56,7 @@ def test_pooled_snips_mends_what_a_mean_of_users_ratios_keeps():
     pooled = found["run", "snips(recall)@6"]
     assert pooled.value == pytest.approx(true, rel=0.15)
     assert pooled.low < true < pooled.high
-    assert any("weights are scaled user by user" in note for note in found.warnings)
+    assert any("weights are normalised for each user" in note for note in found.warnings)
     plain = tv.evaluate_run(lists(users, TOP), test, metrics="snips(recall)@6", propensity=P)
     assert not any("user by user" in note for note in plain.warnings)
 
@@ -192,10 +192,10 @@ def test_pooled_over_percentiles_groups_and_presets():
 )
 def test_ips_over_observed_users_is_refused(rules):
     test = pl.DataFrame({"user": [1, 2], "item": [1, 1]})
-    with pytest.raises(tv.TruevalError, match=r'(?s)unbiased over all users.*population="all"'):
+    with pytest.raises(tv.TruevalError, match=r'(?s)unbiased only over all users.*population="all"'):
         tv.evaluate_run(test.with_columns(rank=1), test, metrics="ips(precision)@1", propensity=P, **rules)
     parts = tv.split(observed(40, seed=0, liked=60), "holdout")
-    with pytest.raises(tv.TruevalError, match="unbiased over all users"):
+    with pytest.raises(tv.TruevalError, match="unbiased only over all users"):
         tv.evaluate(parts, ["popularity"], metrics="ips(precision)@1", propensity=P, **rules)
 
 

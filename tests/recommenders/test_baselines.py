@@ -209,7 +209,7 @@ def test_systems_by_name_and_by_kind():
     ("spec", "parameters", "told"),
     [
         ("populrity", {}, "did you mean popularity"),
-        ("average", {"nu": 1}, "average has no parameter 'nu'[^$]*known: mu"),
+        ("average", {"nu": 1}, "average has no parameter 'nu'[^$]*available: mu"),
         ("random", {"_seed": 1}, "no parameter '_seed'"),
         (42, {}, r"not a system[^$]*int"),
     ],

@@ -277,7 +277,7 @@ def test_core_is_the_largest_with_enough_rows(rows, least):
         ("kfold", {"n": 1}, "2 or more"),
         ("kfold", {"over": "user"}, "did you mean users"),
         ("leave_one_out", {"n": 0}, "1 or more"),
-        ("leave_one_out", {"which": "first"}, "known: last, random"),
+        ("leave_one_out", {"which": "first"}, "available: last, random"),
         ("leave_one_out", {"validation": 0.1}, "whole number"),
         ("user_temporal", {"ratio": 2}, "share between"),
         ("given", {}, "second table"),

@@ -53,7 +53,7 @@ def test_folds_have_a_mean_a_deviation_and_students_t(folds):
         row = result.per_repeat.filter(pl.col("metric") == metric).row(0, named=True)
         assert row["sd"] == pytest.approx(values.std(ddof=1))
         assert [row[f"fold {k}"] for k in range(1, 6)] == pytest.approx(values.tolist())
-    assert "95 % Student t over folds (5), for these users" in str(result)
+    assert "95 % Student t over folds (5), users fixed" in str(result)
     assert f"{single[2]['popularity', 'ndcg@5'].value:.4f}" in str(result)  # every fold is shown
     assert result.manifest["repeats"]["names"] == [f"fold {k}" for k in range(1, 6)]
     assert result.per_user["repeat"].n_unique() == 5
@@ -82,7 +82,7 @@ def test_seeds_of_a_fold_are_no_new_folds(folds):
 def test_one_fold_has_no_interval_and_that_is_said(folds):
     result = tv.evaluate(folds[:1], ["popularity"], metrics="ndcg@5", interval="t")
     assert np.isnan(result["popularity", "ndcg@5"].low)
-    assert any("no interval over folds" in note for note in result.warnings)
+    assert any("interval over folds needs" in note for note in result.warnings)
 
 
 def test_nested_over_one_fold_is_over_users(folds):
@@ -90,7 +90,7 @@ def test_nested_over_one_fold_is_over_users(folds):
     users = tv.evaluate(folds[0], ["popularity"], metrics="ndcg@5", interval="t")["popularity", "ndcg@5"]
     found = result["popularity", "ndcg@5"]
     assert (found.low, found.high) == pytest.approx((users.low, users.high))
-    assert any("do not tell how folds vary" in note for note in result.warnings)
+    assert any("do not include how folds vary" in note for note in result.warnings)
 
 
 def test_a_system_without_chance_has_an_interval_over_users_whatever_the_seeds(folds):

@@ -183,4 +183,4 @@ def test_one_user_has_no_interval():
     found = result["run", "coverage@5"]
     assert found.value == LENGTH / ITEMS
     assert np.isnan(found.low)
-    assert "one user only: intervals are undefined" in result.warnings
+    assert "there is only one user: intervals are undefined" in result.warnings

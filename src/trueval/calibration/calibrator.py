@@ -110,7 +110,11 @@ class Calibrator:
         x = "log odds of p" if self.input == "probability" else "score"
         change = ""
         if self.input == "probability":
-            change = "; slope below 1: too sure" if self.slope < 1 else "; slope above 1: not sure enough"
+            change = (
+                "; slope below 1: the predictions were overconfident"
+                if self.slope < 1
+                else "; slope above 1: the predictions were underconfident"
+            )
         return f"sigmoid({self.slope:.4g} · {x} {self.intercept:+.4g}){change}; ranking kept"
 
     def to_dict(self, *, sample: bool = True) -> dict[str, Any]:

@@ -115,7 +115,7 @@ def diagram(found: Reliability, *, title: str = "", scale: float | None = None) 
         lines.append(f"{span:>13} {found.n[place]:>10,} {bar} {found.predicted[place]:>6.{digits}f} {seen}")
     if len(shown) < len(places):
         lines.append(f"{'':>13} {len(places) - len(shown):,} bins in the middle are left out")
-    chance = f"{found.ece_by_chance:.4f} would be expected if every prediction were right"
+    chance = f"{found.ece_by_chance:.4f} is expected by chance if every prediction is right"
     return [*lines, f"mean gap {found.ece:.4f}; {chance}"]
 
 

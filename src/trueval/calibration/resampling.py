@@ -137,7 +137,7 @@ def no_interval(summed: Summed, draws: np.ndarray, *, of: str) -> str:
     if not np.isfinite(summed.value):
         return ""  # what is infinite or undefined is said in words of its own
     if not len(draws):
-        return f"1 {of.removesuffix('s')} alone tells nothing of others"
+        return f"1 {of.removesuffix('s')} alone says nothing about others"
     if summed.gap_range is not None:
         return ""
     if summed.rarest is not None and summed.rarest < FEWEST:
@@ -145,7 +145,7 @@ def no_interval(summed: Summed, draws: np.ndarray, *, of: str) -> str:
     values = summed.resampled(draws)
     known = values[np.isfinite(values)]
     if not len(known) or np.ptp(known) <= 1e-12 * max(1.0, abs(summed.value)):
-        return f"all resamples of {of} give the same value, so that they tell nothing of its error"
+        return f"all resamples of {of} give the same value, so they say nothing about its error"
     return ""
 
 

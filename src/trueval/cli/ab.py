@@ -19,36 +19,38 @@ if TYPE_CHECKING:
 _METRICS = (
     "name=column, name=clicks/impressions, name=yes/(yes+no) or name:KIND=column, separated by commas. KIND: "
     "conversion, per_user, payers, per_payer, trimmed(0.1), median, quantile(0.9), mannwhitney, mean, bootstrap (of a "
-    "ratio). Without one: 0/1 is a conversion; an amount that is 0 for half of the users or more is compared by mean "
-    "per user, share of payers and mean per payer; any other by its trimmed mean."
+    "ratio). Without a KIND, 0/1 is a conversion; an amount that is 0 for at least half of the users is compared by "
+    "mean per user, share of payers and mean per payer, and any other amount by its trimmed mean."
 )
 _CONTROL = (
-    "The arm to compare with. If not said: the one called control, none, no, baseline, a, original, off, old, … ; of "
+    "The arm to compare with. Default: the one called control, none, no, baseline, a, original, off, old, … ; of "
     "two arms without such a name the first by name; three or more need this option."
 )
-_SEGMENTS = "Columns of groups to compare within, separated by commas; sample ratios are checked in each group."
-_BALANCE = "Columns known before the test that the arms must have alike, separated by commas; a mismatch stops."
-_WHERE = """Keep only rows for which this holds, such as "country == 'DE' and day >= 3"."""
+_SEGMENTS = "Columns of segments to compare within, separated by commas; sample ratios are checked in each segment."
+_BALANCE = (
+    "Columns known before the test, separated by commas; without equal distributions in all arms there is no verdict."
+)
+_WHERE = """Keep only rows that satisfy this condition, such as "country == 'DE' and day >= 3"."""
 _TIME = "Column of times or days, for sessions, session_length, returned, and the sample ratio by day."
-_PRE = "Columns known before the test, to reduce variance (CUPED), with commas."
+_PRE = "Columns known before the test, for variance reduction (CUPED), separated by commas."
 _MISMATCH = "Give a verdict despite a mismatch of the sample ratio or of the balance."
-_SEQUENTIAL = "Always-valid intervals, tightest at this many users; fix it before the first look."
+_SEQUENTIAL = "Always-valid intervals, narrowest at this number of users; choose it before the first look at the data."
 
 
 def ab_command(
-    table: Annotated[str, Argument(help="A row per user, or rows of events (then with a user column).")],
-    arm: Annotated[str, Option(help="Column that says which version a user saw.")],
+    table: Annotated[str, Argument(help="One row per user, or rows of events with a user column.")],
+    arm: Annotated[str, Option(help="Column with the arm (version) that a user saw.")],
     metrics: Annotated[str | None, Option(help=_METRICS)] = None,
-    user: Annotated[str | None, Option(help="Column of user ids; rows of one user are added up.")] = None,
+    user: Annotated[str | None, Option(help="Column of user ids; the rows of a user are added up.")] = None,
     pre: Annotated[str | None, Option(help=_PRE)] = None,
     control: Annotated[str | None, Option(help=_CONTROL)] = None,
-    shares: Annotated[str | None, Option(help="Expected shares of users: old=9,new=1. Equal, if not said.")] = None,
+    shares: Annotated[str | None, Option(help="Expected shares of users: old=9,new=1. Default: equal.")] = None,
     segments: Annotated[str | None, Option("--segments", "--by", help=_SEGMENTS)] = None,
     balance: Annotated[str | None, Option(help=_BALANCE)] = None,
     where: Annotated[str | None, Option(help=_WHERE)] = None,
-    min_group: Annotated[int, Option(help="Smaller groups (users per arm) are left out.")] = 30,
+    min_group: Annotated[int, Option(help="Smallest number of users per arm of a segment that is compared.")] = 30,
     time: Annotated[str | None, Option(help=_TIME)] = None,
-    correct: Annotated[str, Option(help="Correction of p: holm, bonferroni, bh or none.")] = "holm",
+    correct: Annotated[str, Option(help="Correction for multiple comparisons: holm, bonferroni, bh or none.")] = "holm",
     level: Level = 0.95,
     sequential: Annotated[int | None, Option(help=_SEQUENTIAL)] = None,
     ignore_mismatch: Annotated[bool, Option("--ignore-mismatch", help=_MISMATCH)] = False,
@@ -61,7 +63,7 @@ def ab_command(
 ) -> None:
     """Analyse an A/B test: sample ratio and balance first, then every difference with its interval, then a verdict.
 
-    Users are compared, never single rows. A sample ratio mismatch (chi-squared test, p < 0.01) stops the verdict; so
+    Users are compared, not single rows. A sample ratio mismatch (chi-squared test, p < 0.01) stops the verdict; so
     does one within a group of --segments or a day, or arms that differ in --segments, --pre or --balance (p < 0.001
     after Holm). Other columns of text with few values are checked too and give a warning. From rows of events, the
     columns events, sessions, session_length and returned are counted.
@@ -98,23 +100,21 @@ def ab_command(
 
 
 def plan_command(
-    baseline: Annotated[float, Option(help="The rate, or with --sd the mean, without the change.")],
-    effect: Annotated[
-        str | None, Option(help="The change to be seen: 0.01 (absolute) or 5% (of the baseline).")
-    ] = None,
+    baseline: Annotated[float, Option(help="Rate (with --sd: mean) of the control.")],
+    effect: Annotated[str | None, Option(help="The change to detect: 0.01 (absolute) or 5% (of the baseline).")] = None,
     sd: Annotated[float | None, Option(help="Standard deviation over users, for a mean.")] = None,
     users: Annotated[
-        int | None, Option(help="Users in all arms: what change can be seen? Instead of --effect.")
+        int | None, Option(help="Number of users in all arms, to compute the detectable change; instead of --effect.")
     ] = None,
-    arms: Annotated[int, Option(help="Arms, the control counted.")] = 2,
-    metrics: Annotated[int, Option(help="Metrics that are compared.")] = 1,
-    power: Annotated[float, Option(help="Chance to see the change if it is there.")] = 0.8,
-    level: Annotated[float, Option(help="Level of the test.")] = 0.95,
-    daily_users: Annotated[float | None, Option(help="New users a day, in all arms together.")] = None,
-    variance_reduction: Annotated[float, Option(help="Share of the variance that CUPED removes.")] = 0.0,
+    arms: Annotated[int, Option(help="Number of arms, including the control.")] = 2,
+    metrics: Annotated[int, Option(help="Number of metrics that are compared.")] = 1,
+    power: Annotated[float, Option(help="Power: probability of detecting the change if it exists.")] = 0.8,
+    level: Annotated[float, Option(help="Confidence level of the test.")] = 0.95,
+    daily_users: Annotated[float | None, Option(help="New users per day in all arms.")] = None,
+    variance_reduction: Annotated[float, Option(help="Share of the variance removed by CUPED.")] = 0.0,
     format: Annotated[str, Option(help="table or json.")] = "table",
 ) -> None:
-    """Plan an A/B test: users and days for an effect, or the effect that so many users show.
+    """Plan an A/B test: users and days needed for an effect, or the effect that a number of users can detect.
 
     Examples:
 

@@ -15,29 +15,31 @@ from trueval.report.output_formats import ROWS, check_format, endings, format_of
 if TYPE_CHECKING:
     from trueval.calibration.calibrate import Calibration
 
-_PREDICTIONS = "Test part: prediction and label (0 or 1) per row, perhaps user, item, time, weight."
-_INPUT = "What predictions are: probability, score, or auto (probabilities if all are in [0, 1])."
+_PREDICTIONS = "Test part: one row per prediction with its label (0 or 1) and optionally user, item, time, weight."
+_INPUT = "Kind of predictions: probability, score, or auto (probabilities if all are in [0, 1])."
 _METRICS = "logloss, brier, auc, gauc, ece[bins=10,by=width|mass|value], mce[…]."
-_CLIP = "Keep probabilities this far from 0 and 1 in logloss and Platt's log odds."
+_CLIP = "Minimum distance of probabilities from 0 and 1 in logloss and Platt's log odds."
 _COLUMNS = "Roles of columns: user=uid,item=sku,prediction=ctr,label=clicked."
-_OUTPUT = f"Write the table here, its columns as they are, with a column `calibrated` added: {endings(ROWS)}."
+_OUTPUT = f"Write the table to this file with a column `calibrated` added: {endings(ROWS)}."
 _FORMATS = ("table", "json")
 
 
 def calibrate_command(
     predictions: Annotated[str, Argument(help=_PREDICTIONS)],
-    validation: Annotated[str, Option(help="Validation part to fit on, or a calibrator saved with --save (.json).")],
-    method: Annotated[str, Option(help="platt or isotonic.")] = "platt",
+    validation: Annotated[
+        str, Option(help="Validation part to fit the calibrator on, or a calibrator saved with --save (.json).")
+    ],
+    method: Annotated[str, Option(help="Calibration method: platt or isotonic.")] = "platt",
     input: Annotated[str, Option(help=_INPUT)] = "auto",
     metrics: Annotated[str | None, Option(help=_METRICS)] = None,
     clip: Annotated[float | None, Option(help=_CLIP)] = None,
-    bins: Annotated[int, Option(help="Bins of the reliability diagram.")] = 10,
-    by: Annotated[str, Option(help="Bins of the diagram: width, mass or value.")] = "mass",
-    interval: Annotated[str, Option(help="Intervals: bootstrap or none.")] = "bootstrap",
+    bins: Annotated[int, Option(help="Number of bins of the reliability diagram.")] = 10,
+    by: Annotated[str, Option(help="Bins of the reliability diagram by width, mass or value.")] = "mass",
+    interval: Annotated[str, Option(help="Method of the confidence intervals: bootstrap or none.")] = "bootstrap",
     columns: Annotated[str | None, Option(help=_COLUMNS)] = None,
     format: Annotated[str, Option(help="table or json.")] = "table",
     output: Annotated[Path | None, Option("--output", "-o", help=_OUTPUT)] = None,
-    save: Annotated[Path | None, Option(help="Write the fitted calibrator here (.json).")] = None,
+    save: Annotated[Path | None, Option(help="Write the fitted calibrator to this file (.json).")] = None,
     seed: Seed = 0,
     threads: Threads = None,
     quiet: Quiet = False,

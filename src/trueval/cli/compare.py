@@ -15,22 +15,24 @@ if TYPE_CHECKING:
     from trueval.comparison.comparisons import Comparisons
 
 _RESULTS = "Result folders (evaluate -o DIR/) or files (evaluate --per-user FILE.parquet)."
-_BASELINE = "Compare every other system with this one; else with the first."
+_BASELINE = "Compare every other system with this one (default: the first)."
 _TEST = (
-    "t (exact sign flips where at most 12 users differ, or all by the same), wilcoxon, permutation or bootstrap "
-    "(bootstrap-t)."
+    "Test: t (exact sign flips where at most 12 users differ, or all by the same amount), wilcoxon, permutation or "
+    "bootstrap (bootstrap-t)."
 )
-_AGREEMENT = "Instead: do metrics, or results of other designs, rank systems alike?"
+_AGREEMENT = "Show instead whether metrics, or results under different designs, rank the systems alike."
 
 
 def compare_command(
     results: Annotated[list[str], Argument(help=_RESULTS)],
     baseline: Annotated[str | None, Option(help=_BASELINE)] = None,
-    metrics: Annotated[str | None, Option(help="Only these metrics, separated by commas.")] = None,
+    metrics: Annotated[str | None, Option(help="Compare only these metrics, separated by commas.")] = None,
     test: Annotated[str, Option(help=_TEST)] = "t",
-    correct: Annotated[str, Option(help="For the number of comparisons: holm, bonferroni, bh or none.")] = "holm",
-    alternative: Annotated[str, Option(help="two-sided, better or worse.")] = "two-sided",
-    level: Annotated[float, Option(help="Level of intervals; 1 - level is that of tests.")] = 0.95,
+    correct: Annotated[str, Option(help="Correction for multiple comparisons: holm, bonferroni, bh or none.")] = "holm",
+    alternative: Annotated[str, Option(help="Alternative hypothesis: two-sided, better or worse.")] = "two-sided",
+    level: Annotated[
+        float, Option(help="Confidence level of the intervals; the significance level of the tests is 1 - level.")
+    ] = 0.95,
     agreement: Annotated[bool, Option("--agreement", help=_AGREEMENT)] = False,
     format: Format = None,
     output: Output = None,
@@ -40,8 +42,8 @@ def compare_command(
 ) -> None:
     """Compare systems with a baseline, paired over common users.
 
-    Results of one seed are joined: they hold different systems. The same system in results of several seeds or
-    folds is repeated, and intervals then count users and seeds. Results under different rules are refused.
+    Results of one seed are joined: they contain different systems. A system in results of several seeds or folds
+    counts as repeated, and intervals then cover users and seeds. Results under different options are refused.
 
     Examples:
 

@@ -15,10 +15,10 @@ from trueval.report.output_formats import check_format
 
 app = typer.Typer(help="List known data sets, fetch one, describe a file.", no_args_is_help=True)
 
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress and no notes.")]
 # Every command takes these two, so that scripts can pass them blindly.
-Seed = Annotated[int, typer.Option(help="Nothing here is random: changes nothing.")]
-Threads = Annotated[int | None, typer.Option(help="Nothing here is heavy: changes nothing.")]
+Seed = Annotated[int, typer.Option(help="Has no effect: nothing here is random.")]
+Threads = Annotated[int | None, typer.Option(help="Has no effect: nothing here runs in parallel.")]
 
 
 def _on_terminal() -> bool:
@@ -27,7 +27,7 @@ def _on_terminal() -> bool:
 
 @app.command("list", epilog="Example: trueval data list")
 def list_(quiet: Quiet = False, seed: Seed = 0, threads: Threads = None) -> None:
-    """Known data sets, and which of them are on this machine."""
+    """List the known data sets and which of them are on this machine."""
     from trueval.data.datasets import CATALOGUE, data_home
 
     set_quiet(quiet)
@@ -58,13 +58,13 @@ def get_(
     home: Annotated[
         Path | None, typer.Option(help="Folder to put it in (default: TRUEVAL_HOME or a cache folder).")
     ] = None,
-    url: Annotated[str | None, typer.Option(help="Fetch from this address instead.")] = None,
-    checksum: Annotated[str | None, typer.Option(help="md5:… or sha256:… of the file.")] = None,
+    url: Annotated[str | None, typer.Option(help="Fetch from this address.")] = None,
+    checksum: Annotated[str | None, typer.Option(help="Expected checksum of the file: md5:… or sha256:…")] = None,
     quiet: Quiet = False,
     seed: Seed = 0,
     threads: Threads = None,
 ) -> None:
-    """Fetch a data set, check it, unpack it, and print its folder; an interrupted download goes on."""
+    """Fetch a data set, check it, unpack it, and print its folder; an interrupted download is resumed."""
     from trueval.data.download import get
 
     set_quiet(quiet)

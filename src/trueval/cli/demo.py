@@ -18,17 +18,17 @@ MARKER = "demo.json"
 
 
 def demo_command(
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write; new, empty or of a demo.")] = Path(
-        "demo-output"
-    ),
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Output folder; it must be new, empty or of an earlier demo.")
+    ] = Path("demo-output"),
     seed: Seed = 0,
     threads: Threads = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but the path of the report.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print only the path of the report.")] = False,
 ) -> None:
-    """Make a small world of users and items, evaluate four systems on it, and explain what one sees.
+    """Make a small world of users and items, evaluate four systems on it, and explain the findings.
 
-    Writes the log, its split, the systems' recommendations, the results and report.html into a folder, for
-    you to go on with.
+    Writes the log, its split, the systems' recommendations, the results and report.html into a folder,
+    so that you can continue with them.
 
     Examples:
 
@@ -68,12 +68,12 @@ def _show(demo: Demo, output: Path) -> None:
     console.print(
         f"[bold]A small world[/]: {log.n_users:,} users, {log.n_items:,} items, {len(log):,} ratings over two years.\n"
         f"Systems learn from {report['train']:,} of them and are tested on {report['test']:,} later ones.\n"
-        "The oracle knows what every user truly likes: in truth, nothing can be better.\n"
+        "The oracle knows what every user truly likes: no system can truly be better.\n"
     )
     evaluation = demo.result.evaluation
     print_evaluation(evaluation, file=sys.stdout, comparisons=comparisons, width=console.width, brief=True)
-    console.print("\n[bold]What one sees[/]\n")
+    console.print("\n[bold]Findings[/]\n")
     for line in [*findings(evaluation, comparisons), *truth_in_words(demo)]:
         console.print(fill(line, min(console.width, 100), begin="• "), markup=False)
-    console.print("\n[bold]Go on[/]\n")
+    console.print("\n[bold]Next steps[/]\n")
     print(next_commands(output))

@@ -53,13 +53,13 @@ def demo_page(demo: Demo, output: Path) -> str:
     """The report."""
     evaluation, comparisons = demo.result.evaluation, demo.result.compare(BASELINE)
     lead = (
-        "Four systems in a synthetic world, where it is known what every user truly likes. Three of them know no "
-        "person; the oracle knows everybody's taste, so that in truth nothing can be better."
+        "Four systems in a synthetic world, where it is known what every user truly likes. Three of them know nothing "
+        "about individual users; the oracle knows everybody's taste, so no system can truly be better."
     )
     return html_page(
         evaluation,
         comparisons=comparisons,
-        title="What a test set sees, and what it does not",
+        title="What a test set shows, and what it misses",
         lead=lead,
         notes=[*findings(evaluation, comparisons), *truth_in_words(demo)],
         sections=[_truth(demo), _data(demo), _leaks(demo), _next(output)],
@@ -73,7 +73,7 @@ def _truth(demo: Demo) -> Section:
         for name, true in sorted(demo.true.items(), key=lambda pair: -pair[1])
     ]
     text = (
-        f"Precision@{SHOWN} as the test set measures it, and as it truly is: the share of the first {SHOWN} that the "
+        f"Precision@{SHOWN} as measured on the test set, and its true value: the share of the first {SHOWN} that the "
         f"user would rate {THRESHOLD} or more, rated or not. No real data set has the last column."
     )
     return Section("Measured and true", [text], columns=["system", "measured", "true"], rows=rows)
@@ -111,16 +111,16 @@ def _leaks(demo: Demo) -> Section:
         for check in found.checks
     ]
     text = {
-        "ok": "Nothing of the test set is known to the systems: the split is clean.",
-        "caution": "Some of this needs a second look before the numbers are trusted.",
+        "ok": "The systems know nothing of the test set: the split is clean.",
+        "caution": "Look at the cautions below before you trust the numbers.",
         "wrong": "The systems know parts of the test set: the numbers above are too good.",
     }[found.verdict]
-    return Section("Leakage", [text], columns=["verdict", "looked for", "found", "share"], rows=rows)
+    return Section("Leakage", [text], columns=["verdict", "check", "found", "share"], rows=rows)
 
 
 def _next(output: Path) -> Section:
     return Section(
-        "Go on", ["Every stage reads and writes files, so any of them can be yours."], code=next_commands(output)
+        "Next steps", ["Every stage reads and writes files, so any of them can be yours."], code=next_commands(output)
     )
 
 

@@ -80,21 +80,22 @@ def truth_in_words(demo: Demo) -> list[str]:
     """What the test set cannot know and this world does."""
     measured = values(demo.result.evaluation, f"precision@{SHOWN}")
     true = dict(sorted(demo.true.items(), key=lambda pair: -pair[1]))
-    found = [f"{SHOWN * share:.1f} of {name}'s" for name, share in true.items()]
+    found = [f"{SHOWN * share:.1f} from {name}" for name, share in true.items()]
     credited = [f"{SHOWN * measured[name]:.1f}" for name in true]
     told = [
-        f"Here the truth is known. Out of {SHOWN} items, users would really like {listed(found)}; "
+        f"Here the truth is known. Of {SHOWN} recommended items, users would really like {listed(found)}; "
         f"the test set gives credit for {listed(credited)}."
     ]
     if list(measured) != list(true):
         told.append(
-            f"From best to worst, the test set says {listed(list(measured))}; the truth is {listed(list(true))}."
+            f"The order from best to worst is {listed(list(measured))} on the test set, "
+            f"and {listed(list(true))} in truth."
         )
     best = next(iter(true))
     if measured[best] > 0 and true[best] > 0:
         seen, really = (short_percent(of[BASELINE] / of[best]) for of in (measured, true))
         told.append(
-            f"By the test set, {BASELINE} reaches {seen} of {best}'s precision@{SHOWN}; in truth {really}. "
-            "People rate what they meet, and they meet what is popular."
+            f"{BASELINE} reaches {seen} of {best}'s precision@{SHOWN} on the test set, and {really} in truth. "
+            "People rate the items that they come across, and those are the popular ones."
         )
     return told

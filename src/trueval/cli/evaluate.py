@@ -18,29 +18,29 @@ if TYPE_CHECKING:
 
 METRICS = "precision@10,recall@10,ndcg@10,ap@10,rr@10,hit@10,coverage@10"
 _WITHOUT_HEAD = (
-    "Leave out judgements of the most-rated items, 0.1 for a tenth of them (needs --train); lists stay as they are."
+    "Remove judgements of the most popular items, 0.1 for a tenth of them (needs --train); lists are not changed."
 )
-_SEEN = (
-    "Train items of a user: exclude (the default: nobody is to recommend them) or allow (they are targets like others)."
-)
+_SEEN = "Train items of a user: exclude (default; they should not be recommended) or allow (rank them like others)."
 _DESIGN = (
-    "How lists are taken: given, with head10, condensed or seen, as in given-head10-condensed; --without-head, "
+    "Design: given, optionally with head10, condensed or seen, as in given-head10-condensed; --without-head, "
     "--condensed and --seen are short forms of these words."
 )
 _OUTPUT = (
-    f"Write the result here instead: a file ({endings(RESULTS)}), or a folder for `trueval compare` (a name without "
+    f"Write the result to a file ({endings(RESULTS)}), or to a folder for `trueval compare` (a name without "
     "an ending, or DIR/)."
 )
-_PER_USER = f"Write every user's values here: {endings(ROWS)}."
-_SORTED = "Runs are sorted by user: read them in pieces."
-_ENGINE = "What does the work: local (this machine, all cores) or spark (parquet files; a cluster, if one is set up)."
+_PER_USER = f"Write the values of every user to this file: {endings(ROWS)}."
+_SORTED = "The runs are sorted by user: read them in chunks."
+_ENGINE = "Engine: local (this machine, all cores) or spark (parquet files; a cluster, if one is set up)."
 
 
 def evaluate_command(
-    recs: Annotated[list[str], Argument(help="Recommendations: user, item, and score or rank. One file each.")],
-    test: Annotated[str, Option(help="What the users really did: user, item, perhaps a value.")],
-    train: Annotated[str | None, Option(help="What was known before; for novelty and popularity metrics.")] = None,
-    items: Annotated[str | None, Option(help="The catalogue: one row per item, perhaps with aspects.")] = None,
+    recs: Annotated[
+        list[str], Argument(help="Files of recommendations, one per system: user, item, and score or rank.")
+    ],
+    test: Annotated[str, Option(help="Test set: user, item and optionally a value.")],
+    train: Annotated[str | None, Option(help="Train set; for novelty and popularity metrics.")] = None,
+    items: Annotated[str | None, Option(help="Catalogue: one row per item, optionally with aspects.")] = None,
     users: Annotated[str | None, Option(help=help_of("users"))] = None,
     metrics: Annotated[str, Option(help=help_of("metrics"))] = METRICS,
     threshold: Annotated[float | None, Option(help=help_of("threshold"))] = None,
@@ -49,7 +49,9 @@ def evaluate_command(
     ties: Annotated[str, Option(help=help_of("ties"))] = default("ties"),
     compat: Annotated[str | None, Option(help=help_of("compat"))] = None,
     design: Annotated[str | None, Option(help=_DESIGN)] = None,
-    condensed: Annotated[bool, Option("--condensed", help="Drop unjudged items from the lists first.")] = False,
+    condensed: Annotated[
+        bool, Option("--condensed", help="Remove unjudged items from the lists before measuring.")
+    ] = False,
     without_head: Annotated[float | None, Option(help=_WITHOUT_HEAD)] = None,
     seen: Annotated[str | None, Option(help=_SEEN)] = None,
     interval: Annotated[str, Option(help=help_of("interval"))] = default("interval"),

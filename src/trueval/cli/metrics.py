@@ -10,13 +10,16 @@ import typer
 
 
 def metrics_command(
-    name: Annotated[str | None, typer.Argument(help="A metric; without one, all are listed.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Name of a metric (default: list all metrics).")] = None,
     axioms: Annotated[
-        bool, typer.Option("--axioms", help="Check the axioms of a metric, or of seven, in random worlds.")
+        bool,
+        typer.Option(
+            "--axioms", help="Check which axioms a metric (default: seven metrics) satisfies in random worlds."
+        ),
     ] = False,
-    worlds: Annotated[int, typer.Option(help="Random worlds in which each axiom is tried.")] = 200,
+    worlds: Annotated[int, typer.Option(help="Number of random worlds in which each axiom is checked.")] = 200,
     seed: Annotated[int, typer.Option(help="Seed of the random worlds.")] = 0,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but the result and errors.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print only the result and errors.")] = False,
 ) -> None:
     """List the metrics, or explain one: formula, parameters, range, reference, worked example.
 
@@ -55,7 +58,7 @@ def listing() -> str:
     lines += [f"  {name:<24} {metric.summary}" for name, metric in POINTWISE.items()]
     lines += [
         "",
-        "anti(m) turns relevance round among judged items; ips(m) and snips(m) weight relevant items by 1/propensity;",
+        "anti(m) inverts relevance among judged items; ips(m) and snips(m) weight relevant items by 1/propensity;",
         "recall, precision, atop and auc take beta or gamma for popularity-stratified values.",
         "One metric in full: trueval metrics ndcg",
     ]

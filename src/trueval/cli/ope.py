@@ -15,26 +15,31 @@ if TYPE_CHECKING:
     from trueval.online.ope.result import OffPolicy
 
 _TARGET = (
-    "The policy to judge: a file of item, probability (and position, context), a log of the policy, uniform, "
+    "Target policy: a file of item, probability (and position, context), a log of the policy, uniform, "
     "column:NAME (its probability of the shown item) or choice:NAME (the item it would show)."
 )
 _PROPENSITY = (
-    "column:NAME, uniform, display_share, popularity:GAMMA, position_model or randomised:FILE; else the log's column."
+    "Propensities: column:NAME, uniform, display_share, popularity:GAMMA, position_model or randomised:FILE "
+    "(default: the column of the log)."
 )
 _COLUMNS = "Roles of columns: user=visitor,item=action,reward=click,position=slot."
 
 
 def ope_command(
-    log: Annotated[str, Argument(help="Log of the live policy: item, reward, propensity, perhaps position, user.")],
+    log: Annotated[
+        str, Argument(help="Log of the live policy: item, reward, propensity, optionally position and user.")
+    ],
     target: Annotated[str, Option(help=_TARGET)],
-    estimators: Annotated[str | None, Option(help="Of ips, snips, clipped, dm, dr, sndr; else the first five.")] = None,
+    estimators: Annotated[
+        str | None, Option(help="Estimators among ips, snips, clipped, dm, dr and sndr (default: the first five).")
+    ] = None,
     propensity: Annotated[str | None, Option(help=_PROPENSITY)] = None,
-    clip: Annotated[str, Option(help="Largest weight of the clipped estimate, or tuned.")] = "tuned",
-    reward: Annotated[str | None, Option(help="Column of what a shown item earned.")] = None,
+    clip: Annotated[str, Option(help="Largest weight of the clipped estimator, or tuned.")] = "tuned",
+    reward: Annotated[str | None, Option(help="Column of rewards.")] = None,
     position: Annotated[str | None, Option(help="Column of positions.")] = None,
-    context: Annotated[str, Option(help="Columns that the reward model of dm and dr sees.")] = "",
+    context: Annotated[str, Option(help="Context columns for the reward model of dm and dr.")] = "",
     columns: Annotated[str | None, Option(help=_COLUMNS)] = None,
-    interval: Annotated[str, Option(help="Intervals: t, bootstrap or none.")] = "t",
+    interval: Annotated[str, Option(help="Method of the confidence intervals: t, bootstrap or none.")] = "t",
     level: Level = 0.95,
     format: Format = None,
     output: Output = None,

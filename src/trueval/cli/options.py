@@ -12,18 +12,16 @@ from typer import Option
 from trueval.render.widths import PIPED_WIDTH
 from trueval.report.output_formats import PAGES, RESULTS, choose_format, endings, format_of
 
-_FORMAT = f"{', '.join(RESULTS)}; else the format of the file's ending, or a table."
+_FORMAT = f"{', '.join(RESULTS)}; default: as the file's ending says, otherwise a table."
 
 Format = Annotated[str | None, Option(help=_FORMAT)]
-Output = Annotated[
-    Path | None, Option("--output", "-o", help=f"Write the result into a file instead: {endings(RESULTS)}.")
-]
-Report = Annotated[Path | None, Option(help=f"Write a report here: {endings(PAGES)}.")]
-Level = Annotated[float, Option(help="Level of the intervals.")]
-Count = Annotated[str | None, Option(help="What popularity counts: users (each once per item; the default) or rows.")]
-Seed = Annotated[int, Option(help="Seed of all that is random.")]
-Threads = Annotated[int | None, Option(help="Threads to use; the result is the same.")]
-Quiet = Annotated[bool, Option("--quiet", help="Print nothing but the result and errors.")]
+Output = Annotated[Path | None, Option("--output", "-o", help=f"Write the result to a file: {endings(RESULTS)}.")]
+Report = Annotated[Path | None, Option(help=f"Write a report to this file: {endings(PAGES)}.")]
+Level = Annotated[float, Option(help="Confidence level of the intervals.")]
+Count = Annotated[str | None, Option(help="How to count popularity: users (default; each once per item) or rows.")]
+Seed = Annotated[int, Option(help="Random seed.")]
+Threads = Annotated[int | None, Option(help="Number of threads; the result does not depend on it.")]
+Quiet = Annotated[bool, Option("--quiet", help="Print only the result and errors.")]
 
 
 def result_format(format: str | None, output: Path | str | None, report: Path | None = None, *, do: str = "") -> str:

@@ -15,8 +15,10 @@ from trueval.report.output_formats import check_folder_name, choose_format, rend
 if TYPE_CHECKING:
     from trueval.experiments.result import ExperimentResult
 
-_OUTPUT = "Folder to write; else the file's name with -results, in the current folder."
-_RESUME = "Go on with the experiment in the folder: what is finished stays; what has changed, or is damaged, is new."
+_OUTPUT = "Output folder (default: the name of the file with -results, in the current folder)."
+_RESUME = (
+    "Resume the experiment in the folder: finished results are kept; what has changed or is damaged is computed again."
+)
 
 
 def run_command(
@@ -24,7 +26,7 @@ def run_command(
     output: Annotated[Path | None, Option("--output", "-o", help=_OUTPUT)] = None,
     resume: Annotated[bool, Option("--resume", help=_RESUME)] = False,
     format: Format = None,
-    seed: Annotated[int | None, Option(help="Use this seed in place of those in the file.")] = None,
+    seed: Annotated[int | None, Option(help="Use this seed instead of those in the file.")] = None,
     threads: Threads = None,
     quiet: Quiet = False,
 ) -> None:
@@ -49,7 +51,7 @@ def run_command(
     mine = { run = "recs/mine-{seed}.parquet" }
     theirs = { import = "mypackage.models:MyModel", factors = 64 }
 
-    The folder gets results.parquet, summary.json, manifest.json, report.html and the facts behind them, so that
+    The folder receives results.parquet, summary.json, manifest.json, report.html and the facts behind them, so that
     nothing is fitted again when a metric is added later (--resume). A system of a module is fitted again when that
     module or one that it loads changes; installed libraries count by version, files that code reads do not count.
     Facts that a finished experiment no longer refers to are removed.
@@ -74,7 +76,7 @@ def run_command(
         result = run(experiment, folder, resume=resume, seed=seed, threads=threads)
     except (TruevalError, KeyboardInterrupt) as stop:
         if is_unfinished(folder) and not isinstance(stop, OutputError):
-            note(f"what is finished is in {folder}: go on with --resume")
+            note(f"finished results are in {folder}: resume with --resume")
         raise
     _give(result, chosen)
     note(f"\nwrote {folder}; report: {folder / 'report.html'}")

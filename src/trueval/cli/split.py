@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 
 def split_command(
     ctx: typer.Context,
-    data: Annotated[str, Argument(help="A log: a file, a data-set folder or a known name.")],
-    output: Annotated[Path, Option("--output", "-o", help="Folder to write; it must be new or empty.")],
-    min_user: Annotated[int, Option(help="Leave out users with fewer rows.")] = 0,
-    min_item: Annotated[int, Option(help="Leave out items with fewer rows.")] = 0,
+    data: Annotated[str, Argument(help="The log: a file, the folder of a data set or the name of a known one.")],
+    output: Annotated[Path, Option("--output", "-o", help="Output folder; it must be new or empty.")],
+    min_user: Annotated[int, Option(help="Remove users with fewer rows.")] = 0,
+    min_item: Annotated[int, Option(help="Remove items with fewer rows.")] = 0,
     columns: Annotated[str | None, Option(help="Roles of columns: user=uid,item=sku,time=ts.")] = None,
     count: Count = None,
     seed: Seed = 0,
-    force: Annotated[bool, Option("--force", help="Replace a split made earlier.")] = False,
-    quiet: Annotated[bool, Option("--quiet", help="Print nothing but errors.")] = False,
+    force: Annotated[bool, Option("--force", help="Replace an existing split.")] = False,
+    quiet: Annotated[bool, Option("--quiet", help="Print only errors.")] = False,
     threads: Threads = None,
 ) -> None:
-    """Hold out a part of a log, and say what leaks.
+    """Hold out a part of a log, and report leakage.
 
     Writes train.parquet, test.parquet and split.json (and validation, observed, dropped, candidates if there
     are any) into a folder; several folds or windows go to fold-1, fold-2… inside it.

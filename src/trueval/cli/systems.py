@@ -9,7 +9,7 @@ import typer
 
 
 def systems_command(
-    name: Annotated[str | None, typer.Argument(help="A system; without one, all are listed.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Name of a system (default: list all systems).")] = None,
 ) -> None:
     """List the systems, or explain one: objective, parameters with defaults and range, reference.
 
@@ -32,7 +32,7 @@ def listing() -> str:
     kinds = {
         "Personal: each user has a list of their own": [r for r in records if r.personalised],
         "The same for everybody": [r for r in records if not r.personalised and not r.oracle],
-        "Oracles: they read the test part, and bound what others can reach": [r for r in records if r.oracle],
+        "Oracles: they read the test part and show the best that others can reach": [r for r in records if r.oracle],
     }
     lines = []
     for title, members in kinds.items():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rich.console import JustifyMethod
 from rich.table import Table
 
-from trueval.render.marks import COLOURS
+from trueval.render.marks import COLOURS, verdict_text
 from trueval.render.numbers import UNDEFINED, level_percent, number, p_value
 from trueval.render.terminal import escape, new_table
 from trueval.statistics.corrections import NAMES
@@ -26,6 +26,7 @@ _TESTS = {
     "jackknife": "t-test on a jackknife by groups of users",
 }
 _WORDS = ("system", "metric")  # columns of words; the verdict is one too, at the end
+_DETAILS = ("detectable", "win/tie/loss", "dz")
 
 
 def correction_head(comparisons: Sequence[Comparison]) -> str:
@@ -38,8 +39,8 @@ def correction_head(comparisons: Sequence[Comparison]) -> str:
     return "p (BH)" if name == "bh" else f"p ({NAMES[name]})"
 
 
-def cells_of(c: Comparison, head: str) -> dict[str, str]:
-    """One comparison by the names of columns."""
+def cells_of(c: Comparison, head: str, *, short: bool = False) -> dict[str, str]:
+    """One comparison by the names of columns; `short` writes the verdict in few letters."""
     interval = UNDEFINED if math.isnan(c.low) else f"{number(c.low, sign=True)} … {number(c.high, sign=True)}"
     counted = c.wins + c.ties + c.losses
     return {
@@ -51,15 +52,15 @@ def cells_of(c: Comparison, head: str) -> dict[str, str]:
         head: p_value(c.p_corrected),
         "dz": "" if math.isnan(c.effect) else f"{c.effect:.2f}".replace("-", "−"),
         "win/tie/loss": f"{c.wins:,}/{c.ties:,}/{c.losses:,}" if counted else "",
-        "would show": "" if math.isnan(c.detectable) else number(c.detectable),
-        "verdict": c.verdict,
+        "detectable": "" if math.isnan(c.detectable) else number(c.detectable),
+        "verdict": verdict_text(c.verdict, short=short),
     }
 
 
-def grid(comparisons: Sequence[Comparison]) -> tuple[list[str], list[list[str]]]:
+def grid(comparisons: Sequence[Comparison], *, short: bool = False) -> tuple[list[str], list[list[str]]]:
     """Heads and rows; what is the same in every row and says nothing is left out."""
     head = correction_head(comparisons)
-    rows = [cells_of(c, head) for c in comparisons]
+    rows = [cells_of(c, head, short=short) for c in comparisons]
     left_out = {name for name in rows[0] if not any(row[name] for row in rows)} if rows else set()
     if comparisons and comparisons[0].correction == "none":
         left_out.add(head)
@@ -68,16 +69,22 @@ def grid(comparisons: Sequence[Comparison]) -> tuple[list[str], list[list[str]]]
 
 
 def layouts(comparisons: Sequence[Comparison], *, detailed: bool = True) -> Iterator[Table]:
-    """The table for a terminal, then the same with fewer and fewer columns."""
+    """The table for a terminal, then the same with short verdicts, then with fewer and fewer columns."""
     names, rows = grid(comparisons)
+    _, short_rows = grid(comparisons, short=True)
     head = correction_head(comparisons)
     interval = next(name for name in names if name.endswith("interval"))
-    steps = ["would show", "win/tie/loss", "dz"] if detailed else []
-    dropped = set() if detailed else {"would show", "win/tie/loss", "dz"}
-    for more in (None, *steps, "p", head, interval):
-        dropped |= {more} if more else set()
+    dropped = set() if detailed else set(_DETAILS)
+
+    def table(rows: list[list[str]]) -> Table:
         kept = [name for name in names if name not in dropped]
-        yield _table(comparisons, kept, [[cell for name, cell in zip(names, row) if name in kept] for row in rows])
+        return _table(comparisons, kept, [[cell for name, cell in zip(names, row) if name in kept] for row in rows])
+
+    yield table(rows)
+    yield table(short_rows)
+    for more in (*(_DETAILS if detailed else ()), "p", head, interval):
+        dropped.add(more)
+        yield table(short_rows)
 
 
 def _table(comparisons: Sequence[Comparison], names: list[str], rows: list[list[str]]) -> Table:
@@ -123,7 +130,7 @@ def _test_told(test: str, comparisons: Sequence[Comparison]) -> str:
 def legend(comparisons: Sequence[Comparison]) -> list[str]:
     """What the columns mean."""
     lines = [method(comparisons)]
-    lines.append("dz = difference / standard deviation of users' differences; a win is a user served better")
+    lines.append("dz = mean difference / standard deviation of users' differences; win: a user with a better value")
     share = (1 - comparisons[0].level) / (1 if comparisons[0].correction == "none" else comparisons[0].family or 1)
-    lines.append(f"would show = true difference found with 80 % probability, by a two-sided t-test at {share:.2g}")
+    lines.append(f"detectable = true difference found with 80 % power, by a two-sided t-test at level {share:.2g}")
     return lines

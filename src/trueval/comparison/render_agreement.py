@@ -39,9 +39,9 @@ def told(a: Agreement) -> list[str]:
 def estimate_note(level: float, users: str) -> str:
     """What τ is an estimate of."""
     return (
-        f"estimates [{level_percent(level)} interval] for the true values of these systems, in the population that the "
-        f"{users} are a sample of: the sampling error of the values, and what rankings share of it because they share "
-        "users, is taken out. Observed τ, of these very users, is in table() and --format json"
+        f"estimates [{level_percent(level)} interval] for the true values of these systems in the population that the "
+        f"{users} are a sample of: corrected for the sampling error of the values, including the error that rankings "
+        "share because they share users. τ as observed for these users is in table() and --format json"
     )
 
 

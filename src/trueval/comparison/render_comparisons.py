@@ -47,7 +47,7 @@ def comparisons_markdown(found: Comparisons) -> str:
 def comparisons_latex(found: Comparisons) -> str:
     """Values with marks and comparisons as two booktabs tables."""
     head, rows = grid(found.rows)
-    signs = f"▲ better, ▼ worse than {found.baseline}; no mark: no difference shown"
+    signs = f"▲ better, ▼ worse than {found.baseline}; no mark: no significant difference"
     values = latex_table(*_values(found), notes=[signs])
     return f"{values}\n{latex_table(head, rows, align='ll', notes=[*legend(found.rows), *found.notes])}"
 

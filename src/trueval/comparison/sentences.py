@@ -1,4 +1,4 @@
-"""A comparison as a sentence: better, not shown or worse; by how much; how sure."""
+"""A comparison as a sentence: better, worse or no significant difference; by how much; how sure."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ TESTS = {
 def in_words(c: Comparison) -> str:
     """The sentence."""
     if math.isnan(c.p):
-        return f"Whether {_claim(c, 'differs from')} cannot be told: {_too_few(c)}."
+        return f"{c.system} and {c.baseline} cannot be compared on {c.metric}: {_too_few(c)}."
     if c.wins == c.losses == 0 and c.ties and not c.difference:
-        return f"{_claim(c, 'and')}: the same for every user ({c.n:,} users)."
+        return f"{c.system} and {c.baseline} have the same {c.metric} for every user ({c.n:,} users)."
     sure = f"{p_phrase(c.p_corrected)} ({_basis(c)})"
     if c.verdict in ("better", "worse"):
         size, ends = abs(c.difference), [c.low, c.high] if c.difference >= 0 else [-c.high, -c.low]
@@ -36,13 +36,19 @@ def in_words(c: Comparison) -> str:
     found = f"{number(c.difference, sign=True)}{_interval(c.low, c.high)}, {sure}"
     if c.verdict == "different":
         return f"{_claim(c, 'differs from')} by {found}."
-    claimed = {"better": "is better than", "worse": "is worse than"}.get(c.alternative, "differs from")
-    told = f"That {_claim(c, claimed)} is not shown: {found}."
+    no_difference = f"{_no_difference(c)}: {found}."
     if c.p_corrected < 1 - c.level:
-        return f"{told} Mean and ranks point in opposite directions."
+        return f"{no_difference} Mean and ranks point in opposite directions."
     if not c.enough:
-        return f"{told} So few users can show nothing: no p is below {least_p(c.n):.2g}."
-    return f"{told} {_reach(c)}." if abs(c.difference) < c.detectable else told
+        least = f"the smallest possible p-value is {least_p(c.n):.2g}"
+        return f"{no_difference} With so few users no difference can be significant: {least}."
+    return f"{no_difference} {_reach(c)}." if abs(c.difference) < c.detectable else no_difference
+
+
+def _no_difference(c: Comparison) -> str:
+    if c.alternative in ("better", "worse"):
+        return _claim(c, f"is not significantly {c.alternative} than")
+    return f"There is no significant difference between {c.system} and {c.baseline} on {c.metric}"
 
 
 def _interval(low: float, high: float) -> str:
@@ -55,11 +61,13 @@ def _claim(c: Comparison, relation: str) -> str:
 
 def _reach(c: Comparison) -> str:
     users = f"{c.n:,} users" + (f" and {c.repeats} repeats" if c.repeats > 1 else "")
-    return f"{users} would show a true difference of {number(c.detectable)} in {level_percent(POWER)} of cases"
+    return f"{users} could detect a difference of {number(c.detectable)} with {level_percent(POWER)} power"
 
 
 def _too_few(c: Comparison) -> str:
-    return f"{'only one user' if c.n else 'no user'} has a value of both" if c.n < 2 else "nothing can be resampled"
+    if c.n < 2:
+        return f"{'only one user' if c.n else 'no user'} has a value for both systems"
+    return "there is nothing to resample"
 
 
 def _basis(c: Comparison) -> str:

@@ -130,5 +130,5 @@ def _notes(
     found = notes_on(measured, specs) + notes_on_groups({n: s.groups for n, s in systems.items()}, list(specs))
     first = next(iter(measured.values()))
     if options.interval != "none" and first.unit_user.min() == first.unit_user.max():
-        found.append("one user only: intervals are undefined")
+        found.append("there is only one user: intervals are undefined")
     return found + notes_on_weights(specs, inputs.propensity) + notes_on_intervals(systems, specs)

@@ -21,10 +21,10 @@ def notes_on_condensed(name: str, measured: Measurements, specs: Mapping[str, Sp
     lost = ", ".join(label for label, spec in specs.items() if spec.metric.condensed)
     if found.nothing and lost:
         who = f"{found.nothing:,} of {_units(measured)} have no judged item in the list"
-        notes.append(f"{name}: {who} and are left out of {lost} (undefined); values by chance count them")
+        notes.append(f"{name}: {who} and are excluded from {lost} (undefined); values by chance include them")
     if found.listed < found.judged:
-        held = f"the lists hold {found.listed:,} of {found.judged:,} judged items"
-        notes.append(f"{name}: {held}; values by chance are those of complete rankings, which hold them all")
+        held = f"the lists contain {found.listed:,} of {found.judged:,} judged items"
+        notes.append(f"{name}: {held}; values by chance assume complete rankings, which contain all of them")
     return notes
 
 
@@ -36,8 +36,8 @@ def notes_on_cuts(measured: Measurements, specs: Mapping[str, Spec]) -> list[str
         if same and number and number >= MANY * len(measured):
             what = "target items" if measured.condensed is None else "judged items"
             notes.append(
-                f"{number:,} of {_units(measured)} have at most {k} {what}: a complete ranking of them, in whatever "
-                f"order, has the same {', '.join(same)} there; compare systems by a smaller cutoff, or by ranks"
+                f"{number:,} of {_units(measured)} have at most {k} {what}: every complete ranking of them, in any "
+                f"order, has the same {', '.join(same)}; compare systems at a smaller cutoff, or with rank metrics"
             )
     return notes
 

@@ -27,9 +27,9 @@ def measurable(metrics: Sequence[Spec], design: Design) -> tuple[list[Spec], lis
 
     >>> kept, notes = measurable(parse_all("ndcg@10, coverage@10"), Design.parse("1R-TI-NN100"))
     >>> [str(spec) for spec in kept], notes
-    (['ndcg@10'], ['not measured here, having no meaning with one relevant item per target set: coverage@10'])
+    (['ndcg@10'], ['not measured, because undefined with one relevant item per target set: coverage@10'])
     """
     kept = [spec for spec in metrics if design.relevant == "AR" or has_meaning_in_1r(spec)]
     lost = ", ".join(str(spec) for spec in metrics if spec not in kept)
-    note = f"not measured here, having no meaning with one relevant item per target set: {lost}"
+    note = f"not measured, because undefined with one relevant item per target set: {lost}"
     return kept, [note] if lost else []

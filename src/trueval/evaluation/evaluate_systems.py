@@ -128,7 +128,7 @@ def conclude_split(
     """The evaluation of all systems that were measured on a split."""
     parts, design = split.parts, split.design
     short = sum(task.short for task in split.tasks)
-    note = f"{short:,} target sets have fewer than {design.sample} non-relevant items: their users have seen the rest"
+    note = f"{short:,} target sets have fewer than {design.sample} non-relevant items: their users have seen the others"
     of_systems = [own for system in systems.values() for own in system.notes]
     return conclude(
         systems,

@@ -51,8 +51,8 @@ def allow_for_few(s: Sums, low: float, high: float, level: float) -> Bounds:
     if not differ and not np.isfinite(ends).all():
         return Bounds(np.nan, np.nan, "no interval: all users have the same value, and the metric has no upper bound")
     ends = np.where(np.isfinite(ends), ends, (low, high))
-    who = f"only {differ} of {len(values):,} users {'has' if differ == 1 else 'have'} another value than the rest"
-    note = f"{who if differ else 'all users have the same value'}; the interval allows for users not seen"
+    who = f"only {differ} of {len(values):,} users {'has' if differ == 1 else 'have'} a different value"
+    note = f"{who if differ else 'all users have the same value'}; the interval allows for users not observed"
     return Bounds(float(np.fmin(low, ends[0])), float(np.fmax(high, ends[1])), f"{note} (Clopper–Pearson)")
 
 

@@ -208,9 +208,10 @@ def notes_on_groups(systems: Mapping[str, Mapping[str, GroupValues]], metrics: S
         small = [f"{label} ({n:,})" for label, n in counts.items() if n < first.min_group]
         if small:
             notes.append(
-                f"by {name}: fewer than {first.min_group} users, so left out of gap and ratio: {', '.join(small)}"
+                f"by {name}: groups with fewer than {first.min_group} users, excluded from gap and ratio: "
+                f"{', '.join(small)}"
             )
         absent = [m for m in metrics if m not in first.estimates[groups.labels[0]]]
         if absent:
-            notes.append(f"by {name}: {', '.join(absent)} cannot be told apart by groups of items")
+            notes.append(f"by {name}: {', '.join(absent)} cannot be computed for groups of items")
     return notes

@@ -73,5 +73,5 @@ def describe_interval(manifest: Mapping[str, Any]) -> str:
     if method == "nested":
         return f"{100 * level:g} % Student t over users and {over}"
     if method == "t":
-        return f"{100 * level:g} % Student t over {over}, for these users"
-    return f"{IntervalMethod(method, 0, resamples, level).told()}, {over} as they are"
+        return f"{100 * level:g} % Student t over {over}, users fixed"
+    return f"{IntervalMethod(method, 0, resamples, level).told()}, {over} fixed"

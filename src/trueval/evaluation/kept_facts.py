@@ -28,7 +28,7 @@ OF_A_RUN = Missing(
     "recommendations already made are measured in pieces, whatever their number",
     'evaluate them on the parts of a split: tv.evaluate(parts, {"name": tv.Run(recs)})',
 )
-FROM_FILES = Missing("the result was read from files, which hold values alone", "evaluate again")
+FROM_FILES = Missing("the result was read from files, which contain only values", "evaluate again")
 
 
 class KeptFacts(Mapping[str, RankingFacts]):

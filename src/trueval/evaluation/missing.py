@@ -20,7 +20,7 @@ def check_missing(missing: str, compat: str | None) -> None:
     >>> check_missing("skip", None)
     Traceback (most recent call last):
     trueval.errors.DefinitionError: unknown rule for users without recommendations: 'skip'
-      found: known: drop, error, zero
+      found: available: drop, error, zero
     """
     if missing not in MISSING:
         raise DefinitionError(
@@ -28,9 +28,9 @@ def check_missing(missing: str, compat: str | None) -> None:
         )
     if missing == "drop" and compat is not None:
         raise DefinitionError(
-            f"what users without recommendations count as is decided by the rules of {compat}",
+            f"the rules of {compat} decide how users without recommendations count",
             found="missing=drop",
-            do="leave missing or compat out",
+            do="omit missing or compat",
         )
 
 
@@ -43,7 +43,7 @@ def refuse_missing(measured: Measurements, users: Ids, name: str) -> None:
             where=name,
             found=f"{len(measured.unlisted):,} of {_everyone(measured):,} users: {some}"
             + ("…" if len(measured.unlisted) > 5 else ""),
-            do="recommend something to them, or say what they count as: missing=zero, missing=drop",
+            do="recommend something to them, or choose how they count: missing=zero or missing=drop",
         )
 
 
@@ -55,13 +55,13 @@ def notes_on_missing(
     for name, m in measured.items():
         number = len(m.unlisted)
         if number:
-            told = "left out of every mean (missing=drop)" if missing == "drop" else _counted(m, specs, compat)
+            told = "excluded from every mean (missing=drop)" if missing == "drop" else _counted(m, specs, compat)
             notes.append(f"{name}: {number:,} of {_everyone(m):,} users have no recommendations: {told}")
     if missing == "drop" and len({m.unlisted.tobytes() for m in measured.values()}) > 1:
         first = next(iter(measured))
         notes.append(
-            "systems are averaged over different users, and by chance over those of "
-            f"{first}; comparisons are over users that both systems have"
+            f"systems are averaged over different users, and values by chance over the users of {first}; "
+            "comparisons use the users that both systems have"
         )
     return notes
 
@@ -90,7 +90,7 @@ def _counted(m: Measurements, specs: Mapping[str, Spec], compat: str | None) -> 
         else:
             (best if specs[label].better == "lower" else zero).append(label)
     told = ["counted as 0" + f", which is the best value of {', '.join(best)}" * bool(best)] * bool(zero or best)
-    told += [f"as an empty list on {', '.join(other)}"] * bool(other)
-    told += [f"left out of {', '.join(undefined)}"] * bool(undefined)
+    told += [f"counted as an empty list by {', '.join(other)}"] * bool(other)
+    told += [f"excluded from {', '.join(undefined)}"] * bool(undefined)
     rule = "missing=zero" if compat is None else f"the rules of {compat}"
-    return f"{'; '.join(told) or 'they add nothing'} ({rule})"
+    return f"{'; '.join(told) or 'they contribute nothing'} ({rule})"

@@ -17,32 +17,36 @@ class Declared(NamedTuple):
 
 
 OPTIONS = {
-    "metrics": Declared(None, "texts", "Metrics, separated by commas; see `trueval metrics`."),
-    "population": Declared("relevant", "text", "Average over users: relevant, judged or all."),
-    "ties": Declared("random", "text", "Equal scores: random, expected, worst, best or given."),
-    "interval": Declared("bootstrap", "text", "Intervals: bootstrap, bca, t or none."),
+    "metrics": Declared(None, "texts", "Metrics to compute, separated by commas; `trueval metrics` lists them."),
+    "population": Declared("relevant", "text", "Users to average over: relevant, judged or all."),
+    "ties": Declared("random", "text", "How to rank equal scores: random, expected, worst, best or given."),
+    "interval": Declared("bootstrap", "text", "Method of the confidence intervals: bootstrap, bca, t or none."),
     "level": Declared(0.95, "number", "Confidence level of the intervals."),
-    "resamples": Declared(1000, "whole", "Resamples of users, for bootstrap intervals."),
+    "resamples": Declared(1000, "whole", "Number of resamples for bootstrap intervals."),
     "compat": Declared(
         None,
         "text",
-        "Rules of trec_eval, ranx, recbole, lenskit, rectools, replay, recommenders or spark, order of ties included.",
+        "Compute metrics and order ties as trec_eval, ranx, recbole, lenskit, rectools, replay, recommenders or spark.",
     ),
     "by": Declared(
-        None, "texts", "Groups: columns of --users or --items, or activity, taste, popularity (with --train)."
+        None, "texts", "Group by columns of --users or --items, or by activity, taste or popularity (with --train)."
     ),
-    "min_group": Declared(30, "whole", "Smaller groups (users) are left out of gaps."),
+    "min_group": Declared(30, "whole", "Smallest number of users of a group that counts for gaps and ratios."),
     "propensity": Declared(
         None,
         "text",
-        "Chances to be observed, for ips(…) and snips(…): FILE (p by user, item or position), column:NAME of the test, "
-        "popularity:GAMMA (needs --train), display_share:FILE (displays: item, perhaps count), position_model:FILE "
+        "Propensities for ips(…) and snips(…): FILE (p by user, item or position), column:NAME of the test, "
+        "popularity:GAMMA (needs --train), display_share:FILE (item, optionally count), position_model:FILE "
         "(item, position, click), or randomised:FILE (position, click).",
     ),
-    "missing": Declared("zero", "text", "Users without recommendations: zero (count as an empty list), drop or error."),
-    "threshold": Declared(None, "", "Values from here on are relevant; else values above 0."),
-    "seed": Declared(0, "", "Seed of all that is random."),
-    "users": Declared(None, "", "Evaluate only these users: a file with a user column, perhaps with groups."),
+    "missing": Declared(
+        "zero", "text", "How users without recommendations count: zero (as an empty list), drop or error."
+    ),
+    "threshold": Declared(None, "", "Items with at least this value are relevant (default: value above 0)."),
+    "seed": Declared(0, "", "Random seed."),
+    "users": Declared(
+        None, "", "Evaluate only these users: a file with a user column and optionally columns to group by."
+    ),
 }
 # Those that an experiment reads by itself, since its splits have a say in them.
 _SPLIT_DEPENDENT = ("metrics", "interval", "by")

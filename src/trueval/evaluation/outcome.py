@@ -137,11 +137,13 @@ def notes_on(measured: Mapping[str, Measurements], specs: Mapping[str, Spec]) ->
         short = [spec for spec in specs.values() if not (spec.metric.condensed and m.condensed)]
         deep = sorted({str(spec) for spec in short if spec.k and 0 < m.longest < spec.k})
         if deep:
-            notes.append(f"{name}: no list is longer than {m.longest}; {', '.join(deep)} count the rest as not shown")
+            notes.append(
+                f"{name}: no list is longer than {m.longest}; {', '.join(deep)} treat the missing places as empty"
+            )
         rates = {k: n / max(len(m), 1) for k, n in m.split_ties.items()}
-        told = ", ".join(f"at {k} in {rate:.0%}" for k, rate in rates.items() if rate >= 0.01)
-        if told:
-            notes.append(f"{name}: the cut falls between equal scores {told} of the lists")
+        tied = ", ".join(f"at rank {k} in {rate:.0%}" for k, rate in rates.items() if rate >= 0.01)
+        if tied:
+            notes.append(f"{name}: ties {tied} of the lists")
     return notes + notes_on_cuts(next(iter(measured.values())), specs)
 
 
@@ -172,6 +174,6 @@ def _beaten(name: str, measured: Measurements, specs: Mapping[str, Spec]) -> lis
         if specs[label].metric.greedy_ideal and values.per_unit is not None:
             above = int(np.count_nonzero(values.per_unit > 1 + 1e-12))
             if above:
-                who = "1 user, whose list beats" if above == 1 else f"{above:,} users, whose lists beat"
-                notes.append(f"{name}: {label} exceeds 1 for {who} its greedy ideal")
+                who = "1 user, whose list is" if above == 1 else f"{above:,} users, whose lists are"
+                notes.append(f"{name}: {label} exceeds 1 for {who} better than the greedy ideal")
     return notes

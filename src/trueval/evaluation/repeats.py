@@ -77,11 +77,11 @@ def combine(evaluations: Mapping[str, Evaluation], *, interval: str = "nested", 
         systems[name] = _system([part.systems[name] for part in parts], first.specs, intervals, mixing)
     notes += [note for note in notes_on_intervals(systems, first.specs) if note not in notes]
     if len(mixing) == 1 and interval == "t":
-        notes.append(f"without a second one there is no interval over {what}")
+        notes.append(f"an interval over {what} needs at least two of them")
     elif len(mixing) == 1 and interval == "nested":
-        notes.append(f"one of the {what} alone: intervals are over users, and do not tell how {what} vary")
+        notes.append(f"there is only one of the {what}: intervals are over users, and do not include how {what} vary")
     if len(mixing) > 1 and what == "folds" and interval in ("t", "nested"):
-        notes.append("folds share train rows: their spread understates that of new data")
+        notes.append("folds share train rows: their variance underestimates that of new data")
     random = {label: float(np.mean([part.random[label] for part in parts])) for label in first.random}
     varying: dict[str, Any] = {
         key: [part.manifest[key] for part in parts] for key in ("seed", "split", "data") if key in first.manifest

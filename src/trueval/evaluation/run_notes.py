@@ -38,13 +38,13 @@ def notes_on_seen(seen: np.ndarray) -> list[str]:
     """A word where half or more of what is recommended was in train; `seen` as counted above.
 
     >>> notes_on_seen(np.array([1, 2]))
-    ["1 of 2 recommended items are in their users' train rows: are seen items to be recommended?"]
+    ["1 of 2 recommended items are in their users' train rows: should seen items be recommended?"]
     """
     known, shown = map(int, seen)
     if not shown or 2 * known < shown:
         return []
     told = f"{known:,} of {shown:,} recommended items are in their users' train rows"
-    return [f"{told}: are seen items to be recommended?"]
+    return [f"{told}: should seen items be recommended?"]
 
 
 def notes_on_users(run: pl.Series, users: Ids, *, tested: np.ndarray, in_run: np.ndarray) -> list[str]:
@@ -103,7 +103,8 @@ def _meeting(role: str, run: pl.Series, lost: pl.Series) -> list[str]:
         return []
     some = ", ".join(f"{ours!r} and {theirs!r}" for ours, theirs in pairs[:_EXAMPLES])
     many = f"{len(pairs):,} {role} ids of the run" if len(pairs) > 1 else f"1 {role} id of the run"
-    return [f"{many} would meet others but for spaces, case, zeros or Unicode form: {some}"]
+    match = "differ" if len(pairs) > 1 else "differs"
+    return [f"{many} {match} from a known id only by spaces, case, zeros or Unicode form: {some}"]
 
 
 def _alike(text: str) -> str:

@@ -61,7 +61,7 @@ def _conclude(held: HeldOut, specs: Mapping[str, Spec], found: Mapping[str, Meas
     logs = {"train": known.train, "test": known.test}
     notes = [*notes_on_repeated_pairs(held), *(note for run in found.values() for note in run.notes)]
     if known.items is None and any(spec.metric.system for spec in specs.values()):
-        notes.append("no catalogue was given: items are those of the runs, the test and the train set (--items)")
+        notes.append("no catalogue was given (--items): the items of the runs, the test set and the train set are used")
     if last.left_out is not None:
         places = {name: run.head_places for name, run in found.items() if run.head_places is not None}
         notes += last.left_out.notes(places, condensed=design.condensed)

@@ -56,7 +56,7 @@ def _by_amount(amount: np.ndarray, what: str) -> Cut:
     group = equal_groups(amount)
     parts = [amount[group == g] for g in range(_FIFTHS)]
     labels = [_range(float(part.min()), float(part.max())) if len(part) else "" for part in parts]
-    about = f"groups by {what}: fifths of the users, but for users with equal numbers, who are in one group"
+    about = f"groups by {what}: fifths of the users; users with equal numbers are in the same group"
     return Cut(group, tuple(labels), about)
 
 

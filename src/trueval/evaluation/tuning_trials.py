@@ -62,7 +62,7 @@ class Trials:
             found = unseal(path.read_text(encoding="utf-8"))
             return {"value": float(found["value"]), "seconds": float(found["seconds"])}
         except (OSError, ValueError, KeyError, TypeError) as problem:
-            note(f"a finished trial is damaged, and made again: {problem} ({path})")
+            note(f"a finished trial is damaged and is computed again: {problem} ({path})")
             return None
 
     def write(self, key: str, found: dict[str, Any]) -> None:

@@ -25,9 +25,9 @@ def check_averaged(specs: Iterable[Spec], population: str, *, compat: str | None
         of_preset = f", which the rules of {compat} prescribe" if compat else ""
         do = 'use population="all" (--population all), or snips(…)'
         raise DefinitionError(
-            f"{', '.join(sums)}: inverse propensities are unbiased over all users alone",
-            found=f"population {population!r}{of_preset}: users of whom nothing {population} was observed are left out",
-            do=f"leave the compatibility rules out, and {do}" if compat else do,
+            f"{', '.join(sums)}: inverse propensity weighting is unbiased only over all users",
+            found=f"population {population!r}{of_preset}: users without {population} test items are excluded",
+            do=f"omit the compatibility rules, and {do}" if compat else do,
         )
 
 
@@ -61,20 +61,20 @@ def notes_on_weights(specs: Mapping[str, Spec], propensity: RowPropensity | None
     scaled = [label for label, spec in weighted.items() if "ips" in spec.transforms or spec.parameters["clip"]]
     if scaled and propensity.share is None:
         notes.append(
-            "propensities are taken as the chance to be in the test set: if they speak of a whole log, and the test is "
-            f"a random share of it, multiply them by that share ({', '.join(scaled)} would change)"
+            "propensities are taken as the probability of being in the test set: if they refer to a whole log, and the "
+            f"test set is a random share of it, multiply them by that share ({', '.join(scaled)} would change)"
         )
     elif scaled and isinstance(propensity.share, pl.DataFrame) and (untested := (propensity.share["share"] == 0).sum()):
         notes.append(
-            f"{untested:,} of {len(propensity.share):,} users have too few rows for any to be held out: without what "
-            f"they like, {', '.join(scaled)} may be too low"
+            f"{untested:,} of {len(propensity.share):,} users have too few rows for any to be held out: because their "
+            f"relevant items are missing, {', '.join(scaled)} may be too low"
         )
     by_user = [label for label, spec in weighted.items() if spec.parameters.get("average") == "mean"]
     if by_user:
         number = propensity.pairs.counts[propensity.pairs.counts > 0]
         notes.append(
-            f"{', '.join(by_user)}: weights are scaled user by user, and cancel where a user has one relevant item "
-            f"({np.mean(number == 1):.0%} of the users; {number.mean():.3g} relevant items on average): with few of "
-            "them most of the bias stays"
+            f"{', '.join(by_user)}: weights are normalised for each user, and cancel out for users with one relevant "
+            f"item ({np.mean(number == 1):.0%} of the users; {number.mean():.3g} relevant items on average): with few "
+            "relevant items per user most of the bias remains"
         )
     return notes

@@ -41,7 +41,7 @@ class Head:
         """
         if train is None:
             raise DefinitionError(
-                "without the train log nobody knows which items are rated most",
+                "the most popular items are counted in the train log",
                 where=NAME,
                 found="no train log",
                 do="pass train=… (--train FILE)",
@@ -86,13 +86,15 @@ class RemovedHead:
     def notes(self, places: Mapping[str, np.ndarray], *, condensed: bool) -> list[str]:
         """For the reader: what is missing, and how many places of each run (`head_places`) can count no more."""
         items = f"{len(self.head.items):,} of {self.head.rated:,} items"
-        told = f"without the head ({items}) {self.relevant:,} of {self.all_relevant:,} relevant judgements are left out"
+        told = (
+            f"the removed head ({items}) takes {self.relevant:,} of {self.all_relevant:,} relevant judgements with it"
+        )
         if self.users:
             told += f", and {self.users:,} {'user has' if self.users == 1 else 'users have'} none left"
         if condensed:
             return [told]
         shares = [f"{name} {head / max(every, 1):.0%}" for name, (head, every) in places.items()]
-        return [told, f"head items keep their places in the lists, unjudged; their share: {', '.join(shares)}"]
+        return [told, f"head items keep their places in the lists as unjudged items; their share: {', '.join(shares)}"]
 
 
 def head_places(facts: RankingFacts, head: np.ndarray, specs: Iterable[Spec]) -> np.ndarray:

@@ -46,7 +46,7 @@ class Cache:
         try:
             facts = load_facts(self.folder / key)
         except DataError as problem:
-            self.notes.append(f"facts that were kept are damaged, and made again: {problem.found} ({problem.where})")
+            self.notes.append(f"stored facts are damaged and are computed again: {problem.found} ({problem.where})")
             remove(self.folder / key)
             return None
         return facts if facts.label.get("depth", 0) >= depth else None

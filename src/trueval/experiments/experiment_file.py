@@ -57,7 +57,7 @@ class Written:
         pointed = problem.where if "^" in problem.where else ""  # metrics point at a character
         found = "\n".join(filter(None, (pointed, problem.found)))
         do = problem.do
-        if found.startswith(("did you mean", "known:")) and not do:
+        if found.startswith(("did you mean", "available:")) and not do:
             found, do = "", found
         return type(problem)(problem.what, where=self.at(section, key), found=found, do=do)
 

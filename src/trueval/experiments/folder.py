@@ -41,7 +41,7 @@ def check_folder(folder: Path, record: Mapping[str, Any], *, resume: bool) -> No
             "the output folder holds an experiment already",
             where=str(folder),
             found=_state(before, record),
-            do="add --resume (what is finished stays, what has changed is made anew), or choose another one (-o DIR)",
+            do="add --resume (finished results are kept, changed ones computed again), or choose another one (-o DIR)",
         )
     elif before["state"] != "damaged":
         check_names(folder, (TABLE, SUMMARY, MANIFEST, REPORT, COPY), marker=MARKER)
@@ -52,7 +52,7 @@ def open_folder(folder: Path, record: Mapping[str, Any]) -> None:
     if _marked(folder) is None:
         damaged = _recovered(folder)
         if damaged is not None:
-            note(f"{folder / MARKER} is damaged, and made again")
+            note(f"{folder / MARKER} is damaged and is written again")
         files = [] if damaged is None else damaged["files"]
         _mark(folder, {"experiment": record, "state": "unfinished", "files": files})
     for scratch in [*folder.glob(".writing-*"), *folder.glob(f"{FACTS}/.*")]:

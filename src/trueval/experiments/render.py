@@ -44,9 +44,9 @@ def print_experiment(result: ExperimentResult, file: TextIO, *, width: int | Non
 def _print_agreement(result: ExperimentResult, console: Console) -> None:
     if len(result.results) < 2:
         return
-    console.print("\n[bold]do the designs rank the systems alike?[/]\n")
+    console.print("\n[bold]Do the designs rank the systems alike?[/]\n")
     if not result.agreement:
-        console.print(f"not known: it takes {LEAST} systems that two designs have in common", style="dim")
+        console.print(f"unknown: this needs at least {LEAST} systems that two designs have in common", style="dim")
         return
     console.print(plain_table(*alike_grid(result.agreement), wrap=True))
     say(console, alike_told(result.agreement), style="dim")
@@ -110,29 +110,27 @@ def _systems(result: ExperimentResult) -> Section:
         designs = [design for design, plan in result.experiment.plans.items() if name in plan.systems]
         where = "all" if len(designs) == len(result.experiment.plans) else ", ".join(designs)
         rows.append([name, entry.text, where, "baseline" if name == baseline else ""])
-    return Section("The systems", columns=["system", "what it is", "designs", ""], rows=rows)
+    return Section("The systems", columns=["system", "definition", "designs", ""], rows=rows)
 
 
 def in_words(found: list[Alike]) -> list[str]:
     """For every metric, whether all designs put the systems into the same order, and how sure that is.
 
     >>> in_words([Alike("ndcg@10", "AR-TI-AN", "1R-TI-AN", 0.21, -0.33, 0.67, 4, 0.95, 0.33)])[0][25:]
-    '1R-TI-AN put the systems into different orders (τ 0.33; of the true values 0.21 [−0.33, 0.67]).'
+    '1R-TI-AN rank the systems differently (τ 0.33; for the true values 0.21 [−0.33, 0.67]).'
     """
     told = []
     for metric in dict.fromkeys(a.metric for a in found):
         own = [a for a in found if a.metric == metric]
         apart = [a for a in own if a.observed < 1]
         worst = min(own, key=lambda a: (a.observed, a.low))
-        true = "" if worst.low != worst.low else f"of the true values {worst.words}"
+        true = "" if worst.low != worst.low else f"for the true values {worst.words}"
         if not apart:
             designs = list(dict.fromkeys(name for a in own for name in (a.one, a.other)))
             sure = f" (τ {true})" if true and worst.low < 1 else ""
-            told.append(f"On {metric}, {listed(designs)} put the systems into the same order{sure}.")
+            told.append(f"On {metric}, {listed(designs)} rank the systems in the same order{sure}.")
         else:
             least = "" if len(own) == 1 else "at worst, "
             number = "; ".join(filter(None, [f"τ {rounded(worst.observed)}", true]))
-            told.append(
-                f"On {metric}, {least}{worst.one} and {worst.other} put the systems into different orders ({number})."
-            )
+            told.append(f"On {metric}, {least}{worst.one} and {worst.other} rank the systems differently ({number}).")
     return told

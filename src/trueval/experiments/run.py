@@ -77,7 +77,7 @@ def run(
     """
     chosen = read_experiment(experiment, seed=seed)
     if resume and out is None:
-        raise DefinitionError("there is nothing to go on with", found="no folder", do="give out=… (-o DIR)")
+        raise DefinitionError("there is nothing to resume", found="no folder", do="give out=… (-o DIR)")
     folder = None if out is None else Path(out)
     if folder is not None:
         check_folder(folder, chosen.record, resume=resume)

@@ -179,5 +179,5 @@ def said_of(entry: Entry) -> Iterator[None]:
             f"{entry.target} failed",
             where=f"{place}: {last.filename}, line {last.lineno}",
             found=f"{type(problem).__name__}: {problem}",
-            do="mend it, and go on with --resume: other systems that are finished stay",
+            do="fix it and resume with --resume: other systems that are finished are kept",
         ) from problem

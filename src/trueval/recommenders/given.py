@@ -244,7 +244,7 @@ def _fitted(seats: Seats | None, what: str) -> Seats:
 def _seats(given: Scores | Factors, shape: tuple[int, ...], train: TrainSet, *, what: str) -> Seats:
     """Where our users and items are: in their own order, or where the ids say."""
     if given.unknown not in ("error", "last"):
-        raise DefinitionError(f"unknown cannot be {given.unknown!r}", found="known: error, last")
+        raise DefinitionError(f"unknown cannot be {given.unknown!r}", found="available: error, last")
     named = given.user_ids is not None, given.item_ids is not None
     wanted = tuple(shape[i] if named[i] and i < len(shape) else len((train.users, train.items)[i]) for i in (0, 1))
     _check_shape(shape, (wanted[0], wanted[1]), what=what)

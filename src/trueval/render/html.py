@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from html import escape
 
 from trueval.render.html_style import STYLE
+from trueval.render.marks import verdict_text
 from trueval.render.svg import bar
 
 _CHIPS = {
@@ -94,12 +95,12 @@ def _cell(content: str | Bar) -> str:
 
 
 def chip(verdict: str) -> str:
-    """A verdict in its colour.
+    """A verdict in its colour, as people read it.
 
     >>> chip("better")
     '<span class="chip good">better</span>'
     """
-    return f'<span class="chip {_CHIPS.get(verdict, "calm")}">{escape(verdict)}</span>'
+    return f'<span class="chip {_CHIPS.get(verdict, "calm")}">{escape(verdict_text(verdict))}</span>'
 
 
 def class_of(name: str) -> str:

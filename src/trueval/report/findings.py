@@ -11,16 +11,16 @@ from trueval.statistics.corrections import NAMES
 
 
 def findings(evaluation: Evaluation, comparisons: Sequence[Comparison] = ()) -> list[str]:
-    """Sentences about chance, the baseline, what was never judged, and how much of the catalogue is shown.
+    """Sentences about chance, the baseline, unjudged items, and how much of the catalogue is recommended.
 
-    Each speaks only where the evaluation has the values for it. Accuracy is spoken of by the first accuracy
-    metric of which the expected value of a random ranking is known.
+    There is a sentence only where the evaluation has the values for it. Accuracy means the first accuracy metric
+    with a known expected value of a random ranking.
 
     >>> import polars as pl, trueval as tv
     >>> recs = pl.DataFrame({"user": [1, 2], "item": ["a", "b"], "rank": [1, 1]})
     >>> test = pl.DataFrame({"user": [1, 2], "item": ["a", "c"]})
     >>> findings(tv.evaluate_run(recs, test, items=list("abcde"), metrics="coverage@1").evaluation)
-    ['Of the catalogue, run shows 40\xa0% to anyone.']
+    ['run recommends 40\xa0% of the catalogue to at least one user.']
     """
     label = next((n for n in evaluation.random if evaluation.specs[n].better == "higher"), None)
     told: list[str] = []
@@ -53,10 +53,13 @@ def _against_chance(evaluation: Evaluation, label: str) -> list[str]:
     if above:
         shares = [f"{short_percent(chance / estimates[n].value)} of {n}'s" for n in above]
         shares[0] += " value"
-        told.append(f"On {label} a random ranking would get {chance:.4f}: {listed(shares)}.")
+        told.append(f"A random ranking scores {chance:.4f} on {label}: {listed(shares)}.")
     alike = [n for n, e in estimates.items() if e.low <= chance <= e.high]
     if alike:
-        told.append(f"{_capital(listed(alike))} cannot be told from chance.")
+        perform, whose = (
+            ("performs", "its interval includes") if len(alike) == 1 else ("perform", "their intervals include")
+        )
+        told.append(f"{listed(alike)} {perform} no better than chance: {whose} the value of a random ranking.")
     return told
 
 
@@ -69,13 +72,14 @@ def _against_baseline(evaluation: Evaluation, comparisons: Sequence[Comparison],
     best = max(own, key=lambda c: c.difference)
     if chance < known.get(baseline, chance) < known.get(best.system, chance):
         share = (known[baseline] - chance) / (known[best.system] - chance)
-        told.append(f"The baseline, {baseline}, explains {short_percent(share)} of {best.system}'s lead over chance.")
+        told.append(f"The baseline, {baseline}, reaches {short_percent(share)} of {best.system}'s lead over chance.")
     interval = f"{best.difference:+.4f}, {level_percent(best.level)} interval {best.low:+.4f} to {best.high:+.4f}"
     sure = f"{p_phrase(best.p_corrected)} after {NAMES[best.correction]}'s correction"
     if best.verdict == "not shown":
-        told.append(f"That {best.system} differs from {baseline} on {label} is not shown ({interval}, {sure}).")
+        no_difference = f"There is no significant difference between {best.system} and {baseline} on {label}"
+        told.append(f"{no_difference} ({interval}, {sure}).")
     else:
-        told.append(f"{_capital(best.system)} is {best.verdict} than {baseline} on {label} ({interval}, {sure}).")
+        told.append(f"{best.system} is {best.verdict} than {baseline} on {label} ({interval}, {sure}).")
     return told
 
 
@@ -86,7 +90,9 @@ def _unjudged(evaluation: Evaluation) -> list[str]:
     k = evaluation.specs[label].k
     shares = [f"{short_percent(share)} of {name}'s" for name, share in values(evaluation, label).items()]
     shares[0] += f" top {k}"
-    return [f"Never judged by the user were {listed(shares)}: such items count as misses, liked or not."]
+    have = "has" if len(shares) == 1 else "have"
+    unrated = f"{listed(shares)} {have} no rating from the user in the test set"
+    return [f"{unrated}: such items count as misses, whether the user would like them or not."]
 
 
 def _coverage(evaluation: Evaluation) -> list[str]:
@@ -95,11 +101,7 @@ def _coverage(evaluation: Evaluation) -> list[str]:
         return []
     (first, most), *others = values(evaluation, label).items()
     shares = [
-        f"{first} shows {short_percent(most)} to anyone",
+        f"{first} recommends {short_percent(most)} of the catalogue to at least one user",
         *(f"{name} {short_percent(share)}" for name, share in others),
     ]
-    return [f"Of the catalogue, {listed(shares)}."]
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+    return [f"{listed(shares)}."]

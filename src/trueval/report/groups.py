@@ -159,16 +159,17 @@ def group_footer(groups: Mapping[str, GroupValues]) -> list[str]:
     first = next(iter(groups.values()))
     words = "gap = highest − lowest group, ratio = lowest / highest"
     if first.intervals.interval != "none":
-        words += f", with {level_percent(first.intervals.level)} bootstrap intervals that allow for picking the two"
+        level = level_percent(first.intervals.level)
+        words += f", with {level} bootstrap intervals that allow for the selection of these two groups"
     if any(exposes(found) for found in groups.values()):
-        words += "; of exposure, above or over the share of items"
+        words += "; exposure is relative to the share of items (minus it for the gap, divided by it for the ratio)"
     if any(number < found.min_group for found in groups.values() for number in found.users.values()):
-        words += f"; * fewer than {first.min_group} users, in neither"
+        words += f"; * fewer than {first.min_group} users, not used for gap and ratio"
     return [words, *(_about(found) for found in groups.values() if found.groups.about or found.groups.kind == "item")]
 
 
 def _about(found: GroupValues) -> str:
     words = [found.groups.about] if found.groups.about else []
     if found.groups.kind == "item":
-        words.append("judgements of the group's items alone, users without relevant ones undefined")
+        words.append("only judgements of the group's items count; undefined for users without a relevant one")
     return f"by {found.groups.name}: " + "; ".join(words)

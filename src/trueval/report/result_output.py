@@ -268,7 +268,7 @@ def _save(result: Any, folder: Path, save_folder: Any) -> None:
 
 def sides_text(true: Evaluation, observed: Evaluation, alike: Sequence[Alike]) -> str:
     """Every metric on the unbiased test beside what the biased one says, with τ between the orders of the systems."""
-    table = new_table(title="the unbiased test, and beside it what was observed: held out of the biased log")
+    table = new_table(title="the unbiased test, and the observed one, held out of the biased log")
     for head in ("metric", "system", UNBIASED, OBSERVED):
         table.add_column(head, justify="left" if head in ("metric", "system") else "right")
     tau = {one.metric: one.words for one in alike}
@@ -279,6 +279,6 @@ def sides_text(true: Evaluation, observed: Evaluation, alike: Sequence[Alike]) -
             table.add_row(escape(label), escape(name), *map(escape, values))
         if str(spec) in tau:
             table.add_row(escape(label), "Kendall's τ", "", tau[str(spec)], style="bold")
-    told = alike_told(list(alike)) or [f"whether both rank the systems alike is not known: it takes {LEAST} systems"]
+    told = alike_told(list(alike)) or [f"the agreement of the two tests needs at least {LEAST} systems"]
     own = [warning for warning in observed.warnings if warning not in true.warnings]
     return printed(table) + "\n".join([*told, *(f"! {OBSERVED}: {warning}" for warning in own)]) + "\n"

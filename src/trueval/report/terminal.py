@@ -82,19 +82,19 @@ def footer(
     rules = f"design {m['design']} · population {m['population']} ({users:,} users{units}) · ties {m['ties']}"
     rules += "".join(f" · {signs} {meaning}" for signs, meaning in notation(evaluation).items() if signs != "bold")
     if m.get("threshold") is not None:
-        rules += f" · relevant from {m['threshold']:g}"
+        rules += f" · relevant: value ≥ {m['threshold']:g}"
     if m.get("compat"):
-        rules += f" · rules of {m['compat']}"
+        rules += f" · compatible with {m['compat']}"
     lines = [rules, *(f"{s}: {told}" for s, told in notation(evaluation).items() if s == "bold" and bold)]
     lines += _weights_told(m.get("propensity"))
     tallied = [label for label, spec in evaluation.specs.items() if spec.metric.system]
     if tallied and m["interval"] != "none" and "repeats" not in m:
-        lines.append(f"interval of {', '.join(tallied)}: jackknife over groups of users, for as many users as here")
+        lines.append(f"interval of {', '.join(tallied)}: jackknife over groups of users, for this number of users")
     if evaluation.random:
         lines.append("by chance = exact expected value of a random ranking of each user's targets")
     if comparisons:
-        signs = "▲ better, ▼ worse, ≠ different, no sign: no significant difference"
-        lines.append(f"{signs}; than {comparisons[0].baseline}, {method(comparisons)}")
+        signs = f"▲ better, ▼ worse than {comparisons[0].baseline}, ≠ different from it"
+        lines.append(f"{signs}, no sign or n.s.: no significant difference; {method(comparisons)}")
     lines += sorted(filter(None, (_undefined_told(evaluation, label) for label in evaluation.specs)))
     return lines + [f"{label} = {text}" for label, text in m["definitions"].items()] if definitions else lines
 
@@ -118,9 +118,10 @@ def _weights_told(propensity: dict[str, Any] | None) -> list[str]:
     forms = {"": propensity, **{f", clipped at {clip}": told for clip, told in propensity["clip"].items()}}
     lines = []
     for form, d in forms.items():
-        line = f"propensities from {propensity['source']}{form}: {d['n']:,} weights count like {d['effective']:,.0f}"
-        line += f"; mean {d['mean']:.3g}, largest {d['largest']:.3g}, the top 1 % hold {d['top_share']:.0%}"
-        line += f"; {d['clipped']:.1%} of weights cut, {d['removed']:.1%} of the weight removed" if form else ""
+        line = f"propensities from {propensity['source']}{form}: "
+        line += f"effective sample size (ESS) {d['effective']:,.0f} of {d['n']:,}; weights: mean {d['mean']:.3g}, "
+        line += f"largest {d['largest']:.3g}, the largest 1 % hold {d['top_share']:.0%} of the sum"
+        line += f"; {d['clipped']:.1%} of the weights clipped, {d['removed']:.1%} of their sum removed" if form else ""
         lines.append(line)
     return lines
 

@@ -32,7 +32,7 @@ def given(train: Interactions, test: Interactions, *, validation: Interactions |
 @split(
     by="tables",
     options={
-        "mar": table("ratings of items chosen at random; not needed where DATA holds them (Coat, CM100k, Yahoo! R3)"),
+        "mar": table("ratings of items chosen at random; not needed if DATA contains them (Coat, CM100k, Yahoo! R3)"),
         "ratio": share("share of the biased log to hold out as an ordinary test"),
         "sample": share("share of the random ratings to test on", whole=True),
     },

@@ -71,7 +71,7 @@ def cut_each(nth: np.ndarray, size: np.ndarray, *, ratio: float, validation: flo
     by="chance",
     options={
         "n": count("number of folds", least=2, flag="folds"),
-        "over": choice("what is dealt to the folds", "ratings", "users"),
+        "over": choice("what to distribute over the folds", "ratings", "users"),
     },
     several="fold",
     chance=lambda how: 1 / int(how["n"]),

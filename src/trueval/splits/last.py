@@ -17,7 +17,7 @@ from trueval.splits.registry import BY_USER, split
 @split(
     by="time",
     options={
-        "which": choice("which rows of each user", "last", "random"),
+        "which": choice("which rows of each user to hold out", "last", "random"),
         "n": count("interactions of each user"),
         "validation": count("interactions of each user for validation", least=0),
     },

@@ -25,7 +25,7 @@ Moment = int | float | str | date | datetime | np.datetime64
 _REASONS = (*COLD["test"], *COLD["validation"], "after the window")
 # Codes of the reasons, each for the user and, one further, for the item.
 _NEW, _FIRST_HELD, _HELD_NEW, _AFTER = DROPPED, DROPPED + 2, DROPPED + 4, DROPPED + 6
-_AT = "number or ISO date (perhaps with an offset) of the cut"
+_AT = "time of the cut: a number or an ISO date (optionally with an offset)"
 _UNSEEN = choice("test and validation rows of users and items without train rows", "drop", "keep")
 
 

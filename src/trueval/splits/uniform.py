@@ -21,8 +21,8 @@ from trueval.splits.registry import split
     options={
         "ratio": share("share of the log to test on"),
         "eps": share("share of each item kept for train", zero=True),
-        "round": choice("how shares of an item become whole numbers", "floor", "nearest"),
-        "threshold": number("count only values from here on"),
+        "round": choice("how to round the shares of an item to whole numbers", "floor", "nearest"),
+        "threshold": number("count only values of at least this"),
     },
     uniform=True,
     carved=("uniform_test", ("eps", "round", "threshold")),

@@ -10,7 +10,7 @@ from trueval.errors import DefinitionError
 from trueval.statistics.sign_flips import least_p
 from trueval.statistics.student import t_quantile
 
-POWER = 0.8  # what "would show" means, unless said otherwise
+POWER = 0.8  # of a detectable difference, unless said otherwise
 
 
 @checked

@@ -45,11 +45,11 @@ def measure_amount(metric: Declared, values: np.ndarray) -> tuple[list[Measured]
         return [(replace(metric, kind="trimmed", parameter=DEFAULTS["trimmed"]), Sample(values))], why
     begin = f"{metric.name}: {counts.max():,} of {len(values):,} users ({told}, all arms together) have exactly"
     if common != 0:
-        why = f"{begin} {common:g}, so that a trimmed mean or median would hardly move: the mean is compared"
+        why = f"{begin} {common:g}, so a trimmed mean or median would hardly change: the mean is compared"
         return [(replace(metric, kind="mean"), Sample(values))], why
     why = (
-        f"{begin} 0, so that a trimmed mean or median would leave out the payers: compared are the mean per user, "
-        "the share of payers and the mean per payer (a payer is a user whose value is not 0)"
+        f"{begin} 0, so a trimmed mean or median would ignore the payers: the mean per user, the share of payers and "
+        "the mean per payer are compared (a payer is a user whose value is not 0)"
     )
     names = (metric.name, f"{metric.name} payers", f"{metric.name} per payer")
     three = [replace(metric, name=name, kind=kind) for name, kind in zip(names, ("per_user", "payers", "per_payer"))]
@@ -70,7 +70,7 @@ def ignores_payers(metric: Declared, values: np.ndarray) -> str:
     if zeros < HEAVY or metric.kind not in ("median", "quantile", "trimmed", "mannwhitney"):
         return ""
     begin = f"{metric.name}: {100 * zeros:.1f} % of users have exactly 0, so that"
-    see = f"leave out the statistic ({metric.name}={metric.column}) to compare mean, payers and mean per payer"
+    see = f"omit the statistic ({metric.name}={metric.column}) to compare mean, payers and mean per payer"
     if metric.kind == "mannwhitney":
         return f"{begin} the medians that are shown are 0 and ranks say little about sums; {see}"
     if metric.kind == "trimmed":

@@ -22,7 +22,9 @@ FEW_PAYERS = 50
 def cautions(units: Units, past: Sequence[str]) -> list[str]:
     """What numbers of users, values and the past say before anything is compared."""
     said = [
-        f"arm {arm} has {n} users: intervals rest on large numbers" for arm, n in units.users.items() if n < _FEW_USERS
+        f"arm {arm} has only {n} users: the intervals are approximations for many users"
+        for arm, n in units.users.items()
+        if n < _FEW_USERS
     ]
     for metric in units.metrics:
         said += _of_metric(units, metric)
@@ -43,14 +45,18 @@ def _of_metric(units: Units, metric: Declared) -> list[str]:
         own = units.sample(metric.name, place)
         if metric.kind in SHARES:
             if (few := int(min(own.values.sum(), len(own) - own.values.sum()))) < _FEW_CONVERSIONS:
-                said.append(f"{metric.name}: {few} users of arm {arm} differ from the others, too few to be sure")
+                said.append(
+                    f"{metric.name}: only {few} users of arm {arm} differ from the others: the interval is rough"
+                )
         elif metric.kind == "per_user" and (paid := int((own.values != 0).sum())) < FEW_PAYERS:
             said.append(
                 f"{metric.name}: {paid} users of arm {arm} paid, fewer than {FEW_PAYERS}: if amounts are very skewed, "
-                "the intervals of means hold the truth less often than they say"
+                "intervals of means contain the true value less often than their level says"
             )
         elif metric.below and (some := int((np.asarray(own.below) != 0).sum())) < _FEW_USERS:
-            said.append(f"{metric.name}: {some} users of arm {arm} have a denominator above 0, too few to be sure")
+            said.append(
+                f"{metric.name}: only {some} users of arm {arm} have a denominator above 0: the interval is rough"
+            )
     if metric.below and (odd := int(((whole.below == 0) & (values != 0)).sum())):
         said.append(f"{metric.name}: {odd:,} users have {metric.column} without {metric.below}; check the columns")
     return said
@@ -61,11 +67,10 @@ def _about_mean(metric: Declared, values: np.ndarray) -> str:
     share = f"1 % of users hold {percent(top / values.sum(), 0)} of the sum"
     known = values.min() >= 0 and values.sum() > 0
     if zero_share(values) >= HEAVY:
-        return f"{metric.name}: {share if known else 'most users have 0'}, so that a few users can decide the mean"
+        return f"{metric.name}: {share if known else 'most users have 0'}, so a few users can determine the mean"
     held = f" ({share})" if known else ""
-    return (
-        f"{metric.name} is a raw mean over users{held}: a few users can decide it; see :trimmed, :median, :mannwhitney"
-    )
+    instead = "see :trimmed, :median, :mannwhitney"
+    return f"{metric.name} is a raw mean over users{held}: a few users can determine it; {instead}"
 
 
 def without_spread(units: Units, found: Sequence[Compared], values: Sequence[ArmValue]) -> list[str]:
@@ -73,7 +78,7 @@ def without_spread(units: Units, found: Sequence[Compared], values: Sequence[Arm
     told = {m.name for m in units.metrics if ignores_payers(m, units.samples[m.name].values)}
     flat = dict.fromkeys(c.metric for c in found if not c.detectable > 0 and c.metric not in told)
     said = [
-        f"{name}: almost all users have the same value, so that this statistic cannot differ; compare a mean, a share, "
+        f"{name}: almost all users have the same value, so this statistic cannot differ; compare a mean, a share, "
         "or use :mannwhitney"
         for name in flat
     ]
@@ -97,7 +102,7 @@ def about_filter(
     if outcomes:
         said.append(
             f"the filter uses {', '.join(outcomes)}, which the test compares: users chosen by an outcome are no longer "
-            "comparable between arms, and the differences may come from the choice"
+            "comparable between arms, and the differences may be due to this selection"
         )
     if unknown:
         said.append(

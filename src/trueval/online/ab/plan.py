@@ -48,14 +48,14 @@ class AbPlan:
         relative = f" ({100 * self.relative:+.3g} %)" if math.isfinite(self.relative) else ""
         lines = [
             f"{self.users_per_arm:,} users per arm, {self.users:,} in {self.arms} arms",
-            f"show a change of {self.effect:+.4g}{relative} from a {what}",
+            f"can detect a change of {self.effect:+.4g}{relative} from a {what}",
             f"with probability {level_percent(self.power)}, at level {level_percent(self.level)}, two-sided",
         ]
         if self.comparisons > 1:
             lines[-1] += f", Bonferroni over {self.comparisons} comparisons"
         if self.variance_reduction:
             lines.append(
-                f"variance reduced by {level_percent(self.variance_reduction)} with what is known before (CUPED)"
+                f"variance reduced by {level_percent(self.variance_reduction)} with data from before the test (CUPED)"
             )
         if self.days is not None:
             weeks = math.ceil(self.days / _WEEK)
@@ -176,7 +176,7 @@ def _smallest(enough: Callable[[int], bool]) -> int:
     while not enough(high):
         high *= 2
         if high > 10**15:
-            raise DefinitionError("no test is large enough for this effect", do="plan for a larger effect")
+            raise DefinitionError("no number of users is large enough for this effect", do="plan for a larger effect")
     low = high // 2
     while high - low > 1:
         middle = (low + high) // 2
@@ -191,7 +191,7 @@ def _visible(baseline: float, per_arm: float, sd: float | None, alpha: float, po
     while high < room and chance(baseline, high, per_arm, sd=sd, alpha=alpha) < power:
         high = min(room, 2 * high)
     if chance(baseline, high, per_arm, sd=sd, alpha=alpha) < power:
-        raise DefinitionError("no change can be seen with so few users", where="users", found=f"{per_arm:.0f} per arm")
+        raise DefinitionError("so few users cannot detect any change", where="users", found=f"{per_arm:.0f} per arm")
     low = 0.0
     for _ in range(80):
         middle = (low + high) / 2

@@ -13,7 +13,7 @@ from trueval.online.ab.sentences import balance_words, ratio_words
 from trueval.render.alignment import words_left
 from trueval.render.latex import latex_table
 from trueval.render.markdown import markdown_table
-from trueval.render.marks import SIGNS
+from trueval.render.marks import SIGNS, verdict_text
 from trueval.render.numbers import digits_for, interval, level_percent, p_value, percent, with_interval
 from trueval.render.terminal import escape, fill, first_fitting, plain_table, printed
 from trueval.render.widths import PIPED_WIDTH
@@ -50,9 +50,9 @@ def foot(found: AbTest) -> list[str]:
     """How intervals and p were made, what each metric is, and what was done to the table."""
     m = found.manifest
     level, corrected = level_percent(m["level"]), _correction(m["correct"], len(found.comparisons))
-    lines = [f"intervals {level}, by user, not corrected; p {corrected}"]
+    lines = [f"{level} confidence intervals by user, not corrected; p {corrected}"]
     if m["sequential"]:
-        lines[0] += f"; always valid (normal mixture, tightest at {m['sequential']:,} users)"
+        lines[0] += f"; always valid (normal mixture, narrowest at {m['sequential']:,} users)"
     if found.segments:
         lines.append(f"segments: p {_correction(m['correct'], len(found.segments))}")
     saved = {c.metric: c.variance_reduction for c in found.comparisons if math.isfinite(c.variance_reduction)}
@@ -106,7 +106,8 @@ def _cells(v: ArmValue, c: Compared | None, others: Sequence[Compared], ranks: b
         places = min(2, digits_for(50 * (c.relative_high - c.relative_low)))
         ends = interval(100 * c.relative_low, 100 * c.relative_high, places, sign=True)
         relative = f"{percent(c.relative, places, sign=True)} {ends}".rstrip()
-    return [*first, change, relative, p_value(c.p_corrected), f"{SIGNS.get(c.verdict, '')} {c.verdict}".lstrip()]
+    verdict = f"{SIGNS.get(c.verdict, '')} {verdict_text(c.verdict)}".lstrip()
+    return [*first, change, relative, p_value(c.p_corrected), verdict]
 
 
 def columns_shown(found: AbTest, segment: str, left_out: Sequence[str] = ()) -> list[str]:
@@ -116,9 +117,11 @@ def columns_shown(found: AbTest, segment: str, left_out: Sequence[str] = ()) -> 
 
 
 def _layouts(found: AbTest, segment: str) -> Iterator[Table]:
-    """The whole table, then narrower ones."""
+    """The whole table, then narrower ones: short verdicts first, then fewer columns."""
     h = headings(found)
-    for left_out in ((), (h[7],), (h[7], h[5]), (h[7], h[5], "users"), (h[7], h[5], "users", "verdict")):
+    full, brief = (verdict_text("not shown", short=short) for short in (False, True))
+    dropped = ((), (), (h[7],), (h[7], h[5]), (h[7], h[5], "users"), (h[7], h[5], "users", "verdict"))
+    for step, left_out in enumerate(dropped):
         names = [name for name in h if name not in left_out and (segment or name != "group")]
         names = [name for name in names if name != "value" or h[5] in left_out]
         table = plain_table(names, [], align=words_left(names, _WORDS))
@@ -129,6 +132,7 @@ def _layouts(found: AbTest, segment: str) -> Iterator[Table]:
                 table.add_section()
             cells = row | {"metric": row["metric"] if now[0] != before[0] else ""}
             cells |= {"group": row["group"] if now != before else ""}
+            cells |= {"verdict": row["verdict"].replace(full, brief)} if step else {}
             table.add_row(*(escape(cells[name]) for name in names))
             before = now
         yield table

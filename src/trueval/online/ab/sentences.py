@@ -9,6 +9,7 @@ from trueval.online.ab.comparisons import Compared
 from trueval.online.ab.sample_ratio import SampleRatio
 from trueval.render.numbers import digits_for, level_percent, p_phrase, percent
 from trueval.statistics.corrections import NAMES
+from trueval.statistics.power import POWER
 
 if TYPE_CHECKING:
     from trueval.online.ab.balance import BalanceCheck
@@ -39,7 +40,7 @@ def _unasked_words(found: AbTest) -> list[str]:
     names = list(dict.fromkeys(check.name for check in checks))
     failed = list(dict.fromkeys(check.name for check in checks if check.failed))
     state = f"MISMATCH in {', '.join(failed)}, see below" if failed else f"none below {checks[0].threshold:g}"
-    return [f"also checked, though not named as known before the test: {', '.join(names)}: {state}"]
+    return [f"also checked, although not declared as known before the test: {', '.join(names)}: {state}"]
 
 
 def _asked_words(asked: list[BalanceCheck], found: AbTest) -> list[str]:
@@ -72,9 +73,9 @@ def verdict(found: AbTest) -> str:
     """The result in words: a mismatch first, then a sentence for each comparison."""
     if found.stopped:
         return (
-            f"no verdict: {_mismatch(found)}. Chance alone hardly gives such arms, so who was counted may depend on "
-            "the arm and every difference may come from that. Find the cause first; to read the differences all the "
-            "same, ignore the mismatch explicitly (ignore_mismatch=True, --ignore-mismatch)."
+            f"no verdict: {_mismatch(found)}. Such arms are unlikely to arise by chance: which users were counted may "
+            "depend on the arm, and every difference may be due to that. Find the cause first; to see verdicts "
+            "anyway, ignore the mismatch explicitly (ignore_mismatch=True, --ignore-mismatch)."
         )
     begin = ""
     if found.sample_ratio.failed or found.imbalances:
@@ -109,10 +110,10 @@ def sentence(c: Compared, found: AbTest) -> str:
     how = "" if n == 1 or correct == "none" else f" by {NAMES[correct]} over {n} comparisons"
     p = p_phrase(c.p_corrected) + how + (f": {c.reason}" if c.reason else "")
     if c.verdict == "not shown":
-        could = f"; a difference of {c.detectable:.{digits}f} would be seen in 8 of 10 such tests"
+        could = f"; a difference of {c.detectable:.{digits}f} could be detected with {level_percent(POWER)} power"
         if not c.detectable > 0:
-            could = "" if c.reason else ", for the values that are compared are all the same"
-        return f"{c.metric}: no difference between {c.arm} and {c.control} is shown ({span}, {p}){could}."
+            could = "" if c.reason else ", because all compared values are the same"
+        return f"{c.metric}: there is no significant difference between {c.arm} and {c.control} ({span}, {p}){could}."
     size = f"{abs(c.difference):.{digits}f}"
     if math.isfinite(c.relative):
         size += f" ({percent(abs(c.relative))})"

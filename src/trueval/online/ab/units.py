@@ -189,7 +189,7 @@ def _past(table: Events, pre: Sequence[str]) -> tuple[np.ndarray | None, list[st
         if missing.any():
             columns.append(missing.astype(np.float64))
             names.append(f"{name} missing")
-            said.append(f"{int(missing.sum()):,} users have no {name}: they count as average, and as users without it")
+            said.append(f"{int(missing.sum()):,} users have no {name}: they count as average, marked as missing")
     return (np.stack(columns, axis=1) if columns else None), names, said
 
 

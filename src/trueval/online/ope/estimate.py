@@ -210,23 +210,23 @@ def _assumptions(
     if chances.estimated:
         notes.append(f"propensities are estimated ({chances.source}); the intervals take them as exact")
     if chances.examination is not None:
-        notes.append("the position-based model takes a click as the product of a place looked at and an item liked")
+        notes.append("the position-based model assumes that a click is an examined position times an attractive item")
     if SLATE in weights.scopes:
         notes.append("slate = sum over positions, if a click depends on its own item and position alone")
     if any(v.estimator == "dm" and math.isnan(v.low) and not math.isnan(v.value) for v in values):
         notes.append("dm has no interval here")
     elif any(v.estimator == "dm" for v in values):
-        notes.append("the interval of dm leaves out the error of a wrong reward model")
+        notes.append("the interval of dm does not include the error of a wrong reward model")
     if rows.cluster is None:
-        notes.append("no user or round is known: rows are taken as independent")
+        notes.append("users or rounds are unknown: rows are assumed to be independent")
     elif rows.clusters < 2:
-        notes.append("all rows are of one user or round: there is no interval")
+        notes.append("all rows belong to one user or round: there is no interval")
     bare = [v.estimator for v in values if v.scope == ALL and math.isnan(v.low) and v.value == v.value]
     if bare := [name for name in bare if name != "dm" and interval != "none" and rows.clusters > 1]:
-        notes.append(f"{', '.join(bare)}: no interval, since nothing varies here, so the spread is unknown")
+        notes.append(f"{', '.join(bare)}: no interval, because nothing varies and the spread is unknown")
     if rows.rewarded <= FEW and 2 * rows.rewarded < rows.clusters:
         who = f"only {rows.rewarded} of {rows.clusters:,} users, rounds or rows have a reward"
-        notes.append(f"{who}: too few for an interval that can be trusted")
+        notes.append(f"{who}: too few for a reliable interval")
     return tuple(notes)
 
 

@@ -13,7 +13,7 @@ from trueval.online.ope.weights import ALL
 from trueval.render.alignment import words_left
 from trueval.render.latex import latex_table
 from trueval.render.markdown import markdown_table
-from trueval.render.marks import SIGNS
+from trueval.render.marks import SIGNS, verdict_text
 from trueval.render.numbers import UNDEFINED, level_percent, lopsided, with_interval
 from trueval.render.terminal import fill, first_fitting, plain_table, printed
 from trueval.render.widths import READING_WIDTH
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from trueval.online.ope.result import OffPolicy, Value
 
 _TRUST = {
-    "yes": "the log carries the target policy well",
-    "with care": "trust weighted estimates with care",
-    "no": "do not decide on weighted estimates",
+    "yes": "the log covers the target policy well",
+    "with care": "interpret weighted estimates with care",
+    "no": "do not base decisions on weighted estimates",
     "undefined": "weighted estimates are undefined",
 }
 
@@ -45,7 +45,7 @@ def _overall(found: OffPolicy) -> Iterator[Table]:
         words = ("value", "minus naive") if short else (f"value [{level} interval]", f"minus naive [{level} interval]")
         rows = []
         for v in _of(found, ALL):
-            verdict = f"{SIGNS.get(v.verdict, ' ')} {v.verdict}" if v.verdict else ""
+            verdict = f"{SIGNS.get(v.verdict, ' ')} {verdict_text(v.verdict, short=short)}" if v.verdict else ""
             value = plus_minus(v, digits) if short else with_interval(v.value, v.low, v.high, digits)
             rows.append([v.estimator, value, _difference(v, digits, short=short), verdict])
         head = ["estimator", *words, "verdict"]
@@ -128,18 +128,22 @@ def _footer(found: OffPolicy) -> list[str]:
     ]
     lines.append(f"target: {m['target']}" + (f" · reward model: {m['reward_model']}" if m["reward_model"] else ""))
     interval = {"t": "linearised, Student t", "bootstrap": "percentile bootstrap", "none": "none"}[m["interval"]]
-    told = f"{s.rows:,} weights count like {s.effective:,.0f}; mean {s.mean:.3f}"
+    told = f"effective sample size (ESS) {s.effective:,.0f} of {s.rows:,}; weights: mean {s.mean:.3f}"
     told += "" if math.isnan(s.mean_low) else f" [{s.mean_low:.3f}, {s.mean_high:.3f}]"
-    told += f", largest {s.largest:.3g}" + ("" if math.isnan(s.top_share) else f", the top 1 % hold {s.top_share:.0%}")
+    told += f", largest {s.largest:.3g}" + (
+        "" if math.isnan(s.top_share) else f", the largest 1 % hold {s.top_share:.0%}"
+    )
     told += f"; {s.zero:.1%} are 0" if s.zero else ""
     lines += [f"interval: {interval}; verdict: whether the target policy earns more than the live one", told]
     if s.clip is not None and math.isfinite(s.clip):
         asked = " (tuned)" if m["clip"]["asked"] == "tuned" else ""
-        lines.append(f"clip {s.clip:.3g}{asked}: {s.clipped:.1%} of weights cut, {s.removed:.1%} of the weight removed")
+        lines.append(
+            f"clip {s.clip:.3g}{asked}: {s.clipped:.1%} of weights clipped, {s.removed:.1%} of their sum removed"
+        )
     if s.unsupported is None:
-        lines.append("support: unknown, for only the probabilities of shown items are given")
+        lines.append("support: unknown, because only the probabilities of shown items are given")
     else:
-        lines.append(f"support: {s.unsupported_here or 0.0:.2%} of the target policy's shows are beyond the log")
+        lines.append(f"support: the log never shows {s.unsupported_here or 0.0:.2%} of what the target policy shows")
     lines += [f"{name} = {text}" for name, text in m["definitions"].items()]
     return [
         *lines,

@@ -53,14 +53,14 @@ class Support:
             )
             return found
         if self.effective < FEW:
-            found.append((True, f"{self.rows:,} rows count like {self.effective:,.0f} under the target policy"))
+            found.append((True, f"{self._sample_size} under the target policy"))
         elif self.effective < 0.1 * self.rows:
             share = self.effective / self.rows
-            found.append((False, f"{self.rows:,} rows count like {self.effective:,.0f} ({share:.1%})"))
+            found.append((False, f"{self._sample_size} ({share:.1%})"))
         lacking = self.unsupported_here or 0.0
         if lacking > 1e-9:
             where = "" if self.unsupported and self.unsupported > lacking * 0.999 else " at that position"
-            what = f"{lacking:.2%} of the target policy's shows are of items never shown{where} in the log"
+            what = f"the target policy shows items that the log never shows{where} with probability {lacking:.2%}"
             some = ", ".join(map(str, self.unsupported_items))
             found.append((lacking > 0.05, what + (f" (e.g. {some})" if some else "")))
         if abs(self.mean - 1) > _ALARM * (self.mean_high - self.mean_low) / 2 and self.mean_high > self.mean_low:
@@ -68,10 +68,14 @@ class Support:
             off = abs(self.mean - 1)
             found.append((off > 0.1 + lacking, what + ": propensities or target probabilities do not fit the log"))
         if self.rewarded < _FEW_REWARDED:
-            found.append((False, f"what was earned counts like {self.rewarded:,.0f} rows: intervals are rough"))
+            found.append((False, f"the effective number of rewarded rows is {self.rewarded:,.0f}: intervals are rough"))
         if self.top_share > 0.5 and self.rows >= 200:
-            found.append((False, f"1 % of the rows hold {self.top_share:.0%} of the weight"))
+            found.append((False, f"1 % of the rows carry {self.top_share:.0%} of the total weight"))
         return found
+
+    @property
+    def _sample_size(self) -> str:
+        return f"the effective sample size (ESS) is {self.effective:,.0f} of {self.rows:,} rows"
 
 
 def support(rows: Rows, policy: Policy, part: PositionWeights, clip: float | None, *, level: float) -> Support:

@@ -86,15 +86,15 @@ def adapt(
     Traceback (most recent call last):
     trueval.errors.DefinitionError: this is not a model of a library that trueval knows
       found: object
-      do:    known: cornac, implicit, lenskit, recbole, rectools, surprise; others need fit(train) and score(users)
+      do:    available: cornac, implicit, lenskit, recbole, rectools, surprise; others need fit(train) and score(users)
     """
     library = library_of(model)
     if library is None:
         raise DefinitionError(
             "this is not a model of a library that trueval knows",
             found=type(model).__name__,
-            do=f"known: {', '.join(sorted(LIBRARIES))}; others need fit(train) and score(users)",
+            do=f"available: {', '.join(sorted(LIBRARIES))}; others need fit(train) and score(users)",
         )
     if unknown not in (None, "error", "last"):
-        raise DefinitionError(f"unknown cannot be {unknown!r}", found="known: error, last")
+        raise DefinitionError(f"unknown cannot be {unknown!r}", found="available: error, last")
     return Adapted(model, LIBRARIES[library], Given(users, items, dataset), unknown, refit, name)
