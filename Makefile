@@ -38,14 +38,16 @@ lint: $(VENV)/test ## check style and types
 	$(BIN)/ruff format --check src tests benchmarks examples
 	$(BIN)/mypy
 
-test: lint test-adapters ## run all checks and tests; tells the share of lines that the tests run
-	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow" $(COVER)
-	@echo "Lines that the tests run: $$($(BIN)/coverage report --format=total) % (make coverage: which they do not)"
+test: lint test-adapters ## run all checks and tests
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow" $(addprefix --ignore=,$(QUICK))
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow" $(COVER) $(QUICK)
+	@echo "Lines that the quick tests run: $$($(BIN)/coverage report --format=total) % (make coverage: by all tests)"
 
 test-quick: $(VENV)/test ## run the part of the tests that answers within two minutes
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow" $(QUICK)
 
-coverage: $(VENV)/test ## which lines the last `make test` did not run
+coverage: $(VENV)/test ## run all tests and tell which lines no test runs (takes half as long again as the tests)
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow" $(COVER)
 	$(BIN)/coverage report --skip-covered --show-missing
 
 test-adapters: .venv-adapters/made ## test models of RecTools and Cornac, and presets, in their own environment
