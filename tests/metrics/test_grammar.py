@@ -224,7 +224,7 @@ def test_the_caret_is_under_what_is_wrong(text, what, rest):
         ("NDCG@10", "ndcg"),
         ("Precision@10", "precision"),
         ("recal@10", "recall"),
-        ("mean_reciprocal@3", "known:"),
+        ("mean_reciprocal@3", "available:"),
         ("ndcg@5[gian=exp]", "gain"),
         ("ndcg@5[gain=expo]", "exp"),
         ("rr[x=1]", "it has none"),

@@ -237,7 +237,7 @@ def test_trials_that_are_damaged_are_made_again(tmp_path, capsys):
         again = tune(Shift, {"by": [1.0]}, data=parts, folder=tmp_path).table["ndcg@10"]
         assert again.equals(whole)
         assert len(Shift.seen) == fits
-        assert "damaged, and made again" in capsys.readouterr().err
+        assert "damaged and is computed again" in capsys.readouterr().err
 
 
 def test_lists_of_trials_and_functions():
