@@ -1,4 +1,4 @@
-"""Resamples of users: the one scheme behind every bootstrap interval.
+"""Resamples of users: the scheme behind the bootstrap intervals of evaluations, comparisons and calibration.
 
     draw_users(users, seed=, resamples=)              how often each user is in each resample, block by block
     resample_sums([(rows, columns), …], users, …)     sums of columns over users in each resample
