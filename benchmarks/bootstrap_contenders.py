@@ -49,7 +49,7 @@ def trueval(method: str = "bootstrap") -> Work:
     from trueval.evaluation.estimate import Sums, estimate_all
     from trueval.evaluation.interval_method import IntervalMethod
     from trueval.kernels import use_kernels
-    from trueval.metrics.results import same
+    from trueval.metrics.metric_values import same
 
     def run(folder: Path) -> Any:
         values = load(folder)

@@ -13,7 +13,7 @@ from trueval.data.ids import Ids
 from trueval.evaluation.estimate import Estimate, Sums
 from trueval.evaluation.outcome import Evaluation, SystemResult
 from trueval.metrics.grammar import parse
-from trueval.metrics.results import same
+from trueval.metrics.metric_values import same
 
 ARMS = (50, 200, 2000)  # users per arm: with fewer, there is often no purchase at all
 AB = "conversion=bought,ctr=clicks/shows,dwell=seconds,dwell median:median=seconds,revenue=amount"

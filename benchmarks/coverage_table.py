@@ -24,7 +24,7 @@ from trueval.evaluation.jackknife import estimate_tallies, leave_out
 from trueval.evaluation.outcome import SystemResult
 from trueval.evaluation.repeats import over_repeats
 from trueval.metrics.grammar import parse
-from trueval.metrics.results import Added, Tally, same
+from trueval.metrics.metric_values import Added, Tally, same
 from trueval.statistics.jackknife import JackknifeReplicates
 
 USERS = (20, 200, 2000)

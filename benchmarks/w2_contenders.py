@@ -86,7 +86,7 @@ def trueval_ranking() -> Work:
     from trueval.evaluation.measurements import measure_facts
     from trueval.facts.from_scores import rank_system
     from trueval.metrics.grammar import parse_all
-    from trueval.metrics.inputs import Inputs
+    from trueval.metrics.metric_inputs import Inputs
 
     @lru_cache(maxsize=1)
     def task(folder: Path) -> Any:

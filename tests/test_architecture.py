@@ -109,7 +109,7 @@ def test_no_vague_modules(word: str) -> None:
 
 
 def test_plain_twins_are_only_in_kernels() -> None:
-    """What production shares with a plain twin has a module of its own (`kernels/hashing.py`, `kernels/lanes.py`)."""
+    """What production shares with a plain twin has a module of its own (`kernels/hashing.py`, `topic_lanes.py`)."""
     twins = {path.stem for path in (SOURCE / "kernels").glob("plain*.py")}
     outside = [p for p in FILES if home(p) != "kernels" and twins & _names_below(p, "trueval.kernels")]
     assert twins

@@ -104,7 +104,7 @@ def test_ranking_is_kept(method):
     assert (steps > 0).all() if method == "platt" else (steps >= 0).all()
     if method == "isotonic":
         assert (steps == 0).any()
-        assert "ties" in found.told
+        assert "ties" in found.description
 
 
 def test_a_falling_relation_is_an_error_that_says_what_it_means():

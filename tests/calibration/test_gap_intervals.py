@@ -15,7 +15,7 @@ from trueval.calibration.bins import make_bins
 from trueval.calibration.calibrator import Calibrator
 from trueval.calibration.gaps import make_gaps
 from trueval.calibration.predictions import read_predictions
-from trueval.calibration.resampling import make_clusters
+from trueval.calibration.user_bootstrap import make_clusters
 
 CALIBRATED = {
     "few rows": World(100),

@@ -32,9 +32,9 @@ import trueval as tv
 from trueval.design.design import RunDesign
 from trueval.errors import TruevalError
 from trueval.evaluation.compat import PRESETS, Preset
-from trueval.evaluation.conclude import measure
 from trueval.evaluation.context import EvaluationContext
 from trueval.evaluation.evaluate_systems import prepare_split, rank_tasks
+from trueval.evaluation.from_facts import measure
 from trueval.evaluation.held_out import prepare_run, read_held_out
 from trueval.evaluation.measurements import Measurements
 from trueval.evaluation.options import EvaluationOptions, for_given_lists, specs_of

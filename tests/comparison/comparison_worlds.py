@@ -13,7 +13,7 @@ from trueval.evaluation.estimate import Estimate, sums
 from trueval.evaluation.outcome import Evaluation, SystemResult
 from trueval.metrics.compute import Measured
 from trueval.metrics.grammar import parse
-from trueval.metrics.results import Ratio
+from trueval.metrics.metric_values import Ratio
 
 Values = Mapping[str, Mapping[str, Sequence[float]]]  # by system and metric
 

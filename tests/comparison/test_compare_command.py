@@ -26,7 +26,7 @@ def test_folder_and_file_are_joined(trueval, results):
     record = json.loads(ran.out)
     assert {c["metric"] for c in record["comparisons"]} == {"ndcg@3", "recall@5"}
     assert {c["system"] for c in record["comparisons"]} == {"recs"}
-    assert record["comparisons"][0].keys() >= {"difference", "low", "high", "p", "p_corrected", "verdict", "words"}
+    assert record["comparisons"][0].keys() >= {"difference", "low", "high", "p", "p_corrected", "verdict", "sentence"}
     assert record["systems"].keys() == {"recs", "other"}
     assert record["manifest"]["comparison"]["test"] == "t"
 

@@ -15,7 +15,7 @@ from statsmodels.stats.power import TTestPower
 import trueval as tv
 from trueval.api import Result
 from trueval.errors import DataError, DefinitionError
-from trueval.metrics.results import Ratio
+from trueval.metrics.metric_values import Ratio
 
 RNG = np.random.default_rng(11)
 BASE = RNG.random(60)
@@ -61,7 +61,7 @@ def test_direction_of_the_metric():
     (c,) = compare(values)
     assert c.verdict == "worse"
     assert (c.wins, c.losses) == (0, 60)
-    assert "more is worse than pop on anti(precision)@10 by 0.10" in c.words
+    assert "more is worse than pop on anti(precision)@10 by 0.10" in c.sentence
     verdicts = by_name(compare())
     assert verdicts["good", "ndcg@10"].verdict == "better"
     assert verdicts["good", "unjudged@10"].verdict == "different"
@@ -101,7 +101,7 @@ def test_ranks_that_contradict_the_mean_show_nothing():
     assert c.difference > 0
     assert c.p < 0.001
     assert c.verdict == "not shown"
-    assert "opposite directions" in c.words
+    assert "opposite directions" in c.sentence
 
 
 def test_tests_agree_with_scipy_through_the_whole():
@@ -136,9 +136,9 @@ def test_too_few_users_say_so():
     (c,) = compare({"pop": {"ndcg@10": [0.1]}, "new": {"ndcg@10": [0.3]}})
     assert np.isnan([c.p, c.p_corrected, c.low, c.high, c.detectable]).all()
     assert c.verdict == "not shown"
-    assert "cannot be compared on ndcg@10: only one user" in c.words
+    assert "cannot be compared on ndcg@10: only one user" in c.sentence
     (c,) = compare({"pop": {"ndcg@10": [0.1, np.nan]}, "new": {"ndcg@10": [np.nan, 0.3]}})
-    assert "no user" in c.words
+    assert "no user" in c.sentence
     assert c.n == 0
     (c,) = compare({"pop": {"ndcg@10": [0.1]}, "new": {"ndcg@10": [0.1]}})
     assert c.p == 1
@@ -221,14 +221,14 @@ def test_what_would_be_shown():
     expected = TTestPower().solve_power(nobs=60, power=0.8, alpha=0.05) * d.std(ddof=1)
     assert c.detectable == pytest.approx(expected, rel=1e-5)
     assert c.power(c.detectable) == pytest.approx(0.8)
-    assert f"60 users could detect a difference of {expected:.4f} with 80 % power" in c.words
+    assert f"60 users could detect a difference of {expected:.4f} with 80 % power" in c.sentence
     all_of_them = by_name(compare())["alike", "ndcg@10"]  # one of six has to be found at a sixth of the level
     assert all_of_them.detectable > c.detectable
     assert by_name(compare(correct="none"))["alike", "ndcg@10"].detectable == pytest.approx(c.detectable)
 
 
 def test_words():
-    words = {(c.system, c.metric): c.words for c in compare()}
+    words = {(c.system, c.metric): c.sentence for c in compare()}
     good = by_name(compare())["good", "ndcg@10"]
     assert words["good", "ndcg@10"] == (
         f"good is better than pop on ndcg@10 by {good.difference:.4f} [{good.low:.4f}, {good.high:.4f}], "
@@ -237,7 +237,7 @@ def test_words():
     assert words["same", "ndcg@10"] == "same and pop have the same ndcg@10 for every user (60 users)."
     assert words["alike", "ndcg@10"].startswith("There is no significant difference between alike and pop on ndcg@10: ")
     assert "differs from pop" in words["good", "unjudged@10"]
-    one_sided = by_name(compare(alternative="better"))["alike", "ndcg@10"].words
+    one_sided = by_name(compare(alternative="better"))["alike", "ndcg@10"].sentence
     assert one_sided.startswith("alike is not significantly better than pop on ndcg@10")
 
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import trueval as tv
 from trueval.api import Result
 from trueval.errors import DefinitionError
-from trueval.metrics.results import Ratio
-from trueval.statistics.sign_flips import FEW, exact_interval, exact_p, least_p
+from trueval.metrics.metric_values import Ratio
+from trueval.statistics.permutation_test import FEW, exact_interval, exact_p, least_p
 
 TESTS = ["t", "wilcoxon", "permutation", "bootstrap"]
 STEPS = [-0.5, -0.1, 0.0, 0.0, 0.1, 0.3, 1.0]
@@ -35,21 +35,23 @@ def test_all_against_nothing(test, users):
     assert c.p == pytest.approx(2 / 2**users)
     assert (c.verdict, c.power(1.0)) == ("not shown", 0.0)
     assert np.isnan([c.low, c.high, c.detectable]).all()
-    assert f"the smallest possible p-value is {2 / 2**users:.2g}" in c.words
+    assert f"the smallest possible p-value is {2 / 2**users:.2g}" in c.sentence
 
 
 def test_the_sentence_says_which_test_and_why():
-    assert "p = 0.25 (exact sign-flip test, 3 users: too few for t)" in compare(np.ones(3)).words
-    assert "p = 0.0078 (exact sign-flip test, 8 users: too few for t)" in compare(np.ones(8)).words
+    assert "p = 0.25 (exact sign-flip test, 3 users: too few for t)" in compare(np.ones(3)).sentence
+    assert "p = 0.0078 (exact sign-flip test, 8 users: too few for t)" in compare(np.ones(8)).sentence
     sparse = compare([0.5, 0.25, 1.0, *[0.0] * 97])
     assert (sparse.test, sparse.reason, sparse.p) == ("exact", "only 3 differ", 0.25)
     same = compare(np.full(40, 0.25))
     assert (same.test, same.reason) == ("exact", "all differ by the same")
     assert same.p == 2 / 2**40
-    assert "by 0.2500, no interval, p < 0.0001 (exact sign-flip test, 40 users: all differ by the same)" in same.words
+    assert (
+        "by 0.2500, no interval, p < 0.0001 (exact sign-flip test, 40 users: all differ by the same)" in same.sentence
+    )
     usual = compare(np.arange(1.0, 41))
     assert (usual.test, usual.reason) == ("t", "")
-    assert "(t-test, 40 users)" in usual.words
+    assert "(t-test, 40 users)" in usual.sentence
 
 
 @pytest.mark.parametrize("test", TESTS)

@@ -11,10 +11,10 @@ from scipy import stats
 import trueval as tv
 from trueval.api import Result
 from trueval.comparison.nested import mean_of
-from trueval.statistics.corrections import corrected
+from trueval.statistics.multiple_comparisons import corrected
+from trueval.statistics.permutation_test import sign_flips
 from trueval.statistics.power import power
-from trueval.statistics.sign_flips import sign_flips
-from trueval.statistics.significance import signed_ranks, t_test
+from trueval.statistics.significance_tests import signed_ranks, t_test
 
 
 def no_difference(rng, users):

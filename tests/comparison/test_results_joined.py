@@ -133,7 +133,7 @@ def test_mean_and_sd_over_seeds():
     (c,) = found
     assert (c.difference, c.repeats) == (pytest.approx(0.42), 5)
     assert (c.low, c.high) == pytest.approx((level.low, level.high))
-    assert "5 repeats" in c.words
+    assert "5 repeats" in c.sentence
 
 
 def test_seeds_without_spread_leave_the_users():

@@ -11,8 +11,8 @@ from comparison_worlds import evaluation_of, system_of
 
 import trueval as tv
 from trueval.errors import DataError, OutputError
-from trueval.metrics.results import Ratio
-from trueval.report.saved import load_result, save_folder
+from trueval.metrics.metric_values import Ratio
+from trueval.report.saved_results import load_result, save_folder
 
 RNG = np.random.default_rng(41)
 
@@ -40,8 +40,8 @@ def same(one, other):
             assert np.array_equal(s.numerator, read.sums[label].numerator)
             assert np.array_equal(s.denominator, read.sums[label].denominator)
             assert s.finish is read.sums[label].finish
-        for label, found in system.left_out.items():
-            assert np.array_equal(found.one, read.left_out[label].one)
+        for label, found in system.jackknife.items():
+            assert np.array_equal(found.one, read.jackknife[label].one)
 
 
 @pytest.mark.parametrize("design", ["AR-TI-AN", "1R-TI-AN", "P1R10-TI-AN", "AR-TI-NN10"])

@@ -22,7 +22,7 @@ from trueval.design.head import count_ratings, find_head
 from trueval.design.task import make_tasks
 from trueval.errors import DefinitionError
 from trueval.experiments.experiment import read_experiment
-from trueval.metrics.inputs import Positives
+from trueval.metrics.metric_inputs import Positives
 from trueval.propensity.propensity import Propensity
 from trueval.splits import Parts, load_parts, save_parts
 

@@ -9,12 +9,12 @@ import polars as pl
 import pytest
 
 import trueval as tv
-from trueval.design.corrections import bias_variance
+from trueval.design.sampled_ranks import bias_variance
 from trueval.errors import DefinitionError
 from trueval.evaluation import kept_facts
-from trueval.facts.corrections import correct
-from trueval.facts.lemma import one_relevant_bounds
+from trueval.facts.one_relevant_bounds import one_relevant_bounds
 from trueval.facts.ranking_facts import RankingFacts
+from trueval.facts.sampling_correction import correct
 
 SYSTEMS = ["popularity", "itemknn"]
 
@@ -116,7 +116,7 @@ def test_where_there_are_no_facts_it_is_said_why(tmp_path: Path, parts, log):
     with pytest.raises(DefinitionError, match=r"'run' were not kept[^$]*in pieces[^$]*tv.Run"):
         run.facts["run"]
     run.save(tmp_path / "saved")
-    from trueval.report.saved import load_result
+    from trueval.report.saved_results import load_result
 
     with pytest.raises(DefinitionError, match="read from files"):
         load_result(tmp_path / "saved").facts["run"]

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import trueval as tv
-from trueval.report.saved import load_result
+from trueval.report.saved_results import load_result
 
 USERS, ITEMS = 40, 25
 DESIGNS = ["1R-TI-AN", "1R-AI-NN8", "1R-TI-NN5-resample", "P1R3-TI-AN", "U1R"]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from test_lemma import sampled_facts
+from test_one_relevant_bounds import sampled_facts
 
-from trueval.design.corrections import all_sampled_ranks, rank_metric
 from trueval.design.rank_distribution import Sampled, rank_chances
+from trueval.design.sampled_ranks import all_sampled_ranks, rank_metric
 from trueval.errors import DefinitionError
 from trueval.facts import sampled_classes
-from trueval.facts.corrections import correct, corrected
 from trueval.facts.ranking_facts import RankingFacts
+from trueval.facts.sampling_correction import correct, corrected
 
 POOL = 2000
 SYSTEMS = ("excellent", "good", "medium", "near random")

@@ -12,8 +12,8 @@ import trueval as tv
 from trueval.design.design import Design
 from trueval.design.task import make_tasks
 from trueval.evaluation.evaluate_systems import rank_tasks
-from trueval.facts.corrections import correct
-from trueval.facts.lemma import one_relevant_bounds
+from trueval.facts.one_relevant_bounds import one_relevant_bounds
+from trueval.facts.sampling_correction import correct
 from trueval.facts.views import one_relevant, select
 from trueval.recommenders.protocol import TrainSet
 from trueval.recommenders.registry import make_system

@@ -17,10 +17,11 @@ from trueval.design.design import Design
 from trueval.errors import DefinitionError
 from trueval.facts.from_run import run_facts
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.facts.views import concat, condense, one_relevant, random_ranking, select, with_ties
+from trueval.facts.tie_rules import with_ties
+from trueval.facts.views import concat, condense, one_relevant, random_ranking, select
 from trueval.metrics.compute import compute
 from trueval.metrics.grammar import parse
-from trueval.metrics.inputs import Inputs
+from trueval.metrics.metric_inputs import Inputs
 
 SEEDS = st.integers(0, 10**6)
 

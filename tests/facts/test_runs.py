@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from trueval.errors import DataError, DefinitionError
 from trueval.facts.from_run import run_facts
 from trueval.facts.ranking_facts import UNKNOWN, RankingFacts
-from trueval.facts.views import with_ties
+from trueval.facts.tie_rules import with_ties
 from trueval.kernels import use_kernels, use_threads
 from trueval.metrics.compute import compute
 from trueval.metrics.grammar import parse
-from trueval.metrics.inputs import Inputs
+from trueval.metrics.metric_inputs import Inputs
 
 METRICS = ["precision@3", "recall@2", "hit@2", "ndcg@4", "ndcg", "rr", "ap", "ap@3", "rbp@4", "rprecision"]
 

@@ -16,13 +16,13 @@ from trueval.data.ids import Ids
 from trueval.errors import DefinitionError
 from trueval.evaluation.features import item_aspects
 from trueval.facts.ranking_facts import UNKNOWN, RankingFacts
-from trueval.facts.views import with_ties
+from trueval.facts.tie_rules import with_ties
 from trueval.metrics.grammar import Spec, parse
-from trueval.metrics.inputs import Inputs, Popularity, Positives, RowPropensity
 from trueval.metrics.interest import Interest, Targets
+from trueval.metrics.metric_inputs import Inputs, ItemPopularity, Positives, RowPropensity
+from trueval.metrics.popularity_strata import STRATA
 from trueval.metrics.registry import Metric, all_metrics
-from trueval.metrics.strata import STRATA
-from trueval.metrics.ties import check_ties
+from trueval.metrics.tie_checks import check_ties
 
 # Values at which parameters that are numbers are tested. A new number parameter needs a row here.
 NUMBERS: dict[tuple[str, str], tuple[float, ...]] = {
@@ -161,7 +161,7 @@ class World:
         relevant = np.array([sum(item in self.relevant(user) for user in self.users) for item in self.items], np.int64)
         return Inputs(
             train=self._train(users, items),
-            popularity=Popularity(counts, self.train_users),
+            popularity=ItemPopularity(counts, self.train_users),
             features=features.reshape(len(self.items), width),
             positives=Positives(lambda: counts, lambda: relevant),
             aspects=item_aspects(self.item_table(), items),

@@ -17,13 +17,14 @@ from metric_worlds import World, every_spec, random_world, settled, stratified_s
 from oracles import naive_aspects
 from oracles import naive_metrics as naive
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.facts.views import condense, one_relevant, random_ranking, with_ties
+from trueval.facts.tie_rules import with_ties
+from trueval.facts.views import condense, one_relevant, random_ranking
 from trueval.metrics.compute import compute
 from trueval.metrics.errors.rating_errors import rating_error
 from trueval.metrics.grammar import Spec, parse
-from trueval.metrics.inputs import Inputs
+from trueval.metrics.metric_inputs import Inputs
+from trueval.metrics.popularity_strata import STRATA
 from trueval.metrics.registry import all_metrics
-from trueval.metrics.strata import STRATA
 
 # a failure names the metric, the user and both values: shrinking hundreds of metrics at once takes minutes
 settings.register_profile("oracle", settings.get_profile("trueval"), phases=[Phase.explicit, Phase.generate])

@@ -23,10 +23,10 @@ from trueval.facts.views import random_ranking
 from trueval.metrics.compute import compute
 from trueval.metrics.grammar import Spec, parse
 from trueval.metrics.incomplete.expected_ranks import mean_inverse_ranks
-from trueval.metrics.inputs import Inputs
 from trueval.metrics.measure import toy_facts
+from trueval.metrics.metric_inputs import Inputs
+from trueval.metrics.popularity_strata import STRATA
 from trueval.metrics.registry import all_metrics
-from trueval.metrics.strata import STRATA
 
 ITEMS = list("abcdef")
 USERS = ["u0", "u1", "u2"]

@@ -13,12 +13,12 @@ import trueval as tv
 from trueval.evaluation.interval_method import IntervalMethod
 from trueval.evaluation.measurements import measure_facts
 from trueval.evaluation.outcome import random_values, summarise
-from trueval.facts.lemma import one_relevant_bounds
+from trueval.facts.one_relevant_bounds import one_relevant_bounds
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.views import concat, condense, one_relevant
 from trueval.metrics.compute import compute
 from trueval.metrics.grammar import parse
-from trueval.metrics.inputs import Inputs
+from trueval.metrics.metric_inputs import Inputs
 
 
 def close(x):

@@ -33,7 +33,7 @@ from trueval.facts.views import concat, condense, flip, one_relevant, random_ran
 from trueval.metrics.compute import compute, merge
 from trueval.metrics.families import FAMILIES
 from trueval.metrics.grammar import Spec, parse
-from trueval.metrics.inputs import Inputs
+from trueval.metrics.metric_inputs import Inputs
 from trueval.metrics.registry import Metric, all_metrics
 
 METRICS = all_metrics()

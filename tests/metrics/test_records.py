@@ -11,10 +11,10 @@ from metric_worlds import random_world
 
 from trueval.errors import DefinitionError
 from trueval.evaluation.group_measures import looks_for
-from trueval.metrics import inverse, registry
+from trueval.metrics import inverse_propensity, registry
 from trueval.metrics.compute import has_meaning_in_1r
 from trueval.metrics.grammar import parse
-from trueval.metrics.registry import LOOKS_FOR, TELLS, all_metrics, metric
+from trueval.metrics.registry import FINDINGS, LOOKS_FOR, all_metrics, metric
 
 SOURCE = Path(__file__).parents[2] / "src" / "trueval"
 # Where names are the matter itself: the rules of other libraries, axioms of single metrics, a listing by family.
@@ -32,7 +32,7 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def shown(facts, k):
-    return facts.shown(k).astype(np.float64)
+    return facts.listed_at(k).astype(np.float64)
 
 
 def test_a_metric_has_what_its_family_has_unless_it_says_otherwise(registered):
@@ -50,7 +50,7 @@ def test_a_metric_has_what_its_family_has_unless_it_says_otherwise(registered):
         parse("anti(otherwise)@5")
 
 
-@pytest.mark.parametrize("wrong", [{"looks_for": "anything"}, {"tells": "a story"}])
+@pytest.mark.parametrize("wrong", [{"looks_for": "anything"}, {"finding": "a story"}])
 def test_a_record_with_an_unknown_word_is_refused(registered, wrong):
     with pytest.raises(TypeError, match="must be one of"):
         metric(family="accuracy", name="odd", formula="x", range=(0, 1), reference="y", **wrong)(shown)
@@ -65,19 +65,19 @@ def test_one_relevant_item_may_depend_on_parameters():
 @pytest.mark.parametrize("entry", [m for m in all_metrics() if m.terms is not None], ids=lambda m: m.name)
 def test_plain_sums_are_those_whose_terms_are_no_mean(entry):
     spec = parse(f"snips({entry.name})" + ("" if entry.cutoff == "none" else "@5"))
-    terms = inverse._terms(spec, random_world(3).facts())
+    terms = inverse_propensity._terms(spec, random_world(3).facts())
     assert entry.plain_sum is not terms.mean
 
 
 def test_what_the_records_say_today():
     by_field = {
         "greedy_ideal": {m.name for m in all_metrics() if m.greedy_ideal},
-        "tells": {m.name: m.tells for m in all_metrics() if m.tells},
+        "finding": {m.name: m.finding for m in all_metrics() if m.finding},
     }
     assert by_field["greedy_ideal"] == {"alpha_ndcg", "abndcg"}
-    assert by_field["tells"] == {"unjudged": "never judged", "coverage": "catalogue shown"}
+    assert by_field["finding"] == {"unjudged": "never judged", "coverage": "catalogue shown"}
     assert {m.looks_for for m in all_metrics()} == set(LOOKS_FOR)
-    assert set(TELLS) - {""} == set(by_field["tells"].values())
+    assert set(FINDINGS) - {""} == set(by_field["finding"].values())
 
 
 def test_nothing_decides_by_a_metrics_family_or_name():

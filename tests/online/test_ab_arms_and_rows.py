@@ -13,8 +13,8 @@ from test_ab_balance import ads_table
 
 import trueval as tv
 from trueval.errors import DataError, DefinitionError
+from trueval.online.ab.column_sums import read_sum
 from trueval.online.ab.filtering import filter_rows
-from trueval.online.ab.sums import read_sum
 
 
 def arms_table(*names: str) -> pl.DataFrame:

@@ -208,7 +208,7 @@ def test_interval_of_dm_follows_the_fit() -> None:
 
     def by_place(reward: np.ndarray) -> np.ndarray:
         """The fit with its shrinkage held fixed."""
-        n, mean = rows.shown, reward.mean()
+        n, mean = rows.exposures, reward.mean()
         cells = np.bincount(rows.item * 2 + rows.place, reward, minlength=8).reshape(4, 2)
         item = cells.sum(axis=1) / n.sum(axis=1)
         prior = (model.by_item * (item - mean))[:, None] + cells.sum(axis=0) / n.sum(axis=0)

@@ -12,8 +12,8 @@ from trueval.data.ids import Ids
 from trueval.data.interactions import Interactions
 from trueval.metrics.compute import compute
 from trueval.metrics.grammar import parse, parse_all
-from trueval.metrics.inputs import Inputs, RowPropensity
 from trueval.metrics.measure import toy_facts
+from trueval.metrics.metric_inputs import Inputs, RowPropensity
 from trueval.propensity.propensity import Diagnostics, Propensity
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import trueval as tv
 from trueval.evaluation.compat import PRESETS
-from trueval.evaluation.weighted import held_out_share
+from trueval.evaluation.weighted_metrics import held_out_share
 from trueval.splits import save_parts
 
 ITEMS = 100

@@ -8,7 +8,7 @@ import math
 import pytest
 
 from trueval.render.alignment import aligned, words_left
-from trueval.render.html import Bar, Section, chip, html_table, page, section, terms
+from trueval.render.html_elements import Bar, Section, chip, html_table, page, section, terms
 from trueval.render.latex import latex_table, tex
 from trueval.render.markdown import markdown_table
 from trueval.render.numbers import decimal, interval, lopsided, number, p_phrase, p_value, rounded, with_interval

@@ -11,10 +11,10 @@ import polars as pl
 import pytest
 
 import trueval as tv
-from trueval.render.html import Bar, Section
+from trueval.render.html_elements import Bar, Section
 from trueval.render.numbers import short_percent
 from trueval.report.findings import findings, listed
-from trueval.report.html import html_page
+from trueval.report.html_page import html_page
 from trueval.report.terminal import print_evaluation
 
 

@@ -11,7 +11,7 @@ import pytest
 import trueval as tv
 from trueval.comparison.leaders import leaders
 from trueval.evaluation.estimate import Estimate
-from trueval.report.cells import cell, columns_with_both_ends, needs_both_ends
+from trueval.report.table_cells import cell, columns_with_both_ends, needs_both_ends
 
 
 def runs(hits: dict[str, np.ndarray]) -> tuple[dict[str, pl.DataFrame], pl.DataFrame]:
@@ -73,7 +73,7 @@ def test_bold_are_all_that_no_test_shows_to_be_worse():
 
 
 def page(result: tv.Result) -> str:
-    from trueval.report.html import html_page
+    from trueval.report.html_page import html_page
 
     return html_page(result.evaluation)
 

@@ -139,7 +139,7 @@ def test_both_sides_are_evaluated(coat: Path) -> None:
     for found in result.alike:
         scores = [[side[name, found.metric].value for name in SYSTEMS] for side in (result, result.observed)]
         assert found.observed == pytest.approx(tau_b(*scores))
-        assert found.words in str(result)
+        assert found.summary in str(result)
     assert [found.metric for found in result.alike] == options["metrics"]
     record = json.loads(result.to_json())
     assert record["observed"]["systems"].keys() == record["systems"].keys()

@@ -16,14 +16,14 @@ from trueval.cli import split_options
 from trueval.cli.app import make_app
 from trueval.errors import DefinitionError
 from trueval.evaluation.validation_part import carve
-from trueval.evaluation.weighted import held_out_share
+from trueval.evaluation.weighted_metrics import held_out_share
 from trueval.experiments.experiment_file import Written
 from trueval.experiments.splitting import Splitting, rehearse
 from trueval.splits import Parts, all_splits, leakage, registry
-from trueval.splits.chance import Coded, coin
 from trueval.splits.options import choice, share
 from trueval.splits.parts import TEST, TRAIN, assemble
 from trueval.splits.registry import split
+from trueval.splits.row_hashing import Coded, coin
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     )
     def halves(log: tv.Interactions, *, part: float = 0.3, side: str = "left", seed: int = 0) -> list[Parts]:
         """Hold out a share, twice."""
-        flips = coin(Coded.of(log).words(seed, "halves"))
+        flips = coin(Coded.of(log).hashes(seed, "halves"))
         how = {"how": "halves", "part": part, "side": side, "seed": seed}
         places = (np.where(one < part, TEST, TRAIN) for one in (flips, 1 - flips))
         return [assemble(log, place, how={**how, "fold": fold}) for fold, place in enumerate(places, 1)]

@@ -15,7 +15,7 @@ import trueval as tv
 from trueval.data.interactions import Interactions
 from trueval.errors import DataError, DefinitionError, TruevalError
 from trueval.splits import Parts, all_splits, split
-from trueval.splits.chance import Coded, chain, coin, mix
+from trueval.splits.row_hashing import Coded, chain, coin, mix
 
 
 def random_rows(size: int, users: int, times: int, seed: int) -> list[tuple[int, ...]]:
@@ -158,7 +158,7 @@ def test_the_hash_is_frozen():
     # A split made today must be made again by later versions of every library.
     assert mix(np.array([42], np.uint64)).tolist() == [13679457532755275413]
     log = log_of([(u, i, 3, u) for u in range(3) for i in range(4)])
-    assert Coded.of(log).words(0, "holdout")[:2].tolist() == [6770030127830764738, 1468372254648641000]
+    assert Coded.of(log).hashes(0, "holdout")[:2].tolist() == [6770030127830764738, 1468372254648641000]
     assert [(u, i) for u, i, *_ in split(log, ratio=0.3).test.frame.rows()] == [
         (0, 1),
         (0, 2),

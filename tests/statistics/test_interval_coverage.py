@@ -13,7 +13,7 @@ import pytest
 from trueval.evaluation.estimate import Estimate, Sums, estimate, estimate_all, resampled
 from trueval.evaluation.interval_method import IntervalMethod
 from trueval.evaluation.repeats import Repeated, nested_error
-from trueval.metrics.results import same
+from trueval.metrics.metric_values import same
 from trueval.statistics.student import student_interval
 
 Sampler = Callable[[np.random.Generator, int], tuple[np.ndarray, np.ndarray]]

@@ -13,7 +13,7 @@ from trueval.evaluation.few_users import FEW
 from trueval.evaluation.group_values import spread
 from trueval.evaluation.interval_method import IntervalMethod
 from trueval.evaluation.repeats import _over_users
-from trueval.metrics.results import same
+from trueval.metrics.metric_values import same
 from trueval.statistics.binomial import clopper_pearson
 
 METHODS = ["bootstrap", "bca", "t"]

@@ -11,7 +11,7 @@ import trueval as tv
 from trueval.evaluation.estimate import Sums, estimate_all
 from trueval.evaluation.interval_method import IntervalMethod, describe_interval
 from trueval.evaluation.repeats import Repeated, nested_error
-from trueval.metrics.results import same
+from trueval.metrics.metric_values import same
 
 METRICS = "ndcg@5,coverage@5"
 

@@ -16,7 +16,7 @@ from trueval.errors import DefinitionError
 from trueval.evaluation.estimate import Sums, estimate_all, resampled, t_interval
 from trueval.evaluation.interval_method import IntervalMethod
 from trueval.kernels import use_kernels, use_threads
-from trueval.metrics.results import same
+from trueval.metrics.metric_values import same
 from trueval.statistics.percentiles import bca_bounds, percentile_bounds
 from trueval.statistics.resampling import draw_users, resample_sums
 from trueval.statistics.student import t_quantile
@@ -122,7 +122,7 @@ def test_bca_is_scipys_on_the_same_resamples(kind, level):
     x = rng.gamma(0.5, size=40) if kind == "skewed" else (rng.random(40) < 0.2).astype(float)
     s = mean_of(x)
     (drawn,) = resampled([(None, s)], 40, seed=0, resamples=2000)
-    ours = bca_bounds(x.mean(), drawn, s.left_out(), level)
+    ours = bca_bounds(x.mean(), drawn, s.jackknife_replicates(), level)
     drawn = all_draws(40, resamples=2000) @ x / 40
     before = SimpleNamespace(bootstrap_distribution=drawn)
     theirs = stats.bootstrap(
@@ -157,7 +157,7 @@ def test_values_without_a_user_are_what_a_loop_finds():
         rest = np.arange(8) != u
         strata = [(s.numerator[rest, c].sum(), below[rest, c].sum()) for c in range(3)]
         expected = np.mean([a / b for a, b in strata if b > 0])
-        assert s.left_out()[u] == pytest.approx(expected)
+        assert s.jackknife_replicates()[u] == pytest.approx(expected)
 
 
 def test_twenty_users_six_hits():

@@ -13,7 +13,7 @@ import trueval as tv
 from trueval.evaluation.interval_method import IntervalMethod
 from trueval.evaluation.jackknife import estimate_tallies, leave_out
 from trueval.metrics.beyond.concentration import gini_index
-from trueval.metrics.results import Added, Tally
+from trueval.metrics.metric_values import Added, Tally
 from trueval.statistics.jackknife import GROUPS, JackknifeReplicates, group_users, pairs
 from trueval.statistics.percentiles import percentile_bounds
 from trueval.statistics.resampling import draw_users
@@ -175,7 +175,7 @@ def test_groups_of_users_have_intervals_of_their_own():
 def test_without_intervals_nothing_is_kept_by_user():
     found = evaluated(random_run(30, 5), interval="none")
     assert np.isnan(found["run", "coverage@5"].low)
-    assert not found.evaluation.system("run").left_out
+    assert not found.evaluation.system("run").jackknife
 
 
 def test_one_user_has_no_interval():

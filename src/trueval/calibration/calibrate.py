@@ -15,12 +15,12 @@ import polars as pl
 from trueval.arguments import checked
 from trueval.calibration.calibrator import Calibrator
 from trueval.calibration.fit import fit_calibrator
-from trueval.calibration.guard import fingerprint, refuse_seen_table, refuse_shared_rows
 from trueval.calibration.losses import check_clip
 from trueval.calibration.metrics import PointSpec
 from trueval.calibration.pointwise import Pointwise, chosen, measured, resamples_of
 from trueval.calibration.predictions import Predictions, check_probabilities, read_predictions
-from trueval.calibration.resampling import FEWEST, Summed, bounds
+from trueval.calibration.reuse_checks import fingerprint, refuse_seen_table, refuse_shared_rows
+from trueval.calibration.user_bootstrap import FEWEST, Summed, bounds
 from trueval.data.column_roles import ColumnMap
 from trueval.errors import DataError
 from trueval.evaluation.estimate import Estimate

@@ -102,7 +102,7 @@ class Calibrator:
         return values
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """The function in words."""
         if self.method == "isotonic":
             levels = len(np.unique(self.knots[:, 1]))

@@ -27,7 +27,7 @@ import numpy as np
 
 from trueval.calibration.bins import Bins
 from trueval.calibration.predictions import Predictions
-from trueval.calibration.resampling import Clusters, product
+from trueval.calibration.user_bootstrap import Clusters, product
 from trueval.kernels.seeds import derive
 from trueval.statistics.binomial import binomial_p, clopper_pearson, drawn_shares, mean_distance, wilson_interval
 
@@ -133,7 +133,7 @@ def base_rate(data: Predictions, clusters: Clusters) -> tuple[float, float, floa
 
     >>> import polars as pl
     >>> from trueval.calibration.predictions import read_predictions
-    >>> from trueval.calibration.resampling import make_clusters
+    >>> from trueval.calibration.user_bootstrap import make_clusters
     >>> data = read_predictions(pl.DataFrame({"p": [0.1] * 10, "y": [0] * 10}))
     >>> [round(x, 4) for x in base_rate(data, make_clusters(data))]
     [0.0, 0.0, 0.2775]
@@ -160,7 +160,7 @@ def make_gaps(data: Predictions, made: Bins, clusters: Clusters) -> Gaps:
     >>> import polars as pl
     >>> from trueval.calibration.bins import make_bins
     >>> from trueval.calibration.predictions import read_predictions
-    >>> from trueval.calibration.resampling import make_clusters
+    >>> from trueval.calibration.user_bootstrap import make_clusters
     >>> shown = pl.DataFrame({"user": [1, 1, 2, 2, 3, 3], "p": [0.5] * 6, "y": [1, 1, 0, 0, 1, 1]})
     >>> for table in (shown, shown.drop("user")):  # a user's two rows are always alike, and tell no more than one
     ...     data = read_predictions(table)

@@ -9,7 +9,7 @@ import numpy as np
 from trueval.calibration.bins import make_bins
 from trueval.calibration.gaps import make_gaps
 from trueval.calibration.predictions import Predictions
-from trueval.calibration.resampling import make_clusters
+from trueval.calibration.user_bootstrap import make_clusters
 from trueval.errors import DefinitionError
 
 

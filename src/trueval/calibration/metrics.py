@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from trueval.calibration.areas import area, area_of_counts, areas_by_user
+from trueval.calibration.auc import area, area_of_counts, areas_by_user
 from trueval.calibration.bins import BY, Bins, make_bins
 from trueval.calibration.gaps import make_gaps
 from trueval.calibration.losses import log_losses
 from trueval.calibration.predictions import Predictions
-from trueval.calibration.resampling import BOTH, Clusters, Summed
+from trueval.calibration.user_bootstrap import BOTH, Clusters, Summed
 from trueval.errors import DataError, DefinitionError, suggest
 from trueval.metrics.grammar import split_list
 from trueval.metrics.registry import Parameter

@@ -17,7 +17,7 @@ from trueval.calibration.losses import BrierParts, brier_parts, check_clip, log_
 from trueval.calibration.metrics import PointSpec, parse_point, parse_points
 from trueval.calibration.predictions import Predictions, check_probabilities, read_predictions
 from trueval.calibration.reliability import Reliability, reliability
-from trueval.calibration.resampling import Clusters, Summed, draw, estimate, make_clusters, no_interval
+from trueval.calibration.user_bootstrap import Clusters, Summed, draw, estimate, make_clusters, no_interval
 from trueval.data.column_roles import ColumnMap
 from trueval.errors import DefinitionError, suggest
 from trueval.evaluation.estimate import Estimate
@@ -195,7 +195,7 @@ def measured(
         "positives": data.positives,
         "base_rate": dict(zip(("value", "low", "high"), base_rate(data, make_clusters(data)))),
         "weighted": data.weight is not None,
-        "interval": f"95 % bootstrap over {clusters.told}" if len(draws) else "none",
+        "interval": f"95 % bootstrap over {clusters.description}" if len(draws) else "none",
         "clip": clip,
         "seed": seed,
         "definitions": {str(spec): spec.definition for spec in specs},

@@ -10,7 +10,7 @@ import polars as pl
 from trueval.calibration.bins import make_bins
 from trueval.calibration.gaps import Gaps, make_gaps
 from trueval.calibration.predictions import Predictions
-from trueval.calibration.resampling import make_clusters
+from trueval.calibration.user_bootstrap import make_clusters
 from trueval.statistics.binomial import wilson_interval
 
 

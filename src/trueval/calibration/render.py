@@ -56,7 +56,7 @@ def calibration_text(found: Calibration, *, bins: int = 10, by: str = "mass", wi
         sides = {"before": found.before, **sides}
     about = found.calibrator.fitted_on
     fitted = f"{found.calibrator.method}, fitted on {about.get('name')} ({about.get('rows', 0):,} rows)"
-    lines = [f"{fitted}: {found.calibrator.told}", *_rests_on(found.after), *_by_chance(sides), ""]
+    lines = [f"{fitted}: {found.calibrator.description}", *_rests_on(found.after), *_by_chance(sides), ""]
     lines += [_parts(side, bins, by, f"brier {name}") for name, side in sides.items()]
     diagrams = {name: side.reliability(bins=bins, by=by) for name, side in sides.items()}
     scale = max(_scale(one) for one in diagrams.values())

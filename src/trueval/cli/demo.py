@@ -47,7 +47,7 @@ def demo_command(
     check_folder(output, file_names(), marker=MARKER)
     with use_threads(threads):
         demo = make_demo(seed)
-    write_together(output, demo_files(demo, output), marker=MARKER, told={"made by": "trueval demo", "seed": seed})
+    write_together(output, demo_files(demo, output), marker=MARKER, manifest={"made by": "trueval demo", "seed": seed})
     if not quiet:
         _show(demo, output)
     print(output / "report.html")

@@ -10,12 +10,12 @@ from typing import Any
 import polars as pl
 
 from trueval.cli.demo_run import BASELINE, SHOWN, SYSTEMS, THRESHOLD, Demo, truth_in_words
-from trueval.render.html import Bar, Section
+from trueval.render.html_elements import Bar, Section
 from trueval.render.numbers import short_percent
 from trueval.report.findings import findings, values
 from trueval.report.folder import Content
-from trueval.report.html import html_page
-from trueval.report.saved import write_result_table
+from trueval.report.html_page import html_page
+from trueval.report.saved_results import write_result_table
 from trueval.splits.leakage import leakage
 
 _TABLES = ("log", "users", "items", "train", "test", "per_user")

@@ -136,7 +136,7 @@ def _other_outputs(output: str | None) -> str:
 
 def _check_folder(folder: str, format: str | None) -> None:
     from trueval.report.output_formats import FORMATS
-    from trueval.report.saved import check_result_folder
+    from trueval.report.saved_results import check_result_folder
 
     name = folder.rstrip("/" + os.sep)
     if format is not None:
@@ -170,15 +170,15 @@ def _give(result: Result, format: str, baseline: str | None, output: str | None)
 
 def _write_side_files(result: Result, baseline: str | None, per_user: Path | None, report: Path | None) -> None:
     from trueval.data.writing import write_whole
-    from trueval.report.saved import save_per_user
+    from trueval.report.saved_results import save_per_user
 
     if baseline is not None:
         result.compare(baseline)  # a wrong name is said before anything is written
     if per_user is not None:
         save_per_user(result.evaluation, per_user)
     if report is not None:
-        from trueval.report.html import html_page
         from trueval.report.html_groups import group_sections
+        from trueval.report.html_page import html_page
 
         comparisons = result.compare(baseline) if baseline else ()
         page = html_page(

@@ -25,7 +25,7 @@ _SOME = ("definitions.", "systems.", "data.train")
 class Replicate:
     """The systems of one seed or fold."""
 
-    told: dict[str, Any]  # what tells it apart from the others
+    label: dict[str, Any]  # what tells it apart from the others
     systems: dict[str, SystemResult]
 
 
@@ -196,7 +196,7 @@ def mixing(parts: Sequence[Replicate]) -> np.ndarray:
     >>> len(mixing(folds[:2]))
     2
     """
-    splits = [repr({key: value for key, value in part.told.items() if key != "seed"}) for part in parts]
+    splits = [repr({key: value for key, value in part.label.items() if key != "seed"}) for part in parts]
     of = [list(dict.fromkeys(splits)).index(split) for split in splits]
     if len(set(of)) == 1:
         return np.eye(len(parts))

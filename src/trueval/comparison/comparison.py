@@ -13,10 +13,10 @@ from trueval.comparison.paired_tests import Tested, all_tested
 from trueval.comparison.sentences import in_words
 from trueval.errors import DefinitionError, suggest
 from trueval.metrics.grammar import Spec, parse
-from trueval.statistics.corrections import check_correction, corrected
+from trueval.statistics.multiple_comparisons import check_correction, corrected
+from trueval.statistics.permutation_test import least_p
 from trueval.statistics.power import chance_to_show, detectable_shift
-from trueval.statistics.sign_flips import least_p
-from trueval.statistics.significance import check_test
+from trueval.statistics.significance_tests import check_test
 
 ALTERNATIVES = ("two-sided", "better", "worse")
 
@@ -59,7 +59,7 @@ class Comparison:
     level: float
 
     @property
-    def words(self) -> str:
+    def sentence(self) -> str:
         """The comparison as a sentence."""
         return in_words(self)
 
@@ -78,7 +78,7 @@ class Comparison:
 
     def record(self) -> dict[str, Any]:
         """As plain data."""
-        return {**asdict(self), "words": self.words}
+        return {**asdict(self), "sentence": self.sentence}
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ class Comparisons(Sequence[Comparison]):
     >>> good = test.with_columns(rank=pl.lit(1))
     >>> bad = good.with_columns(item=(pl.col("item") + (pl.col("user") < 6)) % 8)
     >>> result = tv.evaluate_run({"good": good, "bad": bad}, test, metrics="hit@1", interval="t")
-    >>> print(result.compare("bad")[0].words)  # doctest: +NORMALIZE_WHITESPACE
+    >>> print(result.compare("bad")[0].sentence)  # doctest: +NORMALIZE_WHITESPACE
     good is better than bad on hit@1 by 0.7500 [0.3333, 1.0000],
     p = 0.031 (exact sign-flip test, 8 users: too few for t).
     """
@@ -73,9 +73,9 @@ class Comparisons(Sequence[Comparison]):
         return out.getvalue()
 
     @property
-    def words(self) -> list[str]:
+    def sentences(self) -> list[str]:
         """A sentence for each comparison."""
-        return [c.words for c in self.rows]
+        return [c.sentence for c in self.rows]
 
     def table(self) -> pl.DataFrame:
         """One row per comparison."""
@@ -142,9 +142,9 @@ def compare_results(
 
 
 def _repeats_told(joined: Joined) -> str:
-    told = [", ".join(f"{key} {value}" for key, value in part.told.items()) for part in joined.repeats]
+    told = [", ".join(f"{key} {value}" for key, value in part.label.items()) for part in joined.repeats]
     text = f"{len(told)} repeats: {'; '.join(told)}"
-    folds = any("split.fold" in part.told for part in joined.repeats)
+    folds = any("split.fold" in part.label for part in joined.repeats)
     return text + (". Folds share train rows: their spread understates that of new data" if folds else "")
 
 

@@ -32,7 +32,7 @@ class Alike:
     observed: float
 
     @property
-    def words(self) -> str:
+    def summary(self) -> str:
         """As a cell of a table."""
         return tau_text(self.tau, self.low, self.high)
 
@@ -80,7 +80,7 @@ def _pair(one: str, other: str, results: Results, *, level: float, seed: int) ->
 def alike_grid(found: list[Alike]) -> tuple[list[str], list[list[str]]]:
     """Heads and rows: a row per pair of designs, a column per metric."""
     metrics = list(dict.fromkeys(a.metric for a in found))
-    cells = {(a.one, a.other, a.metric): a.words for a in found}
+    cells = {(a.one, a.other, a.metric): a.summary for a in found}
     pairs = list(dict.fromkeys((a.one, a.other) for a in found))
     return ["designs", *metrics], [
         [f"{one} and {other}", *(cells.get((one, other, metric), "") for metric in metrics)] for one, other in pairs

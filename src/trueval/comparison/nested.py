@@ -9,7 +9,7 @@ import numpy as np
 
 from trueval.evaluation.estimate import Sums
 from trueval.evaluation.repeats import nested_error
-from trueval.metrics.results import same
+from trueval.metrics.metric_values import same
 from trueval.statistics.jackknife import JackknifeReplicates
 
 

@@ -8,11 +8,11 @@ import numpy as np
 
 from trueval.comparison.comparable import Joined, Replicate, mixing
 from trueval.comparison.nested import Mean, mean_of, nested_mean, nested_tally
-from trueval.comparison.pairing import Common, Pair, common_users, pair
+from trueval.comparison.pairing import Common, SystemPair, common_users, pair
 from trueval.errors import DataError, DefinitionError
+from trueval.statistics.permutation_test import FEW, exact_interval, exact_p, least_p, sign_flips
 from trueval.statistics.resampling import resample_sums
-from trueval.statistics.sign_flips import FEW, exact_interval, exact_p, least_p, sign_flips
-from trueval.statistics.significance import rank_lean, signed_ranks, studentised, t_test
+from trueval.statistics.significance_tests import rank_lean, signed_ranks, studentised, t_test
 from trueval.statistics.student import t_quantile
 
 
@@ -49,7 +49,7 @@ def all_tested(
             do="evaluate several systems, or give several results",
         )
     rows: list[Tested] = []
-    pairs: dict[int, Pair] = {}  # by row
+    pairs: dict[int, SystemPair] = {}  # by row
     for name in others:
         parts = _together(joined, name, baseline)
         if len(parts) > 1 and test != "t":
@@ -76,7 +76,8 @@ def all_tested(
 
 
 def _by_other(
-    rows: list[Tested], pairs: list[Pair], users: int, tails: list[str], test: str, *, level: float, resamples: int,
+    rows: list[Tested], pairs: list[SystemPair], users: int, tails: list[str], test: str,
+    *, level: float, resamples: int,
     seed: int,
 ) -> list[Tested]:  # fmt: skip
     """The same rows by another test than t."""
@@ -111,12 +112,12 @@ def _together(joined: Joined, name: str, baseline: str) -> list[Replicate]:
 
 
 def _seeds_of(joined: Joined, name: str) -> str:
-    told = [part.told for part in joined.repeats if name in part.systems]
+    told = [part.label for part in joined.repeats if name in part.systems]
     return "; ".join(", ".join(f"{key} {value}" for key, value in one.items()) or "no seed" for one in told)
 
 
 def _by_t(
-    label: str, name: str, pairs: list[Pair], parts: list[Replicate], *, tail: str, shown: str, level: float
+    label: str, name: str, pairs: list[SystemPair], parts: list[Replicate], *, tail: str, shown: str, level: float
 ) -> Tested:
     """Student's t over users, or over users within seeds; the exact test of signs where t cannot be trusted."""
     if len(pairs) == 1:
@@ -137,13 +138,13 @@ def _by_t(
     return _bounded(row, _differ(pairs), tail, level)
 
 
-def _needs_exact(mean: Mean, one: Pair) -> bool:
+def _needs_exact(mean: Mean, one: SystemPair) -> bool:
     """Few differences are not normal enough for t, and those without a spread have no t at all."""
     differ = int(np.count_nonzero(one.shares))
     return mean.users > 1 and differ > 0 and (differ <= FEW or mean.spread == 0)
 
 
-def _by_signs(row: Tested, one: Pair, tail: str, level: float) -> Tested:
+def _by_signs(row: Tested, one: SystemPair, tail: str, level: float) -> Tested:
     """The exact sign-flip test. Where it shows nothing, its interval is not narrower than Student's."""
     low, high = exact_interval(one.shares, level)
     if np.isnan(low):  # so few users bound nothing by their signs
@@ -168,7 +169,7 @@ def _bounded(row: Tested, units: int, tail: str, level: float, what: str = "who 
     return replace(row, low=float("nan"), high=float("nan"))
 
 
-def _differ(pairs: list[Pair]) -> int:
+def _differ(pairs: list[SystemPair]) -> int:
     """Users with a difference in any repeat."""
     return len(np.unique(np.concatenate([one.users[one.own != 0] for one in pairs])))
 
@@ -191,9 +192,9 @@ def _by_jackknife(
     for part, who in zip(parts, shared):
         one, other = part.systems[name], part.systems[baseline]
         everyone = all(len(who.users) == len(np.unique(system.unit_user)) for system in (one, other))
-        if label not in one.left_out or label not in other.left_out or not everyone:
+        if label not in one.jackknife or label not in other.jackknife or not everyone:
             return None
-        found.append(one.left_out[label] - other.left_out[label])
+        found.append(one.jackknife[label] - other.jackknife[label])
     mean = nested_tally(found, max(len(who.users) for who in shared), mixing(parts))
     p, low, high = _student(mean, tail, level)
     row = Tested(label, name, mean, low, high, p, "jackknife", "two-sided", 0, 0, 0, len(parts))
@@ -201,7 +202,7 @@ def _by_jackknife(
     return _bounded(row, groups if mean.value else 0, tail, level, "groups of users")
 
 
-def _numbered(pairs: list[Pair]) -> tuple[list[Pair], int]:
+def _numbered(pairs: list[SystemPair]) -> tuple[list[SystemPair], int]:
     """The pairs with their users numbered from 0, without users who are in none: nobody else is drawn."""
     users = np.unique(np.concatenate([one.users for one in pairs]))
     return [replace(one, users=np.searchsorted(users, one.users)) for one in pairs], len(users)
@@ -211,7 +212,7 @@ def _with_p(row: Tested, test: str, p: float) -> Tested:
     return replace(row, test=test, reason="", p=p if row.mean.users > 1 else row.p)
 
 
-def _side_by_side(pairs: list[Pair], users: int) -> np.ndarray:
+def _side_by_side(pairs: list[SystemPair], users: int) -> np.ndarray:
     """A column per comparison, a row per user, 0 where a user has no part."""
     columns = np.zeros((users, len(pairs)))
     for column, one in enumerate(pairs):
@@ -220,7 +221,14 @@ def _side_by_side(pairs: list[Pair], users: int) -> np.ndarray:
 
 
 def _by_bootstrap(
-    rows: list[Tested], pairs: list[Pair], tails: list[str], *, users: int, level: float, resamples: int, seed: int
+    rows: list[Tested],
+    pairs: list[SystemPair],
+    tails: list[str],
+    *,
+    users: int,
+    level: float,
+    resamples: int,
+    seed: int,
 ) -> list[Tested]:
     """The bootstrap-t: intervals and p from resamples of users, shared by all comparisons.
 

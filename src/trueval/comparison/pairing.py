@@ -19,11 +19,11 @@ from trueval.data.ids import Ids
 from trueval.evaluation.estimate import Sums, sums
 from trueval.evaluation.outcome import SystemResult
 from trueval.metrics.compute import Measured
-from trueval.metrics.results import same
+from trueval.metrics.metric_values import same
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class SystemPair:
     """System and baseline over their common users, both with a value."""
 
     users: np.ndarray  # codes, ascending
@@ -53,7 +53,7 @@ def common_users(left: SystemResult, right: SystemResult, users: Ids) -> Common:
     return Common(*np.intersect1d(ours, theirs, assume_unique=True, return_indices=True))
 
 
-def pair(left: SystemResult, right: SystemResult, label: str, shared: Common) -> Pair:
+def pair(left: SystemResult, right: SystemResult, label: str, shared: Common) -> SystemPair:
     """Two systems over their common users."""
     common = shared.users
     ours, theirs = common_pairs(left, right, label)
@@ -63,9 +63,9 @@ def pair(left: SystemResult, right: SystemResult, label: str, shared: Common) ->
         a, b, common = rows_of(a, both), rows_of(b, both), common[both]
     own = a.own_values() - b.own_values()
     if is_plain(a) and is_plain(b):
-        return Pair(common, a, b, _mean(own), own, own)
+        return SystemPair(common, a, b, _mean(own), own, own)
     difference = float(a.value()[0] - b.value()[0])
-    return Pair(common, a, b, difference, _centred(shares_of(a) - shares_of(b), difference), own)
+    return SystemPair(common, a, b, difference, _centred(shares_of(a) - shares_of(b), difference), own)
 
 
 def common_pairs(left: SystemResult, right: SystemResult, label: str) -> tuple[Sums, Sums]:
@@ -152,7 +152,7 @@ def shares_of(s: Sums) -> np.ndarray:
     if is_plain(s):
         return s.own_values()
     value, n = float(s.value()[0]), len(s.numerator)
-    return _centred(n * value - (n - 1) * s.left_out(), value)
+    return _centred(n * value - (n - 1) * s.jackknife_replicates(), value)
 
 
 def _centred(shares: np.ndarray, value: float) -> np.ndarray:

@@ -12,7 +12,7 @@ from rich.table import Table
 from trueval.render.marks import COLOURS, verdict_text
 from trueval.render.numbers import UNDEFINED, level_percent, number, p_value
 from trueval.render.terminal import escape, new_table
-from trueval.statistics.corrections import NAMES
+from trueval.statistics.multiple_comparisons import NAMES
 
 if TYPE_CHECKING:
     from trueval.comparison.comparison import Comparison

@@ -30,7 +30,7 @@ def print_comparisons(found: Comparisons, file: TextIO, *, width: int | None = N
     first = found.rows[0].metric
     for c in found.rows:
         if len(found.rows) <= _SENTENCES or c.metric == first:
-            say(console, [c.words], style=COLOURS.get(c.verdict, ""))
+            say(console, [c.sentence], style=COLOURS.get(c.verdict, ""))
     console.print()
     say(console, legend(found.rows), style="dim")
     say(console, (f"! {note}" for note in found.notes), style="yellow")
@@ -40,7 +40,7 @@ def comparisons_markdown(found: Comparisons) -> str:
     """Values with marks, comparisons, and what they mean, in Markdown."""
     head, rows = grid(found.rows)
     notes = [*legend(found.rows), *(f"Note: {note}" for note in found.notes)]
-    told = "".join(f"\n- {sentence}" for sentence in found.words) + "\n"
+    told = "".join(f"\n- {sentence}" for sentence in found.sentences) + "\n"
     return f"{markdown_table(*_values(found))}\n{markdown_table(head, rows, align='ll', notes=notes)}{told}"
 
 

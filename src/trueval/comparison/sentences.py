@@ -6,9 +6,9 @@ import math
 from typing import TYPE_CHECKING
 
 from trueval.render.numbers import level_percent, number, p_phrase
-from trueval.statistics.corrections import NAMES
+from trueval.statistics.multiple_comparisons import NAMES
+from trueval.statistics.permutation_test import least_p
 from trueval.statistics.power import POWER
-from trueval.statistics.sign_flips import least_p
 
 if TYPE_CHECKING:
     from trueval.comparison.comparison import Comparison

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trueval.design.corrections import all_sampled_ranks
+from trueval.design.sampled_ranks import all_sampled_ranks
 
 _GROWTH = 1.15  # of the cells of ranks: more than the sample tells, less than what would fit noise
 _ROUNDS = 100

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from trueval.errors import DefinitionError, suggest
-from trueval.facts.views import TIES
+from trueval.facts.tie_rules import TIES
 from trueval.metrics.grammar import Spec, parse
 
 

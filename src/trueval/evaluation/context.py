@@ -17,9 +17,9 @@ from trueval.data.users import read_users
 from trueval.evaluation.features import item_aspects
 from trueval.evaluation.groups import Groups, Known, evaluated_users, find_groups, names_of
 from trueval.evaluation.options import EvaluationOptions
-from trueval.evaluation.weighted import held_out_share
-from trueval.metrics.inputs import Inputs, Popularity, Positives, RowPropensity, Share
+from trueval.evaluation.weighted_metrics import held_out_share
 from trueval.metrics.interest import Interest, Targets
+from trueval.metrics.metric_inputs import Inputs, ItemPopularity, Positives, RowPropensity, Share
 from trueval.propensity.propensity import Propensity
 from trueval.splits.parts import Parts
 
@@ -57,7 +57,7 @@ class EvaluationContext:
     groups: list[Groups] = field(repr=False)
 
 
-class Ranked(NamedTuple):
+class RankedUnits(NamedTuple):
     """Units that are ranked: what is judged of each, whose it is, and the codes of what may be recommended."""
 
     judged: Judged
@@ -85,12 +85,12 @@ def read_known(
 def make_context(
     known: KnownData,
     options: EvaluationOptions,
-    ranked: Sequence[Ranked],
+    ranked: Sequence[RankedUnits],
     *,
     users: Ids,
     items: Ids,
     train: ByUser | None,
-    popularity: Popularity | None,
+    popularity: ItemPopularity | None,
     targets: Targets,
     head: np.ndarray | None = None,
 ) -> EvaluationContext:
@@ -108,7 +108,7 @@ def make_inputs(
     users: Ids,
     items: Ids,
     train: ByUser | None,
-    popularity: Popularity | None,
+    popularity: ItemPopularity | None,
     targets: Targets,
     head: np.ndarray | None = None,
 ) -> Inputs:
@@ -133,7 +133,7 @@ def make_inputs(
 
 
 def make_groups(
-    known: KnownData, options: EvaluationOptions, ranked: Sequence[Ranked], users: Ids, items: Ids, inputs: Inputs
+    known: KnownData, options: EvaluationOptions, ranked: Sequence[RankedUnits], users: Ids, items: Ids, inputs: Inputs
 ) -> list[Groups]:
     """Groups to tell the values apart by, from the tables that came along."""
     if not names_of(options.by):

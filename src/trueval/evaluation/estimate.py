@@ -19,7 +19,7 @@ import numpy as np
 from trueval.evaluation.few_users import allow_for_few
 from trueval.evaluation.interval_method import IntervalMethod
 from trueval.metrics.compute import Measured
-from trueval.metrics.results import Ratio, product_of_ratios, same
+from trueval.metrics.metric_values import Ratio, product_of_ratios, same
 from trueval.statistics.percentiles import bca_bounds, percentile_bounds
 from trueval.statistics.resampling import resample_sums
 from trueval.statistics.student import student_interval
@@ -67,7 +67,7 @@ class Sums:
             above, below = weights @ self.numerator, weights @ self.denominator
         return self.finished(above, below)
 
-    def left_out(self) -> np.ndarray:
+    def jackknife_replicates(self) -> np.ndarray:
         """The estimate without each user in turn."""
         totals = (side.sum(axis=0) - side for side in (self.numerator, self.denominator))
         return self.finished(*totals)
@@ -155,7 +155,7 @@ def sums(
 def estimate_all(all_sums: Sequence[Sums], intervals: IntervalMethod) -> list[Estimate]:
     """Estimates of several metrics over the same users; resamples are shared, so differences stay paired.
 
-    >>> from trueval.metrics.results import same
+    >>> from trueval.metrics.metric_values import same
     >>> hits = np.repeat([1.0, 0.0], [6, 14])[:, None]
     >>> found, = estimate_all([Sums(hits, np.ones((20, 1)), same, 20, 0)], IntervalMethod("bootstrap", 0, 10_000))
     >>> found.value, round(found.low, 2), round(found.high, 2)
@@ -177,7 +177,7 @@ def estimate(s: Sums, drawn: np.ndarray | None, intervals: IntervalMethod) -> Es
     if intervals.interval == "t":
         low, high = map(float, np.clip(t_interval(s, intervals.level), *s.range))
     else:
-        low, high = bounds(value, drawn, s.left_out, intervals)  # type: ignore[arg-type]
+        low, high = bounds(value, drawn, s.jackknife_replicates, intervals)  # type: ignore[arg-type]
     found = allow_for_few(s, low, high, intervals.level)
     return Estimate(value, found.low, found.high, s.n, s.undefined, found.note)
 

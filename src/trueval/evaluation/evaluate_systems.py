@@ -14,8 +14,8 @@ from trueval.data.run_tables import read_run
 from trueval.design.design import Design
 from trueval.design.task import Task, make_tasks
 from trueval.errors import DefinitionError
-from trueval.evaluation.conclude import MeasuredSystem, check_listed, conclude, measure
-from trueval.evaluation.context import EvaluationContext, Ranked, make_context, read_known
+from trueval.evaluation.context import EvaluationContext, RankedUnits, make_context, read_known
+from trueval.evaluation.from_facts import MeasuredSystem, check_listed, conclude, measure
 from trueval.evaluation.kept_facts import NOT_KEPT, Keeper, KeptFacts, Missing
 from trueval.evaluation.options import EvaluationOptions, specs_of
 from trueval.evaluation.outcome import Evaluation
@@ -25,8 +25,8 @@ from trueval.facts.from_scores import rank_system
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.views import concat, condense, one_relevant
 from trueval.metrics.grammar import Spec
-from trueval.metrics.inputs import Popularity
 from trueval.metrics.interest import Targets
+from trueval.metrics.metric_inputs import ItemPopularity
 from trueval.recommenders.protocol import Recommender, TrainSet
 from trueval.recommenders.registry import cautions_on, make_system, name_systems, text_of
 from trueval.recommenders.run import Run
@@ -70,11 +70,11 @@ def prepare_split(
     context = make_context(
         read_known(parts.test, parts.train, options, items=table, parts=parts),
         options,
-        [Ranked(task.judged, task.unit_user, task.candidates) for task in tasks],
+        [RankedUnits(task.judged, task.unit_user, task.candidates) for task in tasks],
         users=task.users,
         items=task.items,
         train=train.log,
-        popularity=Popularity(train.item_counts(), owners, owners=train.item_counts(count="users")),
+        popularity=ItemPopularity(train.item_counts(), owners, owners=train.item_counts(count="users")),
         targets=Targets.of_task(task),
     )
     return PreparedSplit(parts, design, specs, tasks, train, context)

@@ -14,8 +14,8 @@ from trueval.evaluation.group_measures import RecommendedItems
 from trueval.evaluation.group_values import GroupValues, Spread, spread
 from trueval.evaluation.groups import Groups
 from trueval.metrics.discount import log2
-from trueval.metrics.lists import mean_weight
-from trueval.metrics.results import same
+from trueval.metrics.list_sums import mean_weight
+from trueval.metrics.metric_values import same
 from trueval.statistics.resampling import resample_sums
 
 AGAINST = ("catalogue", "equal")
@@ -103,7 +103,7 @@ def demographic_parity(
     >>> demographic_parity(result.evaluation.system("run").by("provider")).gap.value
     0.5
     """
-    shown, groups = found.shown, found.groups
+    shown, groups = found.recommended, found.groups
     if against not in AGAINST:
         raise DefinitionError(f"parity against {against!r} is not known", found=suggest(against, AGAINST))
     if shown is None:
@@ -130,7 +130,9 @@ def demographic_parity(
 def exposes(found: GroupValues) -> bool:
     """Whether there are lists, they show items of the groups, and equal scores leave nothing open."""
     return (
-        found.shown is not None and not found.shown.open and bool(np.isin(found.groups.member, found.shown.item).any())
+        found.recommended is not None
+        and not found.recommended.open
+        and bool(np.isin(found.groups.member, found.recommended.item).any())
     )
 
 

@@ -25,7 +25,7 @@ def allow_for_few(s: Sums, low: float, high: float, level: float) -> Bounds:
     """The interval, no narrower than the few users who differ allow.
 
     >>> from trueval.evaluation.estimate import Sums
-    >>> from trueval.metrics.results import same
+    >>> from trueval.metrics.metric_values import same
     >>> misses = Sums(np.zeros((20, 1)), np.ones((20, 1)), same, 20, 0, range=(0, 1))
     >>> found = allow_for_few(misses, 0.0, 0.0, 0.95)
     >>> found.low, round(found.high, 4), round(1 - 0.025 ** (1 / 20), 4)

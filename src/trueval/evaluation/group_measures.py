@@ -9,15 +9,15 @@ from typing import NamedTuple
 import numpy as np
 
 from trueval.evaluation.groups import Groups
+from trueval.facts.equal_scores import list_blocks
 from trueval.facts.groups import within_items
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.facts.ties import list_blocks
 from trueval.facts.views import select
 from trueval.metrics.compute import Measured, merge
 from trueval.metrics.discount import hits_at
 from trueval.metrics.grammar import Spec
-from trueval.metrics.lists import is_open
-from trueval.metrics.results import Ratio
+from trueval.metrics.list_sums import is_open
+from trueval.metrics.metric_values import Ratio
 
 Measure = Callable[[Spec, RankingFacts], Measured]
 
@@ -48,7 +48,7 @@ class GroupMeasures:
     groups: Groups
     parts: list[dict[str, UnitValues]]
     hits: list[dict[int, UnitValues]]
-    shown: RecommendedItems | None = None  # for groups of items, whose exposure is wanted
+    recommended: RecommendedItems | None = None  # for groups of items, whose exposure is wanted
 
 
 def measure_groups(
@@ -88,7 +88,7 @@ def _by_user(
 
 def _by_item(
     facts: RankingFacts, specs: Mapping[str, Spec], groups: Groups, cutoffs: list[int], measure: Measure,
-    shown: RecommendedItems | None,
+    recommended: RecommendedItems | None,
 ) -> GroupMeasures:  # fmt: skip
     """Judgements are cut to the group; a unit counts where it has what the metric looks for among them."""
     parts, hits = [], []
@@ -102,7 +102,7 @@ def _by_item(
             {label: UnitValues(units[what], measure(specs[label], cut[what])) for label, what in wanted.items() if what}
         )
         hits.append({k: UnitValues(units["relevant"], _hits(cut["relevant"], k)) for k in cutoffs})
-    return GroupMeasures(groups, parts, hits, shown)
+    return GroupMeasures(groups, parts, hits, recommended)
 
 
 def looks_for(spec: Spec) -> str:
@@ -160,7 +160,7 @@ def merge_groups(
     whole = {}
     for name, first in parts[0].items():
         same = [part[name] for part in parts]
-        lists = [part.shown for part in same if part.shown is not None]
+        lists = [part.recommended for part in same if part.recommended is not None]
         whole[name] = GroupMeasures(
             first.groups,
             [{n: joined([p.parts[g][n] for p in same]) for n in first.parts[g]} for g in range(len(first.groups))],

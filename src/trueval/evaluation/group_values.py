@@ -50,7 +50,7 @@ class GroupValues:
     min_group: int
     units: int
     intervals: IntervalMethod
-    shown: RecommendedItems | None = field(default=None, repr=False)
+    recommended: RecommendedItems | None = field(default=None, repr=False)
 
 
 def summarise_groups(
@@ -122,7 +122,7 @@ def _column(
     }
     rates = {k: ({label: estimates[g, k] for g, label in enumerate(labels)}, compared(k)) for k in column.hits[0]}
     spreads = {m: compared(m) for m in metrics if (0, m) in found}
-    return GroupValues(column.groups, by_group, spreads, rates, users, min_group, units, intervals, column.shown)
+    return GroupValues(column.groups, by_group, spreads, rates, users, min_group, units, intervals, column.recommended)
 
 
 def _tallied(parts: Mapping[str, UnitValues], unit_user: np.ndarray, intervals: IntervalMethod) -> dict[str, Estimate]:

@@ -13,7 +13,7 @@ from trueval.data.ids import Ids, check_same_kind, plain
 from trueval.data.judgements import Judged
 from trueval.errors import DataError, DefinitionError, rows_found, suggest
 from trueval.evaluation.strata import STRATA, Stratum
-from trueval.metrics.inputs import Inputs
+from trueval.metrics.metric_inputs import Inputs
 
 # More groups than this are hardly groups, and a gap between so many says little.
 MOST_GROUPS = 100

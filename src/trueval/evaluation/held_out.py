@@ -21,12 +21,12 @@ from trueval.design.design import RunDesign
 from trueval.design.head import drop_head
 from trueval.design.targets import check_inside, check_unseen
 from trueval.errors import DataError
-from trueval.evaluation.context import EvaluationContext, KnownData, Ranked, make_context, read_known
+from trueval.evaluation.context import EvaluationContext, KnownData, RankedUnits, make_context, read_known
 from trueval.evaluation.options import EvaluationOptions
 from trueval.evaluation.without_head import NAME, Head, RemovedHead
 from trueval.facts.truth import Truth
-from trueval.metrics.inputs import Popularity
 from trueval.metrics.interest import Targets
+from trueval.metrics.metric_inputs import ItemPopularity
 from trueval.splits.folder import saved_parts
 
 Columns = Mapping[str, Any] | None
@@ -55,7 +55,7 @@ class PreparedRun:
 
     truth: Truth
     context: EvaluationContext
-    left_out: RemovedHead | None  # with the head, where it is removed
+    removed_head: RemovedHead | None  # with the head, where it is removed
 
 
 def read_held_out(
@@ -95,7 +95,7 @@ def prepare_run(held: HeldOut, run_users: pl.Series, run_items: pl.Series) -> Pr
         held.known,
         held.options,
         [
-            Ranked(
+            RankedUnits(
                 truth.judged,
                 np.arange(len(users)),
                 everything if truth.catalogue is None else everything[truth.catalogue],
@@ -149,14 +149,14 @@ def _truth(held: HeldOut, users: Ids, items: Ids) -> tuple[Truth, RemovedHead | 
     return truth, left_out
 
 
-def _popularity(held: HeldOut, items: Ids) -> Popularity | None:
+def _popularity(held: HeldOut, items: Ids) -> ItemPopularity | None:
     """Popularity over all train users, judged or not: the coded train set has those of the vocabulary alone."""
     train = held.known.train
     if train is None or held.pairs is None:
         return None
     owners = item_counts([held.pairs], items, "rows")  # each pair is there once
     counts = owners if train.count == "users" else item_counts([train.frame], items, "rows")
-    return Popularity(counts, held.pairs["user"].n_unique(), owners)
+    return ItemPopularity(counts, held.pairs["user"].n_unique(), owners)
 
 
 def notes_on_repeated_pairs(held: HeldOut) -> list[str]:

@@ -44,10 +44,10 @@ class IntervalMethod(NamedTuple):
             )
         return self
 
-    def told(self) -> str:
+    def description(self) -> str:
         """In words.
 
-        >>> IntervalMethod("bca", 0, 1000).told()
+        >>> IntervalMethod("bca", 0, 1000).description()
         '95 % BCa bootstrap over users, 1,000 resamples'
         """
         many = f", {self.resamples:,} resamples" if self.resamples_users else ""
@@ -66,7 +66,7 @@ def describe_interval(manifest: Mapping[str, Any]) -> str:
     level, resamples = manifest.get("level", 0.95), manifest.get("resamples", RESAMPLES)
     method, repeats = manifest["interval"], manifest.get("repeats")
     if repeats is None or method == "none":
-        return IntervalMethod(method, 0, resamples, level).told()
+        return IntervalMethod(method, 0, resamples, level).description()
     names = repeats["names"]
     over = f"{repeats['of']} ({len({name.split(', ')[0] for name in names})})"
     over += ", each the mean of its seeds" if ", " in names[0] else ""
@@ -74,4 +74,4 @@ def describe_interval(manifest: Mapping[str, Any]) -> str:
         return f"{100 * level:g} % Student t over users and {over}"
     if method == "t":
         return f"{100 * level:g} % Student t over {over}, users fixed"
-    return f"{IntervalMethod(method, 0, resamples, level).told()}, {over} fixed"
+    return f"{IntervalMethod(method, 0, resamples, level).description()}, {over} fixed"

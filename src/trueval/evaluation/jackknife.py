@@ -15,7 +15,7 @@ import numpy as np
 from trueval.evaluation.estimate import Estimate
 from trueval.evaluation.interval_method import IntervalMethod
 from trueval.kernels import blocks, in_order
-from trueval.metrics.results import Added, Tally
+from trueval.metrics.metric_values import Added, Tally
 from trueval.statistics.bounds import Bounds
 from trueval.statistics.jackknife import GROUPS, JackknifeReplicates, group_users, pairs
 

@@ -14,11 +14,12 @@ from trueval.evaluation.group_measures import GroupMeasures, measure_groups, mer
 from trueval.evaluation.groups import Groups
 from trueval.evaluation.population import in_population
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.facts.views import pieces, random_ranking, select, settled_by, target_numbers
+from trueval.facts.tie_rules import settled_by
+from trueval.facts.views import pieces, random_ranking, select, target_numbers
 from trueval.kernels import in_order
 from trueval.metrics.compute import Measured, compute, merge
 from trueval.metrics.grammar import Spec
-from trueval.metrics.inputs import Inputs
+from trueval.metrics.metric_inputs import Inputs
 
 # Units whose metrics are worked out at a time.
 PIECE = 8192
@@ -56,7 +57,7 @@ class Measurements:
     groups: dict[str, GroupMeasures] = field(default_factory=dict)
     uncut: dict[int, int] = field(default_factory=dict)  # units with at most k targets, where their number is known
     condensed: Condensed | None = None
-    unlisted: np.ndarray = field(default_factory=lambda: np.empty(0, np.int32))  # users who were given no list
+    missing_users: np.ndarray = field(default_factory=lambda: np.empty(0, np.int32))  # users who were given no list
     unit_item: np.ndarray | None = None  # the relevant item of each unit, in 1R
 
     def __len__(self) -> int:
@@ -82,9 +83,9 @@ def measure_facts(
     """
     lists = len(facts) if facts.listed is None else int(facts.listed.sum())
     facts = select(facts, in_population(facts, population))
-    unlisted = np.empty(0, np.int32)
+    missing_users = np.empty(0, np.int32)
     if facts.listed is not None and not facts.listed.all():
-        unlisted = np.unique(facts.unit_user[~facts.listed])
+        missing_users = np.unique(facts.unit_user[~facts.listed])
         facts = select(facts, facts.listed).changed(counted=lists) if missing == "drop" else facts
 
     def measure(spec: Spec, facts: RankingFacts) -> Measured:
@@ -102,7 +103,7 @@ def measure_facts(
     uncut = {} if number is None else {k: int(np.count_nonzero(number <= k)) for k in cutoffs}
     condensed = Condensed.of(facts) if facts.condensed else None
     return Measurements(
-        facts.unit_user, facts.stratum, values, random, ties, facts.depth, by_group, uncut, condensed, unlisted,
+        facts.unit_user, facts.stratum, values, random, ties, facts.depth, by_group, uncut, condensed, missing_users,
         facts.item[facts.start[:-1]] if facts.one_relevant else None,
     )  # fmt: skip
 
@@ -167,10 +168,10 @@ def _under(preset: Preset | None, spec: Spec, facts: RankingFacts, measured: Mea
 
 def merge_measurements(parts: list[Measurements]) -> Measurements:
     """The whole from its parts, units in the order of users, so that sums do not depend on the parts."""
-    unlisted = np.sort(np.concatenate([part.unlisted for part in parts]))
+    missing_users = np.sort(np.concatenate([part.missing_users for part in parts]))
     parts = [part for part in parts if len(part)] or parts[:1]  # a part with nobody in the population adds nothing
     if len(parts) == 1:
-        return replace(parts[0], unlisted=unlisted)
+        return replace(parts[0], missing_users=missing_users)
     first = parts[0]
     # Where the targets of one unit are not known there is no random ranking of the whole: parts without one decide.
     random = [label for label in first.random if all(label in part.random for part in parts)]
@@ -187,7 +188,7 @@ def merge_measurements(parts: list[Measurements]) -> Measurements:
         merge_groups([part.groups for part in parts], [len(part) for part in parts], order),
         {k: sum(part.uncut.get(k, 0) for part in parts) for k in first.uncut},
         None if first.condensed is None else Condensed.sum([part.condensed for part in parts if part.condensed]),
-        unlisted,
+        missing_users,
         unit_item,
     )
 

@@ -36,13 +36,13 @@ def check_missing(missing: str, compat: str | None) -> None:
 
 def refuse_missing(measured: Measurements, users: Ids, name: str) -> None:
     """What missing="error" asks for."""
-    if len(measured.unlisted):
-        some = ", ".join(map(str, users.decode(measured.unlisted[:5])))
+    if len(measured.missing_users):
+        some = ", ".join(map(str, users.decode(measured.missing_users[:5])))
         raise DataError(
             "users of the population have no recommendations",
             where=name,
-            found=f"{len(measured.unlisted):,} of {_everyone(measured):,} users: {some}"
-            + ("…" if len(measured.unlisted) > 5 else ""),
+            found=f"{len(measured.missing_users):,} of {_everyone(measured):,} users: {some}"
+            + ("…" if len(measured.missing_users) > 5 else ""),
             do="recommend something to them, or choose how they count: missing=zero or missing=drop",
         )
 
@@ -53,11 +53,11 @@ def notes_on_missing(
     """How many users have no recommendations, of each system that has such users, and what they count as."""
     notes = []
     for name, m in measured.items():
-        number = len(m.unlisted)
+        number = len(m.missing_users)
         if number:
             told = "excluded from every mean (missing=drop)" if missing == "drop" else _counted(m, specs, compat)
             notes.append(f"{name}: {number:,} of {_everyone(m):,} users have no recommendations: {told}")
-    if missing == "drop" and len({m.unlisted.tobytes() for m in measured.values()}) > 1:
+    if missing == "drop" and len({m.missing_users.tobytes() for m in measured.values()}) > 1:
         first = next(iter(measured))
         notes.append(
             f"systems are averaged over different users, and values by chance over the users of {first}; "
@@ -68,12 +68,12 @@ def notes_on_missing(
 
 def _everyone(m: Measurements) -> int:
     """Users of the population, dropped or not."""
-    return len(np.union1d(m.unit_user, m.unlisted))
+    return len(np.union1d(m.unit_user, m.missing_users))
 
 
 def _counted(m: Measurements, specs: Mapping[str, Spec], compat: str | None) -> str:
     """What they count as, and on which metrics that is not what 0 usually is."""
-    units = np.isin(m.unit_user, m.unlisted)
+    units = np.isin(m.unit_user, m.missing_users)
     zero: list[str] = []
     best: list[str] = []
     other: list[str] = []

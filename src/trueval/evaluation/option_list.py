@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 
-class Declared(NamedTuple):
+class DeclaredOption(NamedTuple):
     """One option. `kind` is that of its value in an experiment file ("" where its [evaluation] cannot have it)."""
 
     default: Any
@@ -17,34 +17,34 @@ class Declared(NamedTuple):
 
 
 OPTIONS = {
-    "metrics": Declared(None, "texts", "Metrics to compute, separated by commas; `trueval metrics` lists them."),
-    "population": Declared("relevant", "text", "Users to average over: relevant, judged or all."),
-    "ties": Declared("random", "text", "How to rank equal scores: random, expected, worst, best or given."),
-    "interval": Declared("bootstrap", "text", "Method of the confidence intervals: bootstrap, bca, t or none."),
-    "level": Declared(0.95, "number", "Confidence level of the intervals."),
-    "resamples": Declared(1000, "whole", "Number of resamples for bootstrap intervals."),
-    "compat": Declared(
+    "metrics": DeclaredOption(None, "texts", "Metrics to compute, separated by commas; `trueval metrics` lists them."),
+    "population": DeclaredOption("relevant", "text", "Users to average over: relevant, judged or all."),
+    "ties": DeclaredOption("random", "text", "How to rank equal scores: random, expected, worst, best or given."),
+    "interval": DeclaredOption("bootstrap", "text", "Method of the confidence intervals: bootstrap, bca, t or none."),
+    "level": DeclaredOption(0.95, "number", "Confidence level of the intervals."),
+    "resamples": DeclaredOption(1000, "whole", "Number of resamples for bootstrap intervals."),
+    "compat": DeclaredOption(
         None,
         "text",
         "Compute metrics and order ties as trec_eval, ranx, recbole, lenskit, rectools, replay, recommenders or spark.",
     ),
-    "by": Declared(
+    "by": DeclaredOption(
         None, "texts", "Group by columns of --users or --items, or by activity, taste or popularity (with --train)."
     ),
-    "min_group": Declared(30, "whole", "Smallest number of users of a group that counts for gaps and ratios."),
-    "propensity": Declared(
+    "min_group": DeclaredOption(30, "whole", "Smallest number of users of a group that counts for gaps and ratios."),
+    "propensity": DeclaredOption(
         None,
         "text",
         "Propensities for ips(…) and snips(…): FILE (p by user, item or position), column:NAME of the test, "
         "popularity:GAMMA (needs --train), display_share:FILE (item, optionally count), position_model:FILE "
         "(item, position, click), or randomised:FILE (position, click).",
     ),
-    "missing": Declared(
+    "missing": DeclaredOption(
         "zero", "text", "How users without recommendations count: zero (as an empty list), drop or error."
     ),
-    "threshold": Declared(None, "", "Items with at least this value are relevant (default: value above 0)."),
-    "seed": Declared(0, "", "Random seed."),
-    "users": Declared(
+    "threshold": DeclaredOption(None, "", "Items with at least this value are relevant (default: value above 0)."),
+    "seed": DeclaredOption(0, "", "Random seed."),
+    "users": DeclaredOption(
         None, "", "Evaluate only these users: a file with a user column and optionally columns to group by."
     ),
 }

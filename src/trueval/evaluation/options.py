@@ -15,7 +15,7 @@ from trueval.evaluation.missing import check_missing
 from trueval.evaluation.option_list import default
 from trueval.evaluation.outcome import label_specs
 from trueval.evaluation.population import check_population
-from trueval.evaluation.weighted import check_averaged
+from trueval.evaluation.weighted_metrics import check_averaged
 from trueval.metrics.grammar import Spec, parse_all
 
 

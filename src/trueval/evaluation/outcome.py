@@ -33,7 +33,7 @@ class SystemResult:
     users: Ids = field(repr=False)
     stratum: np.ndarray | None = None
     groups: dict[str, GroupValues] = field(default_factory=dict, repr=False)  # by column
-    left_out: dict[str, JackknifeReplicates] = field(default_factory=dict, repr=False)  # of system metrics
+    jackknife: dict[str, JackknifeReplicates] = field(default_factory=dict, repr=False)  # of system metrics
     unit_item: np.ndarray | None = None  # in 1R: the relevant item that a unit is about
     items: Ids | None = field(default=None, repr=False)
 

@@ -139,8 +139,8 @@ def over_repeats(
     elif intervals.interval != "none" and label in parts[0].sums:
         everyone = Ids.of(*(part.users.decode(np.unique(part.unit_user)) for part in parts))
         ends = _over_users(_aligned(parts, label, everyone), intervals, mixing, spec.range)
-    elif intervals.interval != "none" and label in parts[0].left_out:
-        ends = _without_users([part.left_out[label] for part in parts], values, intervals)
+    elif intervals.interval != "none" and label in parts[0].jackknife:
+        ends = _without_users([part.jackknife[label] for part in parts], values, intervals)
     low, high = map(float, np.clip(ends[:2], *spec.range))
     undefined = sum(part.estimates[label].undefined for part in parts)
     return Estimate(values.mean, low, high, values.n, undefined, ends.note)
@@ -177,7 +177,10 @@ def _over_users(
         users, weights = len(repeats[0].numerator), mixing.mean(axis=0)
         drawn = resampled([(None, s) for s in repeats], users, seed=intervals.seed, resamples=intervals.resamples)
         low, high = bounds(
-            mean, np.tensordot(weights, drawn, 1), lambda: weights @ [s.left_out() for s in repeats], intervals
+            mean,
+            np.tensordot(weights, drawn, 1),
+            lambda: weights @ [s.jackknife_replicates() for s in repeats],
+            intervals,
         )
     return allow_for_few(together, low, high, intervals.level)
 

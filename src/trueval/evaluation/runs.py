@@ -11,8 +11,8 @@ from typing import Any
 from trueval.data.tables import stem
 from trueval.design.design import RunDesign, choose_run_design
 from trueval.errors import DefinitionError, suggest
-from trueval.evaluation.conclude import MeasuredSystem, conclude
 from trueval.evaluation.engines.plan import RunOptions
+from trueval.evaluation.from_facts import MeasuredSystem, conclude
 from trueval.evaluation.held_out import HeldOut, notes_on_repeated_pairs, read_held_out
 from trueval.evaluation.kept_facts import OF_A_RUN, KeptFacts
 from trueval.evaluation.options import EvaluationOptions, for_given_lists, specs_of
@@ -62,9 +62,9 @@ def _conclude(held: HeldOut, specs: Mapping[str, Spec], found: Mapping[str, Meas
     notes = [*notes_on_repeated_pairs(held), *(note for run in found.values() for note in run.notes)]
     if known.items is None and any(spec.metric.system for spec in specs.values()):
         notes.append("no catalogue was given (--items): the items of the runs, the test set and the train set are used")
-    if last.left_out is not None:
+    if last.removed_head is not None:
         places = {name: run.head_places for name, run in found.items() if run.head_places is not None}
-        notes += last.left_out.notes(places, condensed=design.condensed)
+        notes += last.removed_head.notes(places, condensed=design.condensed)
     return conclude(
         found,
         specs,
@@ -72,7 +72,7 @@ def _conclude(held: HeldOut, specs: Mapping[str, Spec], found: Mapping[str, Meas
         notes=notes,
         condensed=design.condensed,
         design=str(design),
-        without_head=None if last.left_out is None else last.left_out.record(condensed=design.condensed),
+        without_head=None if last.removed_head is None else last.removed_head.record(condensed=design.condensed),
         data={name: log.fingerprint() for name, log in logs.items() if log is not None},
     )
 

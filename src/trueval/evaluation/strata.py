@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trueval.metrics.beyond.popularity import strata as popularity_strata
-from trueval.metrics.inputs import Inputs
+from trueval.metrics.metric_inputs import Inputs
 
 HEAD, TAIL = 0.1, 0.5  # shares of the catalogue, as in head_share and tail_share
 _FIFTHS = 5

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trueval.data.sealed import seal, unseal
+from trueval.data.checksums import seal, unseal
 from trueval.data.writing import write_whole
 from trueval.errors import OutputError
 from trueval.progress import note
@@ -26,7 +26,7 @@ class Trials:
     """
 
     folder: Path | None
-    told: dict[str, Any]
+    manifest: dict[str, Any]
 
     @staticmethod
     def open(folder: str | Path | None, told: dict[str, Any]) -> Trials:
@@ -51,7 +51,7 @@ class Trials:
         from trueval import __version__
 
         values = sorted((name, _value_told(value)) for name, value in parameters.items())
-        everything = [system, values, self.told, __version__]
+        everything = [system, values, self.manifest, __version__]
         return hashlib.sha256(json.dumps(everything, sort_keys=True, default=str).encode()).hexdigest()[:20]
 
     def read(self, key: str) -> dict[str, Any] | None:
@@ -73,7 +73,7 @@ class Trials:
 
         write_whole(
             self._path(key),
-            seal({**found, **self.told, "version": __version__}),
+            seal({**found, **self.manifest, "version": __version__}),
             what="a finished trial could not be kept",
             do="make room, and start again: trials before it are kept",
         )

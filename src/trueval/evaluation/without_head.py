@@ -15,9 +15,9 @@ from trueval.data.judgements import Judged
 from trueval.design.head import count_ratings, find_head
 from trueval.errors import DefinitionError
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.facts.views import SETTLED
+from trueval.facts.tie_rules import SETTLED
 from trueval.metrics.grammar import Spec
-from trueval.metrics.lists import within
+from trueval.metrics.list_sums import within
 
 NAME = "without_head"
 
@@ -112,4 +112,4 @@ def head_places(facts: RankingFacts, head: np.ndarray, specs: Iterable[Spec]) ->
     member[head] = True
     inside, weight = within(facts if facts.ties in SETTLED else facts.changed(ties="expected"), deepest)
     of_head = member[facts.list_item[inside]]
-    return np.array([of_head.sum() if weight is None else weight[of_head].sum(), facts.shown(deepest).sum()])
+    return np.array([of_head.sum() if weight is None else weight[of_head].sum(), facts.listed_at(deepest).sum()])

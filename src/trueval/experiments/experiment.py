@@ -18,7 +18,7 @@ from trueval.experiments.keys import check_sections
 from trueval.experiments.sources import Source, read_source
 from trueval.experiments.splitting import Splitting, read_splitting, split_options
 from trueval.experiments.system_entries import Entry, read_entries
-from trueval.facts.views import TIES
+from trueval.facts.tie_rules import TIES
 from trueval.propensity.sources import beside
 
 

@@ -9,14 +9,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from trueval.data.sealed import seal, unseal
+from trueval.data.checksums import seal, unseal
 from trueval.errors import OutputError
 from trueval.experiments.result import ExperimentResult
 from trueval.progress import note
 from trueval.report.files import write_whole
 from trueval.report.folder import Content, write_together
 from trueval.report.folder import check_folder as check_names
-from trueval.report.saved import DESIGNS, MANIFEST, SUMMARY, TABLE, write_result_table
+from trueval.report.saved_results import DESIGNS, MANIFEST, SUMMARY, TABLE, write_result_table
 
 FACTS, REPORT, COPY = "facts", "report.html", "experiment.toml"
 # What the folder is, whether it is finished, and which files in it are ours.
@@ -83,7 +83,7 @@ def write_results(result: ExperimentResult, folder: Path) -> None:
         for parent in list((folder / name).parents)[: name.count("/")]:
             if parent.is_dir() and not any(parent.iterdir()):
                 parent.rmdir()
-    write_together(folder, files, marker=MARKER, told=told, as_text=seal)
+    write_together(folder, files, marker=MARKER, manifest=told, as_text=seal)
 
 
 def _files(result: ExperimentResult) -> dict[str, Content]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from rich.console import Console
 
 from trueval.comparison.design_agreement import LEAST, Alike, alike_grid, alike_told
-from trueval.render.html import Section
+from trueval.render.html_elements import Section
 from trueval.render.numbers import rounded
 from trueval.render.terminal import console_for, escape, plain_table, say
 from trueval.report.findings import listed
@@ -124,7 +124,7 @@ def in_words(found: list[Alike]) -> list[str]:
         own = [a for a in found if a.metric == metric]
         apart = [a for a in own if a.observed < 1]
         worst = min(own, key=lambda a: (a.observed, a.low))
-        true = "" if worst.low != worst.low else f"for the true values {worst.words}"
+        true = "" if worst.low != worst.low else f"for the true values {worst.summary}"
         if not apart:
             designs = list(dict.fromkeys(name for a in own for name in (a.one, a.other)))
             sure = f" (τ {true})" if true and worst.low < 1 else ""

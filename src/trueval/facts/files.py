@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 
 from trueval.arguments import checked
+from trueval.data.checksums import file_checksum, seal, unseal
 from trueval.data.failures import reading
 from trueval.data.ids import Ids
-from trueval.data.sealed import file_checksum, seal, unseal
 from trueval.data.writing import whole_folder
 from trueval.errors import DataError, OutputError
 from trueval.facts.ranking_facts import RankingFacts

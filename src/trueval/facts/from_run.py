@@ -8,12 +8,12 @@ import polars as pl
 from trueval.data.ids import Ids
 from trueval.design.task import Task
 from trueval.errors import DefinitionError
+from trueval.facts.equal_scores import same_as_next
 from trueval.facts.ordered_lists import OrderedLists, code_ids, list_parts, order_run
 from trueval.facts.ranking_facts import UNKNOWN, RankingFacts
 from trueval.facts.run_checks import check_catalogue, refuse_duplicates
-from trueval.facts.ties import same_as_next
+from trueval.facts.tie_rules import SETTLED, with_ties
 from trueval.facts.truth import Truth, check_common_ids
-from trueval.facts.views import SETTLED, with_ties
 from trueval.kernels import choose, in_order
 
 

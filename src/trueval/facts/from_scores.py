@@ -13,7 +13,7 @@ from trueval.data.judgements import Judged
 from trueval.design.task import Task
 from trueval.errors import DataError
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.facts.views import SETTLED, with_ties
+from trueval.facts.tie_rules import SETTLED, with_ties
 from trueval.kernels import blocks, choose, in_order
 from trueval.kernels.seeds import derive
 from trueval.progress import progress

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.facts.views import settled_by
+from trueval.facts.tie_rules import settled_by
 
 
 def within_items(facts: RankingFacts, member: np.ndarray) -> RankingFacts:

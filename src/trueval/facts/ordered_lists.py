@@ -12,8 +12,8 @@ import polars as pl
 from trueval.data.ids import Ids, check_same_kind, plain
 from trueval.errors import DataError
 from trueval.facts.run_checks import check_agreement, check_catalogue, check_ranks, not_finite
+from trueval.facts.tie_rules import BY_ID
 from trueval.facts.truth import Truth
-from trueval.facts.views import BY_ID
 from trueval.kernels import blocks, choose, in_order, threads
 from trueval.kernels.seeds import derive
 

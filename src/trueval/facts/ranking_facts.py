@@ -147,8 +147,8 @@ class RankingFacts:
         flags[self.list_start[self.unit[shown]] + rank[shown] - 1] = True
         return flags
 
-    def shown(self, k: int | None) -> np.ndarray:
-        """Number of items each unit was shown at cutoff k."""
+    def listed_at(self, k: int | None) -> np.ndarray:
+        """Number of items in the list of each unit at cutoff k."""
         length = np.maximum(self.targets, 0) if self.one_relevant else self.length
         return length if k is None else np.minimum(length, k)
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trueval.design.corrections import all_sampled_ranks
 from trueval.design.rank_distribution import Sampled, rank_chances
+from trueval.design.sampled_ranks import all_sampled_ranks
 from trueval.facts.ranking_facts import RankingFacts
 
 _MOST = 12  # pool sizes that are solved for with the same sample size; between them values are interpolated

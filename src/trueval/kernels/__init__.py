@@ -49,7 +49,7 @@ def choose(family: str, work: int) -> ModuleType:
     """The module that serves a family of kernels ("lists", "ranking", "sampling", "aspects") for this much work."""
     if _forced == "compiled" or (_forced is None and (work > SMALL or is_loaded(family))):
         return load(family)
-    return importlib.import_module(_PLAIN.get(family, "trueval.kernels.plain"))
+    return importlib.import_module(_PLAIN.get(family, "trueval.kernels.plain_ranking"))
 
 
 def look_up(values: np.ndarray, low: int, table: np.ndarray) -> np.ndarray:

@@ -31,7 +31,7 @@ class Owned(NamedTuple):
     value: np.ndarray
 
 
-class Ranked(NamedTuple):
+class RankedRows(NamedTuple):
     """Judged items of unit u, best rank first and those without a rank (0) behind.
 
     `gain` is what an item is worth to an aspect that nothing has satisfied yet, `fade` how much of the interest

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trueval.kernels.aspect_rows import LESS, MORE, NEAR_ONE, AspectLists, ItemAspects, Owned, Pool, Ranked, Rated
+from trueval.kernels.aspect_rows import LESS, MORE, NEAR_ONE, AspectLists, ItemAspects, Owned, Pool, RankedRows, Rated
 
 
 def weigh(profile: Owned, unit: int, aspects: ItemAspects) -> list[float]:
@@ -47,7 +47,7 @@ def _fade(members: list[int], fade: float, left: list[float]) -> None:
 
 
 def cascade(
-    aspects: ItemAspects, rows: Ranked, profile: Owned, discount: np.ndarray, scaled: bool, first: int, last: int,
+    aspects: ItemAspects, rows: RankedRows, profile: Owned, discount: np.ndarray, scaled: bool, first: int, last: int,
     out: np.ndarray,
 ) -> None:  # fmt: skip
     """See `aspects.cascade`."""
@@ -74,7 +74,7 @@ def cascade(
 
 
 def cascade_ideal(
-    aspects: ItemAspects, rows: Ranked, discount: np.ndarray, first: int, last: int, out: np.ndarray
+    aspects: ItemAspects, rows: RankedRows, discount: np.ndarray, first: int, last: int, out: np.ndarray
 ) -> None:
     """See `aspects.cascade_ideal`."""
     for u in range(first, last):

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.facts.views import settled_by
-from trueval.metrics.results import Ratio
+from trueval.facts.tie_rules import settled_by
+from trueval.metrics.metric_values import Ratio
 
 
 @dataclass(frozen=True, slots=True)

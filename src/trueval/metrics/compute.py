@@ -11,10 +11,10 @@ from trueval.errors import DefinitionError
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.views import flip
 from trueval.metrics.grammar import Spec
-from trueval.metrics.inputs import Inputs
-from trueval.metrics.inverse import inverse_weighted
-from trueval.metrics.results import Ratio, Tally
-from trueval.metrics.ties import check_ties
+from trueval.metrics.inverse_propensity import inverse_weighted
+from trueval.metrics.metric_inputs import Inputs
+from trueval.metrics.metric_values import Ratio, Tally
+from trueval.metrics.tie_checks import check_ties
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 from trueval.arguments import checked
 from trueval.metrics.grammar import Spec, parse
-from trueval.metrics.strata import pooled_by_default
+from trueval.metrics.popularity_strata import pooled_by_default
 
 
 @checked

@@ -112,7 +112,7 @@ def parse(text: str | Spec) -> Spec:
         return text
     if not isinstance(text, str):
         raise DefinitionError("a metric is written as text", found=repr(text)[:60], do="for example ndcg@10")
-    return _Reader(text).read()
+    return _SpecReader(text).read()
 
 
 def parse_all(texts: str | Spec | Iterable[str | Spec]) -> list[Spec]:
@@ -159,7 +159,7 @@ class _Tail(NamedTuple):
     given: dict[str, _Given]
 
 
-class _Reader:
+class _SpecReader:
     """Recursive descent over one text; complaints point at the character."""
 
     def __init__(self, text: str) -> None:

@@ -13,13 +13,13 @@ from trueval.data.aspects import Aspects
 from trueval.data.by_user import ByUser
 from trueval.data.ids import Ids
 from trueval.errors import DataError
+from trueval.facts.equal_scores import same_as_next
 from trueval.facts.ranking_facts import UNKNOWN, RankingFacts
-from trueval.facts.ties import same_as_next
-from trueval.facts.views import with_ties
+from trueval.facts.tie_rules import with_ties
 from trueval.metrics.compute import compute
 from trueval.metrics.grammar import Spec, parse
-from trueval.metrics.inputs import Inputs, Popularity, Positives
 from trueval.metrics.interest import Interest, Targets
+from trueval.metrics.metric_inputs import Inputs, ItemPopularity, Positives
 
 Judged = Mapping[Any, float] | Collection[Any]
 
@@ -152,7 +152,7 @@ def measure(
     inputs = Inputs(
         positives=Positives(lambda: counts, lambda: known) if popularity or positives else None,
         train=train if len(profile) or popularity else None,
-        popularity=None if popularity is None else Popularity(counts, users),
+        popularity=None if popularity is None else ItemPopularity(counts, users),
         features=None if not features else _by_name(features, names, [0.0] * len(next(iter(features.values())))),
         aspects=None if aspects is None else _aspects(aspects, facts.items),
         interest=Interest(lambda: train, lambda: _scale([*facts.value.tolist(), *rated.values()])),

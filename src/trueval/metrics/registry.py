@@ -17,8 +17,8 @@ from trueval.metrics.families import FAMILIES
 TIES = ("judged", "linear", "anyone", "set", "order", "relevant order", "none")
 # What a unit must have among the items of a group for a metric to be defined there; "" where it has no such reading.
 LOOKS_FOR = ("relevant", "not relevant", "judged", "")
-# What a metric tells that a report says in a sentence of its own; "" for none.
-TELLS = ("never judged", "catalogue shown", "")
+# What a metric finding that a report says in a sentence of its own; "" for none.
+FINDINGS = ("never judged", "catalogue shown", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class Metric:
     transformed: bool = False  # anti(…), ips(…) and snips(…) take it
     plain_sum: bool = False  # its terms are added up and not divided by the number of relevant items, so that ips is
     greedy_ideal: bool = False  # the ideal that it is a share of is a greedy one, which a list may beat
-    tells: str = ""  # what a report says of it in a sentence of its own (see TELLS)
+    finding: str = ""  # what a report says of it in a sentence of its own (see FINDINGS)
 
     @property
     def summary(self) -> str:
@@ -132,7 +132,7 @@ def metric(
     transformed: bool | None = None,
     plain_sum: bool = False,
     greedy_ideal: bool = False,
-    tells: str = "",
+    finding: str = "",
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register a metric.
 
@@ -165,14 +165,14 @@ def metric(
         if isinstance(concern, str) and concern not in TIES:
             raise TypeError(f"{label}: ties must be one of {', '.join(TIES)}")
         sought = "" if system else common.looks_for if looks_for is None else looks_for
-        if sought not in LOOKS_FOR or tells not in TELLS:
-            raise TypeError(f"{label}: looks_for must be one of {LOOKS_FOR}, tells one of {TELLS}")
+        if sought not in LOOKS_FOR or finding not in FINDINGS:
+            raise TypeError(f"{label}: looks_for must be one of {LOOKS_FOR}, finding one of {FINDINGS}")
         no_chance = common.no_chance or ("one value for all users" if system else "")
         entry = Metric(
             label, function, family, formula, range, better, cutoff, dict(parameters or {}), needs, wants, undefined,
             reference, aliases, system, exact, by_set, condensed, terms, no_chance, concern,
             common.one_relevant if one_relevant is None else one_relevant, sought,
-            common.transformed if transformed is None else transformed, plain_sum, greedy_ideal, tells,
+            common.transformed if transformed is None else transformed, plain_sum, greedy_ideal, finding,
         )  # fmt: skip
         for known in (label, *aliases):
             if known in _METRICS:

@@ -26,7 +26,7 @@ _TOGETHER = 1 << 14  # items whose shares are dense at once
 
 
 @dataclass(frozen=True)
-class Fitted:
+class FittedPositions:
     """Examination of each position, 1 at the best, with standard errors, and whether the steps were enough.
 
     `rows` and `items` are those that tell positions apart: of items shown at several and clicked.
@@ -38,7 +38,7 @@ class Fitted:
     converged: bool
 
 
-def fit_positions(clicks: pl.DataFrame, *, steps: int = 200, tolerance: float = 1e-10) -> Fitted:
+def fit_positions(clicks: pl.DataFrame, *, steps: int = 200, tolerance: float = 1e-10) -> FittedPositions:
     """Examination θ of each position from (item, position, click) rows.
 
     Refused where the rows do not tell: positions that no item links, positions without a click.
@@ -52,12 +52,12 @@ def fit_positions(clicks: pl.DataFrame, *, steps: int = 200, tolerance: float = 
     check_linked(cells)
     used = cells.telling()
     if len(cells.positions) == 1:
-        return Fitted(pl.DataFrame({"position": cells.positions, "p": [1.0], "error": [0.0]}), 0, 0, True)
+        return FittedPositions(pl.DataFrame({"position": cells.positions, "p": [1.0], "error": [0.0]}), 0, 0, True)
     theta, converged = _solve(used, steps, tolerance)
     best = int(np.argmax(theta))
     error = theta / theta[best] * _log_errors(used, theta, best)
     table = pl.DataFrame({"position": cells.positions, "p": theta / theta[best], "error": error})
-    return Fitted(table, int(used.n.sum()), len(np.unique(used.item)), converged)
+    return FittedPositions(table, int(used.n.sum()), len(np.unique(used.item)), converged)
 
 
 def _shares(cells: Cells, theta: np.ndarray) -> sparse.csr_array:

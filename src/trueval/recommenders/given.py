@@ -130,7 +130,7 @@ class Scores:
     @property
     def caution(self) -> str:
         """What ranks last."""
-        return "" if self._seats is None else "; ".join(self._seats.told)
+        return "" if self._seats is None else "; ".join(self._seats.notes)
 
     def refusal(self, user: int) -> DataError:
         """Why a user's scores are not all numbers."""
@@ -223,7 +223,7 @@ class Factors:
     @property
     def caution(self) -> str:
         """What ranks last."""
-        return "" if self._seats is None else "; ".join(self._seats.told)
+        return "" if self._seats is None else "; ".join(self._seats.notes)
 
     def refusal(self, user: int) -> DataError:
         """Why a user's scores are not all numbers."""

@@ -14,7 +14,7 @@ from trueval.comparison.comparisons import Comparisons, compare_results
 from trueval.errors import DataError, DefinitionError
 from trueval.evaluation.outcome import Evaluation
 from trueval.metrics.grammar import split_list
-from trueval.report.saved import designs_in, load_results
+from trueval.report.saved_results import designs_in, load_results
 
 
 @runtime_checkable

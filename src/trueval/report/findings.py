@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from trueval.comparison.comparison import Comparison
 from trueval.evaluation.outcome import Evaluation
 from trueval.render.numbers import level_percent, p_phrase, short_percent
-from trueval.statistics.corrections import NAMES
+from trueval.statistics.multiple_comparisons import NAMES
 
 
 def findings(evaluation: Evaluation, comparisons: Sequence[Comparison] = ()) -> list[str]:
@@ -84,7 +84,7 @@ def _against_baseline(evaluation: Evaluation, comparisons: Sequence[Comparison],
 
 
 def _unjudged(evaluation: Evaluation) -> list[str]:
-    label = next((n for n, spec in evaluation.specs.items() if spec.metric.tells == "never judged"), None)
+    label = next((n for n, spec in evaluation.specs.items() if spec.metric.finding == "never judged"), None)
     if label is None:
         return []
     k = evaluation.specs[label].k
@@ -96,7 +96,7 @@ def _unjudged(evaluation: Evaluation) -> list[str]:
 
 
 def _coverage(evaluation: Evaluation) -> list[str]:
-    label = next((n for n, spec in evaluation.specs.items() if spec.metric.tells == "catalogue shown"), None)
+    label = next((n for n, spec in evaluation.specs.items() if spec.metric.finding == "catalogue shown"), None)
     if label is None:
         return []
     (first, most), *others = values(evaluation, label).items()

@@ -40,9 +40,9 @@ def check_folder(folder: Path, names: Iterable[str], *, marker: str) -> None:
         )
 
 
-def marker_text(told: Mapping[str, Any]) -> str:
+def marker_text(manifest: Mapping[str, Any]) -> str:
     """A marker as text."""
-    return json.dumps(told, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(manifest, indent=1, ensure_ascii=False) + "\n"
 
 
 def write_together(
@@ -50,7 +50,7 @@ def write_together(
     files: Mapping[str, Content],
     *,
     marker: str,
-    told: Mapping[str, Any],
+    manifest: Mapping[str, Any],
     as_text: Callable[[Mapping[str, Any]], str] = marker_text,
 ) -> None:
     """Write files (text, or functions that write to a path) into a folder, with a marker that lists them.
@@ -58,11 +58,11 @@ def write_together(
     Files of an earlier time are replaced, others left alone. If anything fails, all is as it was before.
 
     >>> with tempfile.TemporaryDirectory() as place:
-    ...     write_together(Path(place) / "new", {"a/b.txt": "text"}, marker="made.json", told={"by": "me"})
+    ...     write_together(Path(place) / "new", {"a/b.txt": "text"}, marker="made.json", manifest={"by": "me"})
     ...     sorted(str(path.relative_to(place)) for path in Path(place).rglob("*.*"))
     ['new/a/b.txt', 'new/made.json']
     """
-    everything = {**files, marker: as_text({**told, "files": sorted(files)})}
+    everything = {**files, marker: as_text({**manifest, "files": sorted(files)})}
     check_folder(folder, everything, marker=marker)
     made = [place for place in (folder, *folder.parents) if not place.exists()]
     inside = {place for name in everything if not (place := (folder / name).parent).exists()}

@@ -17,7 +17,7 @@ from trueval.render.latex import latex_table
 from trueval.render.markdown import markdown_table
 from trueval.render.marks import SIGNS
 from trueval.render.numbers import decimal
-from trueval.report.cells import cell, columns_with_both_ends
+from trueval.report.table_cells import cell, columns_with_both_ends
 
 if TYPE_CHECKING:
     from trueval.comparison.comparison import Comparison

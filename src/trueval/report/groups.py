@@ -15,8 +15,8 @@ from trueval.evaluation.group_values import GroupValues, Spread
 from trueval.evaluation.outcome import Evaluation
 from trueval.render.numbers import level_percent
 from trueval.render.terminal import escape, new_table
-from trueval.report.cells import cell, needs_both_ends
 from trueval.report.formats import ESTIMATE
+from trueval.report.table_cells import cell, needs_both_ends
 
 
 def group_record(groups: Mapping[str, GroupValues]) -> dict[str, Any]:
@@ -121,7 +121,9 @@ def group_heads(found: Mapping[str, GroupValues]) -> list[str]:
     """Heads of the columns that `group_rows` fills, after group and n."""
     first = next(iter(found.values()))
     heads = list(next(iter(first.estimates.values())))
-    return [*heads, f"exposure@{first.shown.depth}", "of items"] if first.shown and exposes(first) else heads
+    return (
+        [*heads, f"exposure@{first.recommended.depth}", "of items"] if first.recommended and exposes(first) else heads
+    )
 
 
 def group_rows(found: GroupValues) -> list[list[str]]:

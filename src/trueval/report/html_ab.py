@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trueval.online.ab.render import columns_shown, control_words, foot, rows
 from trueval.online.ab.result import AbTest
-from trueval.render.html import Section, hint, page, section, sentences, terms, warned
+from trueval.render.html_elements import Section, hint, page, section, sentences, terms, warned
 from trueval.render.numbers import p_value, percent
 
 _MOST_CHECKS = 30

@@ -7,10 +7,10 @@ from typing import Any
 
 from trueval.comparison.comparison import Comparison
 from trueval.evaluation.outcome import Evaluation
-from trueval.render.html import Section, page, section, sentences
+from trueval.render.html_elements import Section, page, section, sentences
 from trueval.report.findings import findings
-from trueval.report.html import foot, results
 from trueval.report.html_groups import group_sections
+from trueval.report.html_page import foot, results
 
 
 def designs_page(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trueval.evaluation.outcome import Evaluation
-from trueval.render.html import Section
+from trueval.render.html_elements import Section
 from trueval.report.groups import columns_of, group_footer, group_grid
 
 

@@ -105,8 +105,8 @@ class Result(ResultOutput):
         `run` in its folder; `evaluate_run` keeps none. Of several folds or seeds each has its own, and of both sides.
 
         >>> import numpy as np, trueval as tv
-        >>> from trueval.facts.corrections import correct
-        >>> from trueval.facts.lemma import one_relevant_bounds
+        >>> from trueval.facts.sampling_correction import correct
+        >>> from trueval.facts.one_relevant_bounds import one_relevant_bounds
         >>> rng = np.random.default_rng(0)
         >>> user, item = np.nonzero(rng.random((50, 300)) < 0.1)
         >>> parts = tv.split(pl.DataFrame({"user": user, "item": item}), "holdout", ratio=0.3)

@@ -16,9 +16,9 @@ from trueval.evaluation.outcome import Evaluation
 from trueval.render.latex import latex_table
 from trueval.render.markdown import markdown_table
 from trueval.render.terminal import escape, new_table, printed
-from trueval.report.cells import cell, needs_both_ends
 from trueval.report.formats import as_latex, as_markdown, as_record, result_frame
 from trueval.report.repeats import repeats_text
+from trueval.report.table_cells import cell, needs_both_ends
 from trueval.report.terminal import print_evaluation, table_text
 
 if TYPE_CHECKING:
@@ -221,7 +221,7 @@ class ResultOutput:
         TruevalError
             Where the folder holds something else, or cannot be written.
         """
-        from trueval.report.saved import DESIGNS, save_folder
+        from trueval.report.saved_results import DESIGNS, save_folder
 
         for side, result in self.sides.items():
             _save(result, Path(folder) / DESIGNS / side, save_folder)
@@ -271,7 +271,7 @@ def sides_text(true: Evaluation, observed: Evaluation, alike: Sequence[Alike]) -
     table = new_table(title="the unbiased test, and the observed one, held out of the biased log")
     for head in ("metric", "system", UNBIASED, OBSERVED):
         table.add_column(head, justify="left" if head in ("metric", "system") else "right")
-    tau = {one.metric: one.words for one in alike}
+    tau = {one.metric: one.summary for one in alike}
     for label, spec in true.specs.items():
         ends = needs_both_ends(s.systems[name].estimates[label] for s in (true, observed) for name in true.systems)
         for name, system in true.systems.items():

@@ -7,7 +7,7 @@ import polars as pl
 
 from trueval.data.interactions import Interactions
 from trueval.errors import DefinitionError
-from trueval.splits.chance import Coded
+from trueval.splits.row_hashing import Coded
 
 
 def keep_core(log: Interactions, *, min_user: int = 0, min_item: int = 0) -> tuple[Interactions, pl.DataFrame]:

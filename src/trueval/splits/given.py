@@ -8,10 +8,10 @@ import polars as pl
 from trueval.data.ids import Ids, check_same_kind
 from trueval.data.interactions import Interactions
 from trueval.errors import DataError, DefinitionError
-from trueval.splits.chance import chain, coin
 from trueval.splits.options import share, table
 from trueval.splits.parts import Parts
 from trueval.splits.registry import split
+from trueval.splits.row_hashing import chain, coin
 
 
 @split(by="tables", options={"test": table("the test part"), "validation": table("the validation part")})

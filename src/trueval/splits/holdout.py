@@ -6,10 +6,10 @@ import numpy as np
 
 from trueval.data.interactions import Interactions
 from trueval.errors import DataError
-from trueval.splits.chance import Coded, chain, coin, place_within
 from trueval.splits.options import check_together, choice, count, share, share_of
 from trueval.splits.parts import TEST, TRAIN, VALIDATION, Parts, assemble
 from trueval.splits.registry import BY_USER, split
+from trueval.splits.row_hashing import Coded, chain, coin, place_within
 
 
 @split(
@@ -44,7 +44,7 @@ def holdout(
     """
     held = check_together(ratio, validation, split="holdout")
     coded = Coded.of(log)
-    words = coded.words(seed, "holdout")
+    words = coded.hashes(seed, "holdout")
     place = np.full(len(log), TRAIN, np.int8)
     if by == "rating":
         flips = coin(words)
@@ -88,7 +88,7 @@ def kfold(log: Interactions, *, n: int = 5, over: str = "ratings", seed: int = 0
     """
     coded = Coded.of(log)
     if over == "ratings":
-        turn = _shuffled(coded.words(seed, "kfold")) % n
+        turn = _shuffled(coded.hashes(seed, "kfold")) % n
     else:
         turn = (_shuffled(chain(seed, "kfold", np.arange(coded.n_users))) % n)[coded.users]
     have = len(log) if over == "ratings" else coded.n_users

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from trueval.data.interactions import Interactions
-from trueval.splits.chance import Coded, place_within
 from trueval.splits.holdout import cut_each
 from trueval.splits.options import check_together, choice, count, need_time, share
 from trueval.splits.parts import TEST, TRAIN, VALIDATION, Parts, assemble
 from trueval.splits.registry import BY_USER, split
+from trueval.splits.row_hashing import Coded, place_within
 
 
 @split(
@@ -77,5 +77,5 @@ def user_temporal(log: Interactions, *, ratio: float = 0.2, validation: float | 
 def _from_end(coded: Coded, *, seed: int, timed: bool) -> tuple[np.ndarray, np.ndarray]:
     """Place of each row from the end of its user's history (0 is the last), and the history's length."""
     keys = [coded.times()] if timed else []
-    nth, size = place_within(coded.users, *keys, coded.words(seed, "history"))
+    nth, size = place_within(coded.users, *keys, coded.hashes(seed, "history"))
     return size - 1 - nth, size

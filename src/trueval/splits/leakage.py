@@ -9,7 +9,7 @@ import polars as pl
 
 from trueval.errors import DefinitionError
 from trueval.splits.given import of_one_type
-from trueval.splits.leaks import Check, find_cold, find_duplicates, find_futures, find_overlap, find_repeats
+from trueval.splits.leakage_checks import Check, find_cold, find_duplicates, find_futures, find_overlap, find_repeats
 from trueval.splits.parts import OBSERVED, Parts
 
 _SEVERITY = ("ok", "unknown", "caution", "wrong")

@@ -14,10 +14,10 @@ from trueval.data.interactions import Interactions
 from trueval.data.times import nanoseconds, ticks_per_second
 from trueval.errors import DataError, DefinitionError
 from trueval.splits import options
-from trueval.splits.chance import Coded
 from trueval.splits.options import at_least, check_together, choice, count, exact, need_time, rounded_down, share
 from trueval.splits.parts import COLD, DROPPED, TEST, TRAIN, VALIDATION, Parts, assemble
 from trueval.splits.registry import FUTURES, split
+from trueval.splits.row_hashing import Coded
 
 Number = int | float
 Moment = int | float | str | date | datetime | np.datetime64

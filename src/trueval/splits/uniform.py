@@ -10,10 +10,10 @@ import numpy as np
 
 from trueval.data.interactions import Interactions
 from trueval.errors import DataError, DefinitionError
-from trueval.splits.chance import Coded, place_within
 from trueval.splits.options import choice, exact, number, rounded_down, share
 from trueval.splits.parts import TEST, TRAIN, Parts, assemble
 from trueval.splits.registry import split
+from trueval.splits.row_hashing import Coded, place_within
 
 
 @split(
@@ -56,7 +56,7 @@ def uniform_test(
     (['a', 'b'], 1)
     """
     coded = Coded.of(log)
-    counted, rating = _ratings(coded, _counted(log, threshold), coded.words(seed, "uniform_test"))
+    counted, rating = _ratings(coded, _counted(log, threshold), coded.hashes(seed, "uniform_test"))
     counts = np.bincount(coded.items[counted], minlength=coded.n_items)
     zeta, least = candidate_items(np.sort(counts)[::-1], ratio, eps, log=log.name)
     eta = _whole((1 - exact(eps)) * least, round)
@@ -68,7 +68,7 @@ def uniform_test(
             do="use a larger ratio, a smaller eps, or round='nearest'",
         )
     chosen = counted[counts[coded.items[counted]] >= least]
-    nth, _ = place_within(coded.items[chosen], coded.words(seed, "uniform_test")[chosen])
+    nth, _ = place_within(coded.items[chosen], coded.hashes(seed, "uniform_test")[chosen])
     drawn = np.zeros(len(log), bool)
     drawn[chosen[nth < eta]] = True
     place = np.where(drawn[rating], TEST, TRAIN).astype(np.int8)
@@ -126,7 +126,7 @@ def largest_ratio(log: Interactions, *, eps: float = 0.2, threshold: float | Non
     0.2857
     """
     coded = Coded.of(log)
-    counted, _ = _ratings(coded, _counted(log, threshold), coded.words(0, "uniform_test"))
+    counted, _ = _ratings(coded, _counted(log, threshold), coded.hashes(0, "uniform_test"))
     counts = np.bincount(coded.items[counted], minlength=coded.n_items)
     return float(rounded_down(_largest(np.sort(counts)[::-1], eps)))
 

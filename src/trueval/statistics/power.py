@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from trueval.arguments import checked
 from trueval.errors import DefinitionError
-from trueval.statistics.sign_flips import least_p
+from trueval.statistics.permutation_test import least_p
 from trueval.statistics.student import t_quantile
 
 POWER = 0.8  # of a detectable difference, unless said otherwise

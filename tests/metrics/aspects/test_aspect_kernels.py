@@ -16,8 +16,8 @@ from trueval.kernels import use_kernels, use_threads
 from trueval.metrics.aspects import kernel_columns
 from trueval.metrics.compute import compute
 from trueval.metrics.grammar import parse
-from trueval.metrics.inputs import Inputs
 from trueval.metrics.interest import Interest, Targets
+from trueval.metrics.metric_inputs import Inputs
 
 ITEMS, USERS, ASPECTS, SHOWN = 120, 30, 9, 25
 

@@ -13,8 +13,8 @@ from trueval.data.failures import reading
 from trueval.data.ids import Ids, plain
 from trueval.data.run_tables import read_run, scan_run
 from trueval.errors import DataError
-from trueval.evaluation.conclude import MeasuredSystem
 from trueval.evaluation.engines.plan import MeasurementPlan, Partition, RunOptions
+from trueval.evaluation.from_facts import MeasuredSystem
 from trueval.evaluation.held_out import HeldOut
 from trueval.facts.truth import check_common_ids
 

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from trueval.data.ids import Ids
-from trueval.evaluation.conclude import MeasuredSystem, check_listed, measure
+from trueval.evaluation.from_facts import MeasuredSystem, check_listed, measure
 from trueval.evaluation.held_out import HeldOut, PreparedRun, prepare_run
 from trueval.evaluation.measurements import Measurements, merge_measurements
 from trueval.evaluation.options import EvaluationOptions, specs_of
@@ -89,11 +89,11 @@ class MeasurementPlan:
     def merge(self, parts: Iterable[Partition]) -> MeasuredSystem:
         """The run from its parts, and from the users who are in none of them: they got nothing."""
         found = list(parts)
-        unlisted = np.ones(len(self.truth.users), bool)
+        without_list = np.ones(len(self.truth.users), bool)
         for part in found:
-            unlisted[part.users] = False
-        if unlisted.any():
-            found.append(self._nothing(np.flatnonzero(unlisted)))
+            without_list[part.users] = False
+        if without_list.any():
+            found.append(self._nothing(np.flatnonzero(without_list)))
         places = [part.head_places for part in found if part.head_places is not None]
         measured = merge_measurements([part.measurements for part in found])
         check_listed(measured, self.truth.users, self.options, name=self.name)
@@ -103,7 +103,7 @@ class MeasurementPlan:
             found[0].catalogue,
             tuple(self._notes(found)),
             head_places=np.sum(places, axis=0) if places else None,
-            left_out=self.prepared.left_out,
+            removed_head=self.prepared.removed_head,
         )
 
     def _notes(self, parts: list[Partition]) -> list[str]:

@@ -26,8 +26,8 @@ from trueval.data.ids import plain
 from trueval.data.read import locate
 from trueval.data.run_tables import read_run
 from trueval.errors import DataError, DefinitionError, TruevalError
-from trueval.evaluation.conclude import MeasuredSystem
 from trueval.evaluation.engines.plan import MeasurementPlan, Partition, RunOptions
+from trueval.evaluation.from_facts import MeasuredSystem
 from trueval.evaluation.held_out import HeldOut
 from trueval.evaluation.options import specs_of
 from trueval.facts.truth import check_common_ids
@@ -101,7 +101,7 @@ def _sent(plan: MeasurementPlan) -> MeasurementPlan:
     metrics = options.metrics if isinstance(options.metrics, str) else [str(one) for one in options.metrics]
     options = replace(options, metrics=metrics, by=None, users=None, propensity=None)
     context = replace(context, options=options, inputs=context.inputs.only(needed))
-    return replace(plan, prepared=replace(plan.prepared, context=context, left_out=None), ids={})
+    return replace(plan, prepared=replace(plan.prepared, context=context, removed_head=None), ids={})
 
 
 def answer_part(batches: Iterable[pa.RecordBatch], plan: MeasurementPlan) -> Iterator[pa.RecordBatch]:

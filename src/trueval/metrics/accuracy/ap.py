@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.facts.views import SETTLED
+from trueval.facts.tie_rules import SETTLED
 from trueval.metrics.discount import harmonic, hits_at, share
 from trueval.metrics.registry import Parameter, metric
 
@@ -40,7 +40,7 @@ def ap(facts: RankingFacts, k: int | None, *, denom: str) -> np.ndarray:
     else:
         total = _expected_sum(facts, k) if facts.ties == "expected" else _sum(facts, k)
         if denom == "list":
-            value = np.nan_to_num(share(total, np.minimum(facts.shown(k), facts.R)))
+            value = np.nan_to_num(share(total, np.minimum(facts.listed_at(k), facts.R)))
         elif denom == "relevant" or k is None:
             value = share(total, facts.R)
         else:

@@ -8,10 +8,10 @@ import numpy as np
 
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.metrics.additive_terms import Terms
-from trueval.metrics.inputs import Positives
+from trueval.metrics.metric_inputs import Positives
+from trueval.metrics.metric_values import Ratio
+from trueval.metrics.popularity_strata import STRATA, stratified
 from trueval.metrics.registry import metric
-from trueval.metrics.results import Ratio
-from trueval.metrics.strata import STRATA, stratified
 
 
 def _terms(facts: RankingFacts, k: None) -> Terms:

@@ -6,8 +6,8 @@ import numpy as np
 
 from trueval.errors import DefinitionError
 from trueval.facts.ranking_facts import RankingFacts
+from trueval.metrics.grade_checks import MOST_EXPONENTIAL, check_grades
 from trueval.metrics.registry import Parameter, metric
-from trueval.metrics.scale import MOST_EXPONENTIAL, check_grades
 
 _DO = "grades: state the top of their scale, err[gmax=5]; counts: use rr, or write 1 for every relevant item"
 

@@ -19,7 +19,7 @@ _UNDEFINED = "R = 0; condensed: no judged item in the list"
 
 def _f(facts: RankingFacts, k: int, beta: float) -> np.ndarray:
     # with P = h/n and Q = h/R, (1+β²)PQ/(β²P+Q) is linear in the hits h
-    n = facts.shown(k) if facts.condensed else np.full(len(facts), k)  # what precision divides by
+    n = facts.listed_at(k) if facts.condensed else np.full(len(facts), k)  # what precision divides by
     both = (facts.R > 0) & (n > 0)
     return np.where(both, share((1 + beta**2) * hits_at(facts, k), n + beta**2 * facts.R), np.nan)
 

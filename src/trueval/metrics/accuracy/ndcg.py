@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.facts.views import settled_by
+from trueval.facts.tie_rules import settled_by
 from trueval.metrics.additive_terms import Terms
 from trueval.metrics.discount import Table, collect, deepest_rank, lenskit, log2, share
+from trueval.metrics.grade_checks import MOST_EXPONENTIAL, check_grades
 from trueval.metrics.registry import Parameter, metric
-from trueval.metrics.scale import MOST_EXPONENTIAL, check_grades
 
 _GAIN = Parameter("linear", ("linear", "exp", "binary"), meaning="the value itself, 2^value - 1, or 1")
 _DISCOUNT = Parameter("log2", ("log2", "lenskit"), meaning="1/log2(rank+1), or 1/max(1, log2 rank)")

@@ -10,10 +10,10 @@ from trueval.errors import DefinitionError
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.metrics.additive_terms import Terms
 from trueval.metrics.discount import collect, deepest_rank, flat, hits_at, share
-from trueval.metrics.inputs import Positives
+from trueval.metrics.metric_inputs import Positives
+from trueval.metrics.metric_values import Ratio
+from trueval.metrics.popularity_strata import STRATA, stratified
 from trueval.metrics.registry import Parameter, metric
-from trueval.metrics.results import Ratio
-from trueval.metrics.strata import STRATA, stratified
 
 _STRATA = {name: parameter for name, parameter in STRATA.items() if name != "average"}
 
@@ -67,5 +67,5 @@ def precision(
     if denom == "achievable":
         return share(hits, np.minimum(k, facts.R))
     if facts.condensed:
-        return share(hits, facts.shown(k))
-    return np.nan_to_num(share(hits, facts.shown(k))) if denom == "list" else hits / k
+        return share(hits, facts.listed_at(k))
+    return np.nan_to_num(share(hits, facts.listed_at(k))) if denom == "list" else hits / k

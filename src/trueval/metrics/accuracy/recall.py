@@ -10,10 +10,10 @@ from trueval.errors import DefinitionError
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.metrics.additive_terms import Terms
 from trueval.metrics.discount import collect, deepest_rank, flat, hits_at, share
-from trueval.metrics.inputs import Positives
+from trueval.metrics.metric_inputs import Positives
+from trueval.metrics.metric_values import Ratio
+from trueval.metrics.popularity_strata import STRATA, stratified
 from trueval.metrics.registry import Parameter, metric
-from trueval.metrics.results import Ratio
-from trueval.metrics.strata import STRATA, stratified
 
 
 def _terms(facts: RankingFacts, k: int) -> Terms:

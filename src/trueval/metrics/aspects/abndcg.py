@@ -21,9 +21,9 @@ from trueval.metrics.aspects.kernel_columns import (
     run,
 )  # fmt: skip
 from trueval.metrics.discount import share
+from trueval.metrics.grade_checks import MOST_LINEAR, check_grades
 from trueval.metrics.interest import Interest, Targets
 from trueval.metrics.registry import Parameter, metric
-from trueval.metrics.scale import MOST_LINEAR, check_grades
 
 
 @metric(

@@ -11,11 +11,11 @@ from trueval.data.by_user import ByUser
 from trueval.errors import DefinitionError
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.kernels import blocks, choose, in_order
-from trueval.kernels.aspect_rows import AspectLists, ItemAspects, Owned, Pool, Ranked, Rated
-from trueval.metrics.inputs import require
+from trueval.kernels.aspect_rows import AspectLists, ItemAspects, Owned, Pool, RankedRows, Rated
+from trueval.metrics.grade_checks import MOST_EXPONENTIAL, MOST_LINEAR, check_grades
 from trueval.metrics.interest import Interest, Targets
+from trueval.metrics.metric_inputs import require
 from trueval.metrics.registry import Parameter
-from trueval.metrics.scale import MOST_EXPONENTIAL, MOST_LINEAR, check_grades
 
 ALPHA = Parameter(0.5, low=0.0, high=1.0, meaning="share of the interest in its aspects that a relevant item satisfies")
 PROFILE = Parameter("train", ("train", "test"), meaning="ratings that tell the user's interest in each aspect")
@@ -93,10 +93,10 @@ def exponential(facts: RankingFacts, highest: float = 0.0) -> np.ndarray:
     return np.exp2(np.where(facts.relevant, facts.value, 0.0)) - 1
 
 
-def ranked_rows(facts: RankingFacts, gain: np.ndarray, fade: np.ndarray) -> Ranked:
+def ranked_rows(facts: RankingFacts, gain: np.ndarray, fade: np.ndarray) -> RankedRows:
     """Judged rows in the order shown."""
     order, rank = in_list_order(facts)
-    return Ranked(
+    return RankedRows(
         column(facts.start, np.int64),
         column(facts.item[order], np.int32),
         column(rank, np.int32),

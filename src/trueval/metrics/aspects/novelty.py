@@ -6,7 +6,7 @@ import numpy as np
 
 from trueval.data.aspects import Aspects
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.kernels.aspect_rows import Owned, Ranked
+from trueval.kernels.aspect_rows import Owned, RankedRows
 from trueval.metrics.aspects.kernel_columns import column, in_item_order, item_aspects, no_profile, ranked_rows, run
 
 Worth = tuple[np.ndarray, np.ndarray]  # gain and fade of each judged row
@@ -34,7 +34,7 @@ def cascade_ideal(facts: RankingFacts, aspects: Aspects, worth: Worth, discount:
     order = in_item_order(facts)
     order = order[worth[0][order] > 0]
     number = np.bincount(facts.unit[order], minlength=len(facts))
-    rows = Ranked(
+    rows = RankedRows(
         np.concatenate([[0], np.cumsum(number)]),
         column(facts.item[order], np.int32),
         np.zeros(len(order), np.int32),

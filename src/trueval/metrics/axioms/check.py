@@ -12,7 +12,7 @@ from trueval.errors import DefinitionError
 from trueval.kernels.seeds import derive
 from trueval.metrics.axioms.explained import EXPLANATIONS, Explanation
 from trueval.metrics.axioms.regions import Region, failing, regions
-from trueval.metrics.axioms.scenes import Bench, Pair, Scene, Trial
+from trueval.metrics.axioms.scenes import Bench, RankingPair, Scene, Trial
 from trueval.metrics.axioms.statements import AXIOMS
 from trueval.metrics.grammar import Spec, parse
 
@@ -35,7 +35,7 @@ class CounterExample:
     """Two rankings of one user's items; the first should score higher and does not."""
 
     scene: Scene
-    pair: Pair
+    pair: RankingPair
     better: float
     worse: float
     tried: int  # pairs of this world, none of which obeys the axiom

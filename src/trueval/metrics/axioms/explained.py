@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from trueval.metrics.axioms.scenes import Pair, Scene, Trial
+from trueval.metrics.axioms.scenes import RankingPair, Scene, Trial
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +19,13 @@ class Explanation:
 # Two items, nothing else: the two aspects of the first weigh .51 together, more than the .49 of the second.
 _TOGETHER = Trial(
     Scene({"a+b": ("a", "b"), "c": ("c",)}, {"a+b": 5.0, "c": 5.0}, {"a": 0.26, "b": 0.25, "c": 0.49}),
-    (Pair(("a+b", "c"), ("c", "a+b")),),
+    (RankingPair(("a+b", "c"), ("c", "a+b")),),
 )
 
 # The first and the third change places; the second has the aspect that weighs more.
 _BETWEEN = Trial(
     Scene({"b1": ("b",), "b2": ("b",), "a1": ("a",)}, dict.fromkeys(("b1", "b2", "a1"), 5.0), {"a": 0.49, "b": 0.51}),
-    (Pair(("b1", "b2", "a1"), ("a1", "b2", "b1")),),
+    (RankingPair(("b1", "b2", "a1"), ("a1", "b2", "b1")),),
 )
 
 # By the name of the metric and the axiom.

@@ -15,8 +15,8 @@ from trueval.errors import DefinitionError
 from trueval.facts.ranking_facts import UNKNOWN, RankingFacts
 from trueval.metrics.compute import compute
 from trueval.metrics.grammar import Spec
-from trueval.metrics.inputs import Inputs, Popularity
 from trueval.metrics.interest import Interest, Targets
+from trueval.metrics.metric_inputs import Inputs, ItemPopularity
 
 LOWEST, HIGHEST = 0.0, 5.0
 
@@ -35,7 +35,7 @@ class Scene:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class RankingPair:
     """Two rankings of a scene; an axiom says that the first must score higher."""
 
     better: tuple[str, ...]
@@ -47,7 +47,7 @@ class Trial:
     """A scene in which an axiom has something to say: about its one pair, or about at least one of several."""
 
     scene: Scene
-    pairs: tuple[Pair, ...]
+    pairs: tuple[RankingPair, ...]
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def _together(trials: Sequence[Trial]) -> tuple[RankingFacts, Inputs]:
     codes, aspect = (list(column) for column in zip(*rows))
     aspects = Aspects.of(np.array(codes), pl.Series(aspect, dtype=pl.String), n_items=first)
     train = ByUser(start["seen"], seen, np.array(columns["stars"], np.float64))
-    popularity = Popularity(np.bincount(seen, minlength=first), int(np.count_nonzero(train.counts)))
+    popularity = ItemPopularity(np.bincount(seen, minlength=first), int(np.count_nonzero(train.counts)))
     return facts, Inputs(
         train=train, popularity=popularity, aspects=aspects, features=aspects.matrix(),
         interest=Interest(lambda: train, lambda: (LOWEST, HIGHEST)),

@@ -19,7 +19,7 @@ from itertools import combinations
 
 import numpy as np
 
-from trueval.metrics.axioms.scenes import HIGHEST, Pair, Scene, Trial
+from trueval.metrics.axioms.scenes import HIGHEST, RankingPair, Scene, Trial
 
 NAMES = "abcd"
 Statement = Callable[[np.random.Generator, int | None], Trial]
@@ -89,7 +89,7 @@ def priority(rng: np.random.Generator, k: int | None) -> Trial:
     ranking = draft.fill(_length(rng, k, 2))
     p, q = _two_places(rng, len(ranking))
     ranking[p], ranking[q] = draft.add(aspect, low), draft.add(aspect, draft.stars(int(low) + 1, 5))
-    return Trial(draft.scene(ranking), (Pair(_swapped(ranking, p, q), tuple(ranking)),))
+    return Trial(draft.scene(ranking), (RankingPair(_swapped(ranking, p, q), tuple(ranking)),))
 
 
 def deepness(rng: np.random.Generator, k: int | None) -> Trial:
@@ -103,7 +103,7 @@ def deepness(rng: np.random.Generator, k: int | None) -> Trial:
     q = int(rng.integers(p + 2, len(ranking) - 1))
     for place in (p, q):
         ranking[place], ranking[place + 1] = draft.add(aspect, low), draft.add(aspect, high)
-    return Trial(draft.scene(ranking), (Pair(_swapped(ranking, p, p + 1), _swapped(ranking, q, q + 1)),))
+    return Trial(draft.scene(ranking), (RankingPair(_swapped(ranking, p, p + 1), _swapped(ranking, q, q + 1)),))
 
 
 def no_priority_on_saturated(rng: np.random.Generator, k: int | None) -> Trial:
@@ -120,7 +120,7 @@ def no_priority_on_saturated(rng: np.random.Generator, k: int | None) -> Trial:
         higher = draft.add((full,), rating + more)
         for number in sorted({1, 2, 3, 5, 8, len(above)}):
             top = above[:number]
-            pairs.append(Pair((*top, lower, *between, higher), (*top, higher, *between, lower)))
+            pairs.append(RankingPair((*top, lower, *between, higher), (*top, higher, *between, lower)))
     return Trial(draft.scene(*(pair.better for pair in pairs)), tuple(pairs))
 
 
@@ -137,13 +137,13 @@ def _heavy(rng: np.random.Generator, numbers: list[int]) -> tuple[Scene, list[tu
 def top_heaviness(rng: np.random.Generator, k: int | None) -> Trial:
     """For some n, one relevant item at the top should beat n such items below n non-relevant ones."""
     scene, lists = _heavy(rng, [1, 2, 4, 8, 16, 32, 64] if k is None else sorted({1, 2, 4, 8, k, k + 1}))
-    return Trial(scene, tuple(Pair(one, many) for one, many in lists))
+    return Trial(scene, tuple(RankingPair(one, many) for one, many in lists))
 
 
 def top_heaviness_complement(rng: np.random.Generator, k: int | None) -> Trial:
     """For some m, m relevant items below m non-relevant ones should beat one such item at the top."""
     scene, lists = _heavy(rng, [1, 2, 3, 4, 5, 6, 8, 12])
-    return Trial(scene, tuple(Pair(many, one) for one, many in lists))
+    return Trial(scene, tuple(RankingPair(many, one) for one, many in lists))
 
 
 def aspect_relevance(rng: np.random.Generator, k: int | None) -> Trial:
@@ -160,7 +160,7 @@ def aspect_relevance(rng: np.random.Generator, k: int | None) -> Trial:
     p, q = _two_places(rng, length)
     ranking = [*draft.fill(q, rest), "", *draft.fill(length - q - 1)]
     ranking[p], ranking[q] = draft.add((one,), rating), draft.add((other,), rating)
-    return Trial(draft.scene(ranking), (Pair(tuple(ranking), _swapped(ranking, p, q)),))
+    return Trial(draft.scene(ranking), (RankingPair(tuple(ranking), _swapped(ranking, p, q)),))
 
 
 def more_aspects(rng: np.random.Generator, k: int | None) -> Trial:
@@ -178,7 +178,7 @@ def more_aspects(rng: np.random.Generator, k: int | None) -> Trial:
         most, least = choices[rng.integers(0, min(4, len(choices)) if rng.random() < 0.75 else len(choices))]
         rating = draft.stars(1, 5)
         ranking[p], ranking[q] = draft.add(most, rating), draft.add(least, rating)
-        return Trial(draft.scene(ranking), (Pair(tuple(ranking), _swapped(ranking, p, q)),))
+        return Trial(draft.scene(ranking), (RankingPair(tuple(ranking), _swapped(ranking, p, q)),))
 
 
 def _remaining(scene: Scene, above: list[str]) -> dict[str, float]:
@@ -206,7 +206,7 @@ def missing_over_non_relevant(rng: np.random.Generator, k: int | None) -> Trial:
     p, q = _two_places(rng, len(ranking))
     ranking[p], ranking[q] = draft.add(draft.some(), 0.0), draft.add(draft.some(), None)
     ranking.append(draft.add(draft.some(), draft.stars(1, 5)))  # metrics of relevant items alone want one
-    return Trial(draft.scene(ranking), (Pair(_swapped(ranking, p, q), tuple(ranking)),))
+    return Trial(draft.scene(ranking), (RankingPair(_swapped(ranking, p, q), tuple(ranking)),))
 
 
 AXIOMS: dict[str, Statement] = {

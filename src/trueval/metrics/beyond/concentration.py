@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.metrics.lists import tally
+from trueval.metrics.list_sums import tally
+from trueval.metrics.metric_values import Tally
 from trueval.metrics.registry import Parameter, metric
-from trueval.metrics.results import Tally
 
 _EXPOSURE = Parameter(False, (False, True), meaning="count a place by its discount 1/log2(rank+1)")
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.metrics.lists import anyone_shown
+from trueval.metrics.list_sums import anyone_shown
+from trueval.metrics.metric_values import Tally
 from trueval.metrics.registry import metric
-from trueval.metrics.results import Tally
 
 
 @metric(
@@ -15,7 +15,7 @@ from trueval.metrics.results import Tally
     reference="Herlocker et al. 2004",
     system=True,
     ties="anyone",
-    tells="catalogue shown",
+    finding="catalogue shown",
 )
 def coverage(facts: RankingFacts, k: int) -> Tally:
     """Share of the catalogue that is recommended to anyone.

@@ -7,7 +7,7 @@ import numpy as np
 from trueval.data.by_user import ByUser
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.kernels import blocks
-from trueval.metrics.lists import discounted_mean
+from trueval.metrics.list_sums import discounted_mean
 from trueval.metrics.registry import Parameter, metric
 
 

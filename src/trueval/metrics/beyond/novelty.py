@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.metrics.inputs import Popularity
-from trueval.metrics.lists import discounted_mean, list_mean
+from trueval.metrics.list_sums import discounted_mean, list_mean
+from trueval.metrics.metric_inputs import ItemPopularity
 from trueval.metrics.registry import Parameter, metric
 
 _RELEVANCE = Parameter(True, (True, False), meaning="count relevant items only")
@@ -22,7 +22,7 @@ _REFERENCE = "Vargas & Castells 2011"
     reference="Zhou et al. 2010",
     ties="linear",
 )
-def novelty(facts: RankingFacts, k: int, *, popularity: Popularity) -> np.ndarray:
+def novelty(facts: RankingFacts, k: int, *, popularity: ItemPopularity) -> np.ndarray:
     """Mean self-information of the recommended items, in bits: an item known to 1 % of users has 6.64.
 
     >>> from trueval.metrics.measure import measure
@@ -42,7 +42,7 @@ def novelty(facts: RankingFacts, k: int, *, popularity: Popularity) -> np.ndarra
     reference=_REFERENCE,
     ties="linear",
 )
-def epc(facts: RankingFacts, k: int, *, relevance: bool, popularity: Popularity) -> np.ndarray:
+def epc(facts: RankingFacts, k: int, *, relevance: bool, popularity: ItemPopularity) -> np.ndarray:
     """Expected popularity complement: how unlikely it is that a user already knows what is shown.
 
     >>> from trueval.metrics.measure import measure
@@ -63,7 +63,7 @@ def epc(facts: RankingFacts, k: int, *, relevance: bool, popularity: Popularity)
     reference=_REFERENCE,
     ties="linear",
 )
-def efd(facts: RankingFacts, k: int, *, relevance: bool, popularity: Popularity) -> np.ndarray:
+def efd(facts: RankingFacts, k: int, *, relevance: bool, popularity: ItemPopularity) -> np.ndarray:
     """Expected free discovery: self-information of what is shown, in bits.
 
     Popularity is the number of train users of the item, or of its train rows where the log counts those.

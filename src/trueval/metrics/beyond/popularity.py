@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.metrics.inputs import Popularity, Positives
-from trueval.metrics.lists import anyone_shown, list_mean, tally
+from trueval.metrics.list_sums import anyone_shown, list_mean, tally
+from trueval.metrics.metric_inputs import ItemPopularity, Positives
+from trueval.metrics.metric_values import Tally
 from trueval.metrics.registry import Parameter, metric
-from trueval.metrics.results import Tally
 
 _REFERENCE = "Steck 2011"
 _HEAD = Parameter(0.1, low=0.0, high=1.0, meaning="share of the catalogue that is the head")
@@ -74,7 +74,7 @@ def popularity_rank(facts: RankingFacts, k: int, *, average: str, positives: Pos
     ties="linear",
     aliases=("arp",),
 )
-def average_popularity(facts: RankingFacts, k: int, *, popularity: Popularity) -> np.ndarray:
+def average_popularity(facts: RankingFacts, k: int, *, popularity: ItemPopularity) -> np.ndarray:
     """Mean popularity of the recommended items: their train users or, where the log counts those, their train rows.
 
     Like novelty, it asks how well known items are, so all users of an item count, whether they liked it or not.

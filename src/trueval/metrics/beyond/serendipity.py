@@ -6,8 +6,8 @@ import numpy as np
 
 from trueval.data.by_user import ByUser
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.metrics.inputs import Popularity
-from trueval.metrics.lists import place_sum
+from trueval.metrics.list_sums import place_sum
+from trueval.metrics.metric_inputs import ItemPopularity
 from trueval.metrics.registry import Parameter, metric
 
 
@@ -22,7 +22,7 @@ from trueval.metrics.registry import Parameter, metric
     reference="Ge et al. 2010",
     ties=lambda parameters: "linear" if parameters["denom"] == "k" else "set",
 )
-def serendipity(facts: RankingFacts, k: int, *, denom: str, popularity: Popularity, train: ByUser) -> np.ndarray:
+def serendipity(facts: RankingFacts, k: int, *, denom: str, popularity: ItemPopularity, train: ByUser) -> np.ndarray:
     """Share of the list that is relevant and not what everybody gets.
 
     The baseline shows each user the k most popular items that the user has not in train. Where its cut falls between
@@ -47,7 +47,7 @@ def serendipity(facts: RankingFacts, k: int, *, denom: str, popularity: Populari
 
 
 def _expected(
-    facts: RankingFacts, k: int, popularity: Popularity, train: ByUser, unit: np.ndarray, item: np.ndarray
+    facts: RankingFacts, k: int, popularity: ItemPopularity, train: ByUser, unit: np.ndarray, item: np.ndarray
 ) -> np.ndarray:
     """Chance that the popularity baseline shows some items to their units: the k best not in the user's profile."""
     seen = train.pick(facts.unit_user)

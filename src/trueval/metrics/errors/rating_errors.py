@@ -6,8 +6,8 @@ import numpy as np
 
 from trueval.errors import DefinitionError
 from trueval.facts.ranking_facts import RankingFacts
+from trueval.metrics.metric_values import Ratio
 from trueval.metrics.registry import Parameter, metric
-from trueval.metrics.results import Ratio
 
 _AVERAGE = Parameter("micro", ("micro", "macro"), meaning="over all pairs, or per user and then over users")
 _UNDEFINED = "a user without predicted ratings"
@@ -106,7 +106,7 @@ def rating_error(metric: str, predicted: object, actual: object, *, users: objec
     """
     from trueval.metrics.compute import compute
     from trueval.metrics.grammar import parse
-    from trueval.metrics.inputs import Inputs
-    from trueval.metrics.pairs import pair_facts
+    from trueval.metrics.metric_inputs import Inputs
+    from trueval.metrics.prediction_pairs import pair_facts
 
     return compute(parse(metric), pair_facts(predicted, actual, users), Inputs()).value()

@@ -33,7 +33,7 @@ def antiprecision(facts: RankingFacts, k: int) -> np.ndarray:
     0.25
     """
     wrong = hits_at(flip(facts), k)
-    return share(wrong, facts.shown(k)) if facts.condensed else wrong / k
+    return share(wrong, facts.listed_at(k)) if facts.condensed else wrong / k
 
 
 @metric(

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 from trueval.online.ab.estimates import Sample
-from trueval.online.ab.metric_declarations import DEFAULTS, Declared
+from trueval.online.ab.metric_declarations import DEFAULTS, DeclaredMetric
 
 HEAVY = 0.5  # the median is the common value then, and a trimmed mean leaves out a fifth of the others or more
 
-Measured = tuple[Declared, Sample]
+Measured = tuple[DeclaredMetric, Sample]
 
 
 def zero_share(values: np.ndarray) -> float:
@@ -23,14 +23,14 @@ def zero_share(values: np.ndarray) -> float:
     return float((values == 0).mean())
 
 
-def measure_amount(metric: Declared, values: np.ndarray) -> tuple[list[Measured], str]:
+def measure_amount(metric: DeclaredMetric, values: np.ndarray) -> tuple[list[Measured], str]:
     """What is compared of an amount for which no statistic was named, and why.
 
     >>> few = np.array([0.0] * 9 + [30.0])
-    >>> measured, why = measure_amount(Declared("revenue", "", "amount"), few)
+    >>> measured, why = measure_amount(DeclaredMetric("revenue", "", "amount"), few)
     >>> [str(one) for one, _ in measured]
     ['revenue:per_user=amount', 'revenue payers:payers=amount', 'revenue per payer:per_payer=amount']
-    >>> measured, why = measure_amount(Declared("dwell", "", "seconds"), np.arange(100.0))
+    >>> measured, why = measure_amount(DeclaredMetric("dwell", "", "seconds"), np.arange(100.0))
     >>> [str(one) for one, _ in measured]
     ['dwell:trimmed(0.1)=seconds']
     >>> why
@@ -56,7 +56,7 @@ def measure_amount(metric: Declared, values: np.ndarray) -> tuple[list[Measured]
     return [(one, as_sample(one, values)) for one in three], why
 
 
-def as_sample(metric: Declared, values: np.ndarray) -> Sample:
+def as_sample(metric: DeclaredMetric, values: np.ndarray) -> Sample:
     """Amounts by user as the metric reads them."""
     paid = (values != 0).astype(np.float64)
     if metric.kind == "payers":
@@ -64,7 +64,7 @@ def as_sample(metric: Declared, values: np.ndarray) -> Sample:
     return Sample(values, paid if metric.kind == "per_payer" else None)
 
 
-def ignores_payers(metric: Declared, values: np.ndarray) -> str:
+def ignores_payers(metric: DeclaredMetric, values: np.ndarray) -> str:
     """What a statistic that was asked for does not see of an amount that is 0 for most users; empty if nothing."""
     zeros = zero_share(values)
     if zeros < HEAVY or metric.kind not in ("median", "quantile", "trimmed", "mannwhitney"):

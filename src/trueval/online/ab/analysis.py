@@ -22,8 +22,8 @@ from trueval.online.ab.sample_ratio import check_sample_ratio
 from trueval.online.ab.segments import MIN_GROUP, compare_segments
 from trueval.online.ab.sequential import TUNED_FOR
 from trueval.online.ab.units import Units, make_units
-from trueval.statistics.corrections import check_correction
-from trueval.statistics.direct_draws import RESAMPLES
+from trueval.statistics.multiple_comparisons import check_correction
+from trueval.statistics.quantile_bootstrap import RESAMPLES
 
 
 @checked

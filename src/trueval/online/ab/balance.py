@@ -15,7 +15,7 @@ import numpy as np
 
 from trueval.online.ab.covariates import Covariate
 from trueval.statistics.binomial import binomial_tails
-from trueval.statistics.corrections import corrected
+from trueval.statistics.multiple_comparisons import corrected
 
 THRESHOLD = 0.001
 MIN_EXPECTED = 10  # users expected in every arm; rarer groups are put together

@@ -10,7 +10,7 @@ from trueval.online.ab.amounts import HEAVY, ignores_payers, zero_share
 from trueval.online.ab.balance import BalanceCheck
 from trueval.online.ab.comparisons import ArmValue, Compared
 from trueval.online.ab.filtering import RowFilter
-from trueval.online.ab.metric_declarations import LINEAR, SHARES, Declared
+from trueval.online.ab.metric_declarations import LINEAR, SHARES, DeclaredMetric
 from trueval.online.ab.units import Units
 from trueval.render.numbers import p_phrase, percent
 
@@ -35,7 +35,7 @@ def cautions(units: Units, past: Sequence[str]) -> list[str]:
     return said
 
 
-def _of_metric(units: Units, metric: Declared) -> list[str]:
+def _of_metric(units: Units, metric: DeclaredMetric) -> list[str]:
     whole = units.samples[metric.name]
     values, said = whole.values, []
     if metric.kind in ("mean", "per_user") and not np.isin(values, (0, 1)).all():
@@ -62,7 +62,7 @@ def _of_metric(units: Units, metric: Declared) -> list[str]:
     return said
 
 
-def _about_mean(metric: Declared, values: np.ndarray) -> str:
+def _about_mean(metric: DeclaredMetric, values: np.ndarray) -> str:
     top = np.sort(values)[-max(1, len(values) // 100) :].sum()
     share = f"1 % of users hold {percent(top / values.sum(), 0)} of the sum"
     known = values.min() >= 0 and values.sum() > 0

@@ -12,10 +12,10 @@ import numpy as np
 from trueval.online.ab.cuped import adjust
 from trueval.online.ab.differences import Difference, difference
 from trueval.online.ab.estimates import AbOptions, Estimated, around, estimate
-from trueval.online.ab.metric_declarations import LINEAR, Declared
+from trueval.online.ab.metric_declarations import LINEAR, DeclaredMetric
 from trueval.online.ab.sequential import always_valid_reach
 from trueval.online.ab.units import Units
-from trueval.statistics.corrections import corrected
+from trueval.statistics.multiple_comparisons import corrected
 from trueval.statistics.student import normal_quantile, t_quantile
 
 POWER = 0.8  # a difference that could have been seen is one that is seen in 8 of 10 such tests
@@ -107,7 +107,7 @@ def _compared(d: Difference, saved: float, n: int, rules: AbOptions) -> Compared
 
 
 def _adjusted(
-    metric: Declared, raw: list[Estimated], units: Units, within: np.ndarray | None, rules: AbOptions
+    metric: DeclaredMetric, raw: list[Estimated], units: Units, within: np.ndarray | None, rules: AbOptions
 ) -> list[Estimated]:
     """Estimates after CUPED with intervals around them; the same list where it does not apply."""
     if units.past is None or metric.kind not in LINEAR:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trueval.online.ab.estimates import AbOptions, Estimated, Sample
-from trueval.online.ab.metric_declarations import SHARES, Declared
-from trueval.online.ab.ranks import placements, rank_sum_p
+from trueval.online.ab.metric_declarations import SHARES, DeclaredMetric
+from trueval.online.ab.rank_sum_test import placements, rank_sum_p
 from trueval.online.ab.sequential import always_valid_p, always_valid_reach
 from trueval.statistics.binomial import wilson_interval
 from trueval.statistics.percentiles import percentile_bounds, percentile_p
@@ -36,7 +36,7 @@ class Difference:
 
 
 def difference(
-    metric: Declared, control: Estimated, arm: Estimated, *, samples: tuple[Sample, Sample],
+    metric: DeclaredMetric, control: Estimated, arm: Estimated, *, samples: tuple[Sample, Sample],
     rules: AbOptions = AbOptions(), adjusted: bool = False,
 ) -> Difference:  # fmt: skip
     """Compare two estimates; `samples` are those of the control and the arm, `adjusted` says that CUPED was used.
@@ -79,7 +79,7 @@ def _bounded(found: Difference, control: int, arm: int, level: float) -> Differe
 
 
 def _tested(
-    metric: Declared,
+    metric: DeclaredMetric,
     control: Estimated,
     arm: Estimated,
     samples: tuple[Sample, Sample],

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trueval.kernels.seeds import derive
-from trueval.online.ab.metric_declarations import SHARES, Declared
+from trueval.online.ab.metric_declarations import SHARES, DeclaredMetric
 from trueval.online.ab.sequential import always_valid_reach
 from trueval.statistics.binomial import wilson_interval
-from trueval.statistics.direct_draws import RESAMPLES, quantile_draws, ratio_draws
 from trueval.statistics.percentiles import percentile_bounds, quantile_of_sorted
+from trueval.statistics.quantile_bootstrap import RESAMPLES, quantile_draws, ratio_draws
 from trueval.statistics.student import t_quantile
 
 
@@ -59,7 +59,7 @@ class Estimated:
     draws: np.ndarray | None = None
 
 
-def estimate(metric: Declared, sample: Sample, *, rules: AbOptions = AbOptions(), stream: str = "") -> Estimated:
+def estimate(metric: DeclaredMetric, sample: Sample, *, rules: AbOptions = AbOptions(), stream: str = "") -> Estimated:
     """A metric's value in an arm. Arms have streams of their own, for their users are not the same.
 
     >>> from trueval.online.ab.metric_declarations import parse_metrics
@@ -84,7 +84,7 @@ def estimate(metric: Declared, sample: Sample, *, rules: AbOptions = AbOptions()
     return around(found, t_quantile(level=rules.level, freedom=found.freedom))
 
 
-def _raw(metric: Declared, sample: Sample, resamples: int, seed: int) -> Estimated:
+def _raw(metric: DeclaredMetric, sample: Sample, resamples: int, seed: int) -> Estimated:
     if metric.kind in SHARES:
         return conversion(sample.values)
     if metric.kind == "per_user":

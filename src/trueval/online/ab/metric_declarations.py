@@ -53,7 +53,7 @@ _NUMBER = re.compile(r"[0-9.eE+-]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
+class DeclaredMetric:
     """A metric: its name, what is computed (empty: decided by the values), and from which columns or sums of them."""
 
     name: str
@@ -79,7 +79,7 @@ class Declared:
         return ("" if source == self.name else f"{source}, ") + f"{meaning}; {method}"
 
 
-def parse_metrics(metrics: str | Iterable[str] | Mapping[str, str]) -> list[Declared]:
+def parse_metrics(metrics: str | Iterable[str] | Mapping[str, str]) -> list[DeclaredMetric]:
     """Read metrics from one text, several, or a mapping of names to columns.
 
     >>> [str(metric) for metric in parse_metrics("ctr=clicks/impressions, dwell:quantile(0.9)=seconds, bought")]
@@ -93,14 +93,14 @@ def parse_metrics(metrics: str | Iterable[str] | Mapping[str, str]) -> list[Decl
         texts = re.split(r",(?![^(]*\))", metrics)
     else:
         texts = list(metrics)
-    found = [_Reader(text.strip()).read() for text in texts if text.strip()]
+    found = [_DeclarationReader(text.strip()).read() for text in texts if text.strip()]
     if not found:
         raise DefinitionError("no metric was given", do='for example metrics="ctr=clicks/impressions"')
     check_names(found)
     return found
 
 
-def check_names(metrics: Sequence[Declared]) -> None:
+def check_names(metrics: Sequence[DeclaredMetric]) -> None:
     """Refuse two metrics of the same name."""
     names = [metric.name for metric in metrics]
     doubled = next((name for name in names if names.count(name) > 1), None)
@@ -110,13 +110,13 @@ def check_names(metrics: Sequence[Declared]) -> None:
         )
 
 
-class _Reader:
+class _DeclarationReader:
     """One metric, from left to right; complaints point at the character."""
 
     def __init__(self, text: str) -> None:
         self.text, self.at = text, 0
 
-    def read(self) -> Declared:
+    def read(self) -> DeclaredMetric:
         name = self._match(_NAME, "a name was expected")
         kind, parameter, kind_at = "", None, 0
         if self._take(":"):
@@ -134,7 +134,7 @@ class _Reader:
         if kind in ("ratio", "bootstrap") and not below:
             do = f"write {name}:{kind}={column}/impressions"
             raise self._complaint(f"{kind} takes two columns, clicks/impressions", do=do, at=kind_at)
-        return Declared(name, kind or ("ratio" if below else ""), column, below, parameter)
+        return DeclaredMetric(name, kind or ("ratio" if below else ""), column, below, parameter)
 
     def _side(self, complaint: str) -> str:
         """A column, or a sum of columns that is read when the columns of the table are known."""

@@ -17,7 +17,7 @@ from trueval.render.marks import SIGNS, verdict_text
 from trueval.render.numbers import digits_for, interval, level_percent, p_value, percent, with_interval
 from trueval.render.terminal import escape, fill, first_fitting, plain_table, printed
 from trueval.render.widths import PIPED_WIDTH
-from trueval.statistics.corrections import NAMES
+from trueval.statistics.multiple_comparisons import NAMES
 
 if TYPE_CHECKING:
     from trueval.online.ab.result import AbTest

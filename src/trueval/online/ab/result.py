@@ -12,7 +12,7 @@ import polars as pl
 from trueval.data.json_values import without_nan
 from trueval.online.ab.balance import BalanceCheck
 from trueval.online.ab.comparisons import ArmValue, Compared
-from trueval.online.ab.metric_declarations import Declared
+from trueval.online.ab.metric_declarations import DeclaredMetric
 from trueval.online.ab.sample_ratio import SampleRatio
 
 _DIFFERENCES = ("difference", "relative", "relative_low", "relative_high", "p", "p_corrected", "variance_reduction")
@@ -23,7 +23,7 @@ class AbTest:
     """Values of every arm, differences from the control, and the check of the sample ratio that they rest on."""
 
     arms: tuple[str, ...]  # the control first
-    metrics: tuple[Declared, ...]
+    metrics: tuple[DeclaredMetric, ...]
     sample_ratio: SampleRatio
     values: tuple[ArmValue, ...]
     comparisons: tuple[Compared, ...]

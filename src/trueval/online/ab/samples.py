@@ -12,11 +12,11 @@ import polars as pl
 from trueval.data.column_roles import looks_like
 from trueval.errors import DataError, DefinitionError
 from trueval.online.ab.amounts import Measured, as_sample, measure_amount
+from trueval.online.ab.column_sums import is_bracketed, read_sum
 from trueval.online.ab.estimates import Sample
 from trueval.online.ab.events import DERIVED, Users, Visits, derived, ever, in_time, seconds_of, summed
-from trueval.online.ab.metric_declarations import Declared
+from trueval.online.ab.metric_declarations import DeclaredMetric
 from trueval.online.ab.read_table import bad_rows, find_column, numbers
-from trueval.online.ab.sums import is_bracketed, read_sum
 
 _CLICKS = re.compile(r"(^|_)clicks?(ed)?(_|$)|^ctr$", re.IGNORECASE)
 
@@ -71,16 +71,16 @@ class Events:
         return in_time(self.users, seconds_of(column, where=self.where))
 
 
-def usual_metrics(frame: pl.DataFrame, taken: set[str | None], where: str) -> list[Declared]:
+def usual_metrics(frame: pl.DataFrame, taken: set[str | None], where: str) -> list[DeclaredMetric]:
     """Where no metric is named: clicks by impressions, and every other column of numbers as its values suggest."""
     free = [name for name in frame.columns if name not in taken and not looks_like(name, "time")]
     free = [name for name in free if not looks_like(name, "item") and not looks_like(name, "user")]
     free = [name for name in free if frame.schema[name].is_numeric() or frame.schema[name] == pl.Boolean]
     found = []
     if {"clicks", "impressions"} <= set(free):
-        found.append(Declared("ctr", "ratio", "clicks", "impressions"))
+        found.append(DeclaredMetric("ctr", "ratio", "clicks", "impressions"))
         free = [name for name in free if name not in ("clicks", "impressions")]
-    found += [Declared(name, "", name) for name in free]
+    found += [DeclaredMetric(name, "", name) for name in free]
     if not found:
         raise DataError(
             "there is nothing to compare", where=where, found="columns " + ", ".join(frame.columns),
@@ -89,7 +89,7 @@ def usual_metrics(frame: pl.DataFrame, taken: set[str | None], where: str) -> li
     return found
 
 
-def make_samples(table: Events, metric: Declared) -> tuple[list[Measured], str]:
+def make_samples(table: Events, metric: DeclaredMetric) -> tuple[list[Measured], str]:
     """A metric's values by user with its kind decided, and why where that was decided by the values.
 
     An amount that is 0 for most users becomes three metrics.
@@ -118,7 +118,7 @@ def make_samples(table: Events, metric: Declared) -> tuple[list[Measured], str]:
     return [(metric, sample)], ""
 
 
-def columns_of(table: Events, metric: Declared) -> list[str]:
+def columns_of(table: Events, metric: DeclaredMetric) -> list[str]:
     """The columns that a metric is made of, those counted from events included."""
     sides = filter(None, (metric.column, metric.below))
     return [name for side in sides for _, name in read_sum(side, table.names)]
@@ -145,7 +145,7 @@ def _per_user_sum(table: Events, side: str, role: str) -> np.ndarray:
     return values if per_user else summed(values, table.users)
 
 
-def _check_brackets(metric: Declared, table: Events) -> None:
+def _check_brackets(metric: DeclaredMetric, table: Events) -> None:
     """`yes+no/all` would be read as yes + no/all by most people."""
     for side in (metric.column, metric.below):
         if len(read_sum(side, table.names)) > 1 and not is_bracketed(side):
@@ -155,12 +155,12 @@ def _check_brackets(metric: Declared, table: Events) -> None:
             )  # fmt: skip
 
 
-def _check_varies(table: Events, metric: Declared, values: np.ndarray) -> None:
+def _check_varies(table: Events, metric: DeclaredMetric, values: np.ndarray) -> None:
     if values.min() == values.max():
         raise _constant(table, metric, values)
 
 
-def _check_ratio(table: Events, metric: Declared, above: np.ndarray, below: np.ndarray) -> None:
+def _check_ratio(table: Events, metric: DeclaredMetric, above: np.ndarray, below: np.ndarray) -> None:
     clicks = bool(_CLICKS.search(metric.column) or _CLICKS.search(metric.name))
     for side, must in ((metric.below, True), (metric.column, clicks)):
         values, per_user = _measured(table, side, metric.name)
@@ -197,7 +197,7 @@ def _check_ratio(table: Events, metric: Declared, above: np.ndarray, below: np.n
         raise _constant(table, metric, above / np.where(below > 0, below, 1))
 
 
-def _constant(table: Events, metric: Declared, values: np.ndarray) -> DataError:
+def _constant(table: Events, metric: DeclaredMetric, values: np.ndarray) -> DataError:
     return DataError(
         f"{metric.name} is the same for every user", where=f"{table.where}, column {metric.column}",
         found=f"{values.max():g} everywhere", do="leave it out, or check the column",

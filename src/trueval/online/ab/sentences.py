@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from trueval.online.ab.comparisons import Compared
 from trueval.online.ab.sample_ratio import SampleRatio
 from trueval.render.numbers import digits_for, level_percent, p_phrase, percent
-from trueval.statistics.corrections import NAMES
+from trueval.statistics.multiple_comparisons import NAMES
 from trueval.statistics.power import POWER
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from trueval.online.ab.covariates import (
 )
 from trueval.online.ab.estimates import Sample
 from trueval.online.ab.events import DERIVED, Users, one_per_user
-from trueval.online.ab.metric_declarations import Declared, check_names
+from trueval.online.ab.metric_declarations import DeclaredMetric, check_names
 from trueval.online.ab.read_table import ab_columns, bad_rows, find_column, numbers
 from trueval.online.ab.samples import Events, columns_of, make_samples, usual_metrics
 
@@ -34,7 +34,7 @@ class Units:
 
     arms: tuple[str, ...]
     arm: np.ndarray
-    metrics: tuple[Declared, ...]
+    metrics: tuple[DeclaredMetric, ...]
     samples: dict[str, Sample]
     past: np.ndarray | None  # one column per thing known before the test
     segments: dict[str, np.ndarray]
@@ -74,7 +74,7 @@ def make_units(
     where: str,
     *,
     arm: str,
-    metrics: Sequence[Declared] | None = None,
+    metrics: Sequence[DeclaredMetric] | None = None,
     user: str | None = None,
     pre: Sequence[str] = (),
     segments: Sequence[str] = (),
@@ -125,7 +125,7 @@ def _check_roles(columns: Sequence[str], named: Mapping[str, Sequence[str]], whe
             )  # fmt: skip
 
 
-def _measured(table: Events, metrics: Sequence[Declared], arms: Arms) -> tuple[list[Measured], list[str]]:
+def _measured(table: Events, metrics: Sequence[DeclaredMetric], arms: Arms) -> tuple[list[Measured], list[str]]:
     """All metrics with their values, and why a statistic was chosen."""
     built: list[Measured] = []
     why = []
@@ -201,7 +201,7 @@ def _segment(table: Events, name: str) -> np.ndarray:
     return own.fill_null("(missing)").to_numpy().astype(str)
 
 
-def _notes(frame: pl.DataFrame, table: Events, metrics: Sequence[Declared]) -> tuple[str, ...]:
+def _notes(frame: pl.DataFrame, table: Events, metrics: Sequence[DeclaredMetric]) -> tuple[str, ...]:
     if table.user is None:
         return ("no column of user ids: every row counts as a user of its own (name one with user=…, --user …)",)
     if not table.users.repeated:

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from trueval.errors import DefinitionError
-from trueval.online.ope.log_rows import Rows, target_pairs
+from trueval.online.ope.log_rows import LogRows, target_pairs
 from trueval.online.ope.policy import Policy
 
 _DENSE = 3000  # features up to which the curvature is inverted
@@ -34,7 +34,7 @@ class Regression:
     def _slope(self, q: np.ndarray) -> np.ndarray:
         return q * (1 - q) if self.binary else np.ones_like(q)
 
-    def pulls(self, rows: Rows, policy: Policy) -> np.ndarray | None:
+    def pulls(self, rows: LogRows, policy: Policy) -> np.ndarray | None:
         """Through the fitted coefficients: gradient of the expectation, inverse curvature, score of each row."""
         from scipy import sparse
 
@@ -50,7 +50,7 @@ class Regression:
         curvature = (x.T @ x.multiply(slope[:, None])).toarray() + np.diag(penalty)
         return np.asarray((x @ np.linalg.solve(curvature, gradient)).T) * len(rows)
 
-    def _gradient(self, rows: Rows, policy: Policy) -> np.ndarray:
+    def _gradient(self, rows: LogRows, policy: Policy) -> np.ndarray:
         """Of the expected reward at each position with respect to the coefficients: features × positions."""
         places, items = len(rows.positions), len(self.item_effect)
         by_item, by_case = np.zeros((items, places)), np.zeros(len(rows.cases))
@@ -64,7 +64,7 @@ class Regression:
         return np.vstack([by_item, self.features.T @ split, split.sum(axis=0)[None]])
 
 
-def case_features(rows: Rows, context: Sequence[str]) -> Any:
+def case_features(rows: LogRows, context: Sequence[str]) -> Any:
     """Features of the cases: a column per word, numbers centred and scaled; positions are words."""
     from scipy import sparse
 
@@ -81,7 +81,7 @@ def case_features(rows: Rows, context: Sequence[str]) -> Any:
     return sparse.hstack(parts).tocsr()
 
 
-def design(rows: Rows, features: Any) -> Any:
+def design(rows: LogRows, features: Any) -> Any:
     """One row per row of the log: its item, then the features of its case."""
     from scipy import sparse
 
@@ -94,7 +94,7 @@ def _one_hot(codes: np.ndarray, many: int) -> Any:
     return sparse.csr_matrix((np.ones(len(codes)), (np.arange(len(codes)), codes)), shape=(len(codes), many))
 
 
-def fit_regression(rows: Rows, features: Any, used: np.ndarray | None = None) -> Regression:
+def fit_regression(rows: LogRows, features: Any, used: np.ndarray | None = None) -> Regression:
     """Fit the regression on some rows, with a ridge penalty of 1."""
     try:
         from sklearn.linear_model import LogisticRegression, Ridge

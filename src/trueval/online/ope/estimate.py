@@ -18,7 +18,7 @@ from trueval.evaluation.few_users import FEW
 from trueval.online.ope.estimators import DEFAULT, DEFINITIONS, Modelled, difference, modelled, ratios
 from trueval.online.ope.intervals import Ratios, intervals
 from trueval.online.ope.log import context_columns, read_log
-from trueval.online.ope.log_rows import Rows, rows_of
+from trueval.online.ope.log_rows import LogRows, rows_of
 from trueval.online.ope.policy import Policy, read_policy
 from trueval.online.ope.propensities import Chances, read_chances
 from trueval.online.ope.result import OWN_LOG, OffPolicy, Value
@@ -198,7 +198,7 @@ def _own_log(policy: Policy, scopes: Sequence[str], settings: Mapping[str, Any])
 
 
 def _assumptions(
-    rows: Rows, policy: Policy, chances: Chances, values: Sequence[Value], weights: Weighting, interval: str
+    rows: LogRows, policy: Policy, chances: Chances, values: Sequence[Value], weights: Weighting, interval: str
 ) -> tuple[str, ...]:
     """What the numbers take for granted."""
     notes = []
@@ -231,7 +231,7 @@ def _assumptions(
 
 
 def _manifest(
-    where: str, rows: Rows, policy: Policy, chances: Chances, names: Sequence[str], context: Sequence[str],
+    where: str, rows: LogRows, policy: Policy, chances: Chances, names: Sequence[str], context: Sequence[str],
     clip: float | str, cut: float | None, interval: str, level: float, seed: int,
 ) -> dict[str, Any]:  # fmt: skip
     from trueval import __version__
@@ -242,7 +242,7 @@ def _manifest(
         "log": where,
         "rows": len(rows),
         "clusters": rows.clusters,
-        "items": int((rows.shown.sum(axis=1) > 0).sum()),
+        "items": int((rows.exposures.sum(axis=1) > 0).sum()),
         "positions": [str(p) for p in rows.positions if p is not None],
         "target": policy.source,
         "propensity": chances.source,

@@ -9,7 +9,7 @@ import numpy as np
 
 from trueval.online.ope.context_model import case_features, fit_regression
 from trueval.online.ope.intervals import Ratios
-from trueval.online.ope.log_rows import Rows
+from trueval.online.ope.log_rows import LogRows
 from trueval.online.ope.policy import Policy
 from trueval.online.ope.rewards import RewardModel, expected, fit_cells, folds
 from trueval.online.ope.weights import ALL, SLATE, Weighting
@@ -38,7 +38,7 @@ class Modelled:
     crossed_residual: np.ndarray
 
 
-def modelled(rows: Rows, policy: Policy, context: Sequence[str], *, names: Sequence[str], seed: int) -> Modelled:
+def modelled(rows: LogRows, policy: Policy, context: Sequence[str], *, names: Sequence[str], seed: int) -> Modelled:
     """Fit the reward model on all rows and, for doubly robust estimates, on all but each fold."""
     fold = folds(rows, seed=seed) if {"dr", "sndr"} & set(names) else np.zeros(len(rows), np.int64)
     features = case_features(rows, context) if context else None

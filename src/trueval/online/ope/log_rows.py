@@ -18,7 +18,7 @@ _PAIRS = 2_000_000  # pairs of case and item held at once
 
 
 @dataclass(frozen=True)
-class Rows:
+class LogRows:
     """A log in arrays, sorted so that no sum depends on the order in which rows came."""
 
     frame: pl.DataFrame
@@ -46,7 +46,7 @@ class Rows:
         return len(rows) if self.cluster is None else len(np.unique(self.cluster[rows]))
 
     @cached_property
-    def shown(self) -> np.ndarray:
+    def exposures(self) -> np.ndarray:
         """How often each item was shown at each position: items × positions."""
         many = len(self.positions)
         return np.bincount(self.item * many + self.place, minlength=len(self.items) * many).reshape(-1, many)
@@ -64,7 +64,7 @@ class Rows:
         return np.bincount(self.case, minlength=len(self.cases))
 
 
-def rows_of(log: pl.DataFrame, policy: Policy, context: Sequence[str], extra: Sequence[str] = ()) -> Rows:
+def rows_of(log: pl.DataFrame, policy: Policy, context: Sequence[str], extra: Sequence[str] = ()) -> LogRows:
     """Arrays of a log that has been read and checked."""
     keys = list(dict.fromkeys([*(["position"] if "position" in log.columns else []), *context, *policy.keys]))
     own = [name for name in ("user", "item", "reward") if name in log.columns]
@@ -77,7 +77,7 @@ def rows_of(log: pl.DataFrame, policy: Policy, context: Sequence[str], extra: Se
     place = None if positions is None else Ids.of(frame["position"]).codes(frame["position"]).astype(np.int64)
     item_ids = Ids.of(frame["item"]) if policy.table is None else Ids.of(frame["item"], policy.table["item"])
     zeros = np.zeros(len(frame), np.int64)
-    return Rows(
+    return LogRows(
         frame,
         frame["reward"].to_numpy(),
         item_ids.codes(frame["item"]).astype(np.int64),
@@ -90,7 +90,7 @@ def rows_of(log: pl.DataFrame, policy: Policy, context: Sequence[str], extra: Se
     )
 
 
-def target_pairs(rows: Rows, policy: Policy) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+def target_pairs(rows: LogRows, policy: Policy) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """What the policy would show, block by block: codes of cases and of items, and their probability."""
     assert policy.table is not None
     table = policy.table.with_columns(item=pl.Series(rows.items.codes(policy.table["item"]).astype(np.int64)))
@@ -106,7 +106,7 @@ def target_pairs(rows: Rows, policy: Policy) -> Iterator[tuple[np.ndarray, np.nd
         yield tuple(joined[name].to_numpy() for name in (_CODE, "item", "probability"))  # type: ignore[misc]
 
 
-def target_mass(rows: Rows, policy: Policy) -> np.ndarray:
+def target_mass(rows: LogRows, policy: Policy) -> np.ndarray:
     """The share of the policy's shows by item and position, over the cases of the log: items × positions, sum 1."""
     many = len(rows.positions)
     mass = np.zeros(len(rows.items) * many)

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from trueval.kernels.seeds import derive
-from trueval.online.ope.log_rows import Rows, target_mass, target_pairs
+from trueval.online.ope.log_rows import LogRows, target_mass, target_pairs
 from trueval.online.ope.policy import Policy
 
 FOLDS = 5
@@ -22,7 +22,7 @@ class RewardModel(Protocol):
         """Expected reward of items in cases, both by code."""
         ...
 
-    def pulls(self, rows: Rows, policy: Policy) -> np.ndarray | None:
+    def pulls(self, rows: LogRows, policy: Policy) -> np.ndarray | None:
         """How much the policy's expected reward moves with each row's reward, times the number of rows.
 
         One line per position: the part of the expected reward that is earned there. None if it costs too much.
@@ -43,10 +43,10 @@ class CellMeans:
         """Expected reward of items in cases."""
         return self.value[item, self.case_place[case]]
 
-    def pulls(self, rows: Rows, policy: Policy) -> np.ndarray:
+    def pulls(self, rows: LogRows, policy: Policy) -> np.ndarray:
         """The model is linear in the rewards once the shrinkage is fixed; these are its coefficients."""
         mass = target_mass(rows, policy)
-        n = rows.shown.astype(np.float64)
+        n = rows.exposures.astype(np.float64)
         own, rest = mass * self.by_cell, mass * (1 - self.by_cell)
         cell = np.divide(own, n, out=np.zeros_like(own), where=n > 0)
         of_item = n.sum(axis=1)[:, None]
@@ -60,7 +60,7 @@ class CellMeans:
         return np.stack(lines)
 
 
-def fit_cells(rows: Rows, used: np.ndarray | None = None) -> CellMeans:
+def fit_cells(rows: LogRows, used: np.ndarray | None = None) -> CellMeans:
     """Fit the cell means on some rows.
 
     Shrinkage is empirical Bayes: a mean of n rewards counts n / (n + within / between), the two variances taken
@@ -99,7 +99,7 @@ def _shrinkage(n: np.ndarray, mean: np.ndarray, prior: np.ndarray | float, withi
     return n / (n + within / between) if between > 1e-12 * max(within, 1e-300) else np.zeros_like(n)
 
 
-def expected(models: Sequence[RewardModel], rows: Rows, policy: Policy) -> np.ndarray:
+def expected(models: Sequence[RewardModel], rows: LogRows, policy: Policy) -> np.ndarray:
     """Expected reward of what the policy would show, by model and case."""
     found = np.zeros((len(models), len(rows.cases)))
     for case, item, probability in target_pairs(rows, policy):
@@ -108,7 +108,7 @@ def expected(models: Sequence[RewardModel], rows: Rows, policy: Policy) -> np.nd
     return found
 
 
-def folds(rows: Rows, *, seed: int) -> np.ndarray:
+def folds(rows: LogRows, *, seed: int) -> np.ndarray:
     """The fold of each row, clusters whole: a model never predicts rewards that it was fitted on."""
     rng = np.random.default_rng(int(derive(seed, "off-policy folds")))
     order = rng.permutation(rows.clusters) % min(FOLDS, rows.clusters)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from trueval.online.ope.intervals import Ratios
-from trueval.online.ope.log_rows import Rows, target_mass
+from trueval.online.ope.log_rows import LogRows, target_mass
 from trueval.online.ope.policy import Policy
 from trueval.online.ope.weights import PositionWeights
 
@@ -78,7 +78,7 @@ class Support:
         return f"the effective sample size (ESS) is {self.effective:,.0f} of {self.rows:,} rows"
 
 
-def support(rows: Rows, policy: Policy, part: PositionWeights, clip: float | None, *, level: float) -> Support:
+def support(rows: LogRows, policy: Policy, part: PositionWeights, clip: float | None, *, level: float) -> Support:
     """Diagnostics of the weights of all rows."""
     w = part.weight * part.norm
     total = float(w.sum())
@@ -113,12 +113,12 @@ def _effective(w: np.ndarray) -> float:
     return float(scaled.sum()) ** 2 / float((scaled**2).sum())
 
 
-def _unsupported(rows: Rows, policy: Policy) -> dict[str, Any]:
+def _unsupported(rows: LogRows, policy: Policy) -> dict[str, Any]:
     if policy.table is None:
         return {"unsupported": None, "unsupported_here": None}
     mass = target_mass(rows, policy)
-    missing = np.where(rows.shown == 0, mass, 0.0).sum(axis=1)
-    never = rows.shown.sum(axis=1) == 0
+    missing = np.where(rows.exposures == 0, mass, 0.0).sum(axis=1)
+    never = rows.exposures.sum(axis=1) == 0
     worst = np.argsort(-missing, kind="stable")[:5]
     worst = worst[missing[worst] > 0]
     return {

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trueval.errors import DefinitionError
-from trueval.online.ope.log_rows import Rows, target_mass
+from trueval.online.ope.log_rows import LogRows, target_mass
 from trueval.online.ope.policy import Policy
 from trueval.online.ope.propensities import Chances
 
@@ -28,7 +28,7 @@ class PositionWeights:
 class Weighting:
     """Weights of the rows for every scope: all rows, one position, the slate (the sum over positions)."""
 
-    rows: Rows
+    rows: LogRows
     ratio: np.ndarray | None  # target probability / propensity of each row
     by_place: np.ndarray | None = None  # rows × positions, from a position-based model
     examination: np.ndarray | None = None  # of each row
@@ -71,7 +71,7 @@ class Weighting:
         return PositionWeights(self.by_place @ amount, np.ones(len(self.rows)), norm, float(amount.sum()))
 
 
-def weighting(rows: Rows, policy: Policy, chances: Chances) -> Weighting:
+def weighting(rows: LogRows, policy: Policy, chances: Chances) -> Weighting:
     """Target probability over propensity; with chances of being looked at, exposure over exposure."""
     if chances.examination is None:
         return Weighting(rows, rows.frame["target probability"].to_numpy() / rows.frame["chance"].to_numpy())
@@ -84,7 +84,7 @@ def weighting(rows: Rows, policy: Policy, chances: Chances) -> Weighting:
     look = rows.frame["chance"].to_numpy()
     of_place = np.bincount(rows.place, look) / np.bincount(rows.place)
     shares = np.bincount(rows.place) / len(rows)
-    shown = rows.shown / len(rows)  # share of rows by item and position
+    shown = rows.exposures / len(rows)  # share of rows by item and position
     wanted = target_mass(rows, policy) / shares * of_place  # chance to be shown at, and looked at
     exposure = shown @ of_place
     gain = np.divide(wanted, exposure[:, None], out=np.zeros_like(wanted), where=exposure[:, None] > 0)

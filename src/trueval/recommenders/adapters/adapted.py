@@ -119,7 +119,7 @@ def load(library: str) -> Any:
 
 
 @dataclass(slots=True)
-class Fitted:
+class FittedModel:
     """What both kinds of fitted systems have: where they come from, and what they tell about themselves."""
 
     source: Adapted
@@ -139,7 +139,7 @@ class Fitted:
     @property
     def caution(self) -> str:
         """What a reader of the values must know: fits that do not repeat themselves, and what ranks last."""
-        return "; ".join([self.unrepeatable] * bool(self.unrepeatable) + self.seats.told)
+        return "; ".join([self.unrepeatable] * bool(self.unrepeatable) + self.seats.notes)
 
     @property
     def deterministic(self) -> bool:
@@ -156,7 +156,7 @@ class Fitted:
 
 
 @dataclass(slots=True)
-class FactorSystem(Fitted):
+class FactorSystem(FittedModel):
     """A fitted factor model: scores are inner products, blocks one matrix product each."""
 
     users: np.ndarray
@@ -170,7 +170,7 @@ class FactorSystem(Fitted):
 
 
 @dataclass(slots=True)
-class BlockSystem(Fitted):
+class BlockSystem(FittedModel):
     """A fitted model that is asked for its scores, a block of users at a time."""
 
     asked: Callable[[np.ndarray], np.ndarray]

@@ -63,7 +63,7 @@ class Seats:
         )
 
     @property
-    def told(self) -> list[str]:
+    def notes(self) -> list[str]:
         """What ranks last, for those who read the values."""
         if self.rule != "last":
             return []

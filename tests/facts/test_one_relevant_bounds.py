@@ -11,14 +11,15 @@ from hypothesis import strategies as st
 
 from oracles import naive_metrics as naive
 from trueval.data.ids import Ids
-from trueval.design.corrections import bias_variance, rank_metric
 from trueval.design.design import Design
+from trueval.design.sampled_ranks import bias_variance, rank_metric
 from trueval.errors import DataError, DefinitionError
-from trueval.facts.corrections import correct
 from trueval.facts.from_run import run_facts
-from trueval.facts.lemma import one_relevant_bounds
+from trueval.facts.one_relevant_bounds import one_relevant_bounds
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.facts.views import one_relevant, select, with_ties
+from trueval.facts.sampling_correction import correct
+from trueval.facts.tie_rules import with_ties
+from trueval.facts.views import one_relevant, select
 from trueval.metrics.measure import toy_facts
 
 GOLDEN = {  # golden F_1R: relevant items are r, s and t

@@ -10,7 +10,7 @@ from prediction_worlds import sigmoid, world
 import trueval as tv
 from trueval.calibration.calibrate import Calibration
 from trueval.calibration.predictions import read_predictions
-from trueval.calibration.reuse import Rows, find_reuse
+from trueval.calibration.shared_rows import KnownRows, find_reuse
 from trueval.errors import DataError
 
 SEEN = r"share rows|fitted on rows it would be judged on"
@@ -78,13 +78,13 @@ def test_a_test_part_that_is_a_small_piece_of_the_validation_part_is_recognised(
         calibrated(validation[:200].drop("user", "item"), validation)
 
 
-def kinds(name: str, seed: int) -> tuple[Rows, Rows]:
+def kinds(name: str, seed: int) -> tuple[KnownRows, KnownRows]:
     """Two tables with no row in common, alike for good reasons."""
     rng = np.random.default_rng(seed)
 
-    def rows(p: np.ndarray) -> Rows:
+    def rows(p: np.ndarray) -> KnownRows:
         p = np.sort(p)
-        return Rows(p, (rng.random(len(p)) < p).astype(float))
+        return KnownRows(p, (rng.random(len(p)) < p).astype(float))
 
     n, m = 1200, int(rng.integers(300, 1500))
     items, crowd = sigmoid(rng.normal(-1, 1.2, 800)), rng.dirichlet(np.full(800, 0.3))
@@ -132,7 +132,7 @@ def test_half_of_the_rows_are_seen_where_predictions_tell(name):
         value = np.concatenate([one.value[back], two.value[rest]])
         label = np.concatenate([one.label[back], two.label[rest]])
         order = np.argsort(value)
-        assert find_reuse(one, Rows(value[order], label[order])).verdict == "same"
+        assert find_reuse(one, KnownRows(value[order], label[order])).verdict == "same"
 
 
 def test_coarse_predictions_without_ids_are_said_to_tell_nothing():
@@ -148,4 +148,4 @@ def test_coarse_predictions_without_ids_are_said_to_tell_nothing():
 def test_the_verdict_does_not_depend_on_the_order_of_tables_or_rows():
     validation, test = reused(0.3)
     one, two = (read_predictions(t) for t in (validation, test))
-    assert find_reuse(Rows.of(one), Rows.of(two)) == find_reuse(Rows.of(two), Rows.of(one))
+    assert find_reuse(KnownRows.of(one), KnownRows.of(two)) == find_reuse(KnownRows.of(two), KnownRows.of(one))

@@ -7,7 +7,7 @@ not for metrics that bend), solve for the values that come closest to the metric
 (Krichene & Rendle 2020), and, where items were drawn by weight, weigh them back. None of them finds what the
 sample does not hold: a first place among `sample` drawn items stands for all ranks up to about pool / sample, and a
 metric that tells these apart (a cutoff far below that, or a steep discount) cannot be recovered. How much bias
-remains depends on where a system ranks items; `trueval.facts.corrections.corrected` estimates it.
+remains depends on where a system ranks items; `trueval.facts.sampling_correction.corrected` estimates it.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ def bias_variance(
     They minimise Σ_r p(r) · ((E[f(r̃) | r] − M(r))² + γ · Var[f(r̃) | r]) over f, where M is the metric at the
     rank among all and p the `prior`, the chances of the ranks 1 to pool + 1; without it every rank is equally likely,
     which is how a random system ranks. Better systems are then underestimated, the more so the larger γ and the
-    smaller the sample: give the prior, as `trueval.facts.corrections` does from the sampled ranks themselves.
+    smaller the sample: give the prior, as `trueval.facts.sampling_correction` does from the sampled ranks themselves.
     γ = 0 is least squares (smallest bias, wild variance), γ = 1 is E[M(r) | r̃]. Values are not clipped to the
     metric's range: their average is what counts. One linear system of sample + 1 unknowns is solved for each distinct
     pool size, and remembered where there is no prior.

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 
 from trueval.errors import DefinitionError
+from trueval.facts.equal_scores import split_lists, tied_lists, unknown_lists
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.facts.ties import split_lists, tied_lists, unknown_lists
-from trueval.facts.views import SETTLED
+from trueval.facts.tie_rules import SETTLED
 from trueval.metrics.grammar import Spec
 
 

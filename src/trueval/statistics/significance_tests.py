@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from trueval.errors import DefinitionError, suggest
-from trueval.statistics.sign_flips import least_p
+from trueval.statistics.permutation_test import least_p
 from trueval.statistics.student import t_p_value
 
 TESTS = ("t", "wilcoxon", "permutation", "bootstrap")

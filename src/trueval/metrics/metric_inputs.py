@@ -36,7 +36,7 @@ HOW = {
 
 
 @dataclass(frozen=True, slots=True)
-class Popularity:
+class ItemPopularity:
     """Popularity of each item in train, the users who have it, and the number of train users.
 
     `counts` is what the log counts, users or rows; `owners` are users, as they are where nothing else is given.
@@ -135,7 +135,7 @@ class RowPropensity:
         pairs = ByUser.code(frame.select("user", "item", value=p), users, items).distinct()
         return RowPropensity(pairs, source, share, (*propensity.notes, *propensity.unseen_in(frame)))
 
-    def told(self, clips: Iterable[float] = ()) -> dict[str, Any]:
+    def description(self, clips: Iterable[float] = ()) -> dict[str, Any]:
         """What a reader must know of the weights, for the manifest: as they are, and cut at each limit used."""
         assert self.pairs.value is not None
         cut = {f"{clip:g}": asdict(Diagnostics.of(self.pairs.value, clip)) for clip in sorted(set(clips)) if clip}
@@ -156,7 +156,7 @@ class Inputs:
     """Optional inputs of metrics, under the names that metrics declare in `needs`."""
 
     train: ByUser | None = None
-    popularity: Popularity | None = None
+    popularity: ItemPopularity | None = None
     features: np.ndarray | None = None
     positives: Positives | None = None
     propensity: RowPropensity | None = None
@@ -167,7 +167,8 @@ class Inputs:
     def only(self, names: Iterable[str]) -> Inputs:
         """Some of the inputs, without the others.
 
-        >>> Inputs(popularity=Popularity(np.array([2]), 3), features=np.eye(2)).only({"popularity"}).features is None
+        >>> inputs = Inputs(popularity=ItemPopularity(np.array([2]), 3), features=np.eye(2))
+        >>> inputs.only({"popularity"}).features is None
         True
         """
         return Inputs(**{field.name: getattr(self, field.name) for field in fields(self) if field.name in set(names)})

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracles import naive_metrics as naive
-from trueval.design.corrections import (
+from trueval.design.sampled_ranks import (
     bias_variance,
     expected_sampled,
     mapped_cutoff,

@@ -10,11 +10,11 @@ from collections.abc import Callable
 
 import numpy as np
 
+from trueval.facts.equal_scores import list_blocks, tied_lists
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.facts.ties import list_blocks, tied_lists
-from trueval.facts.views import SETTLED
+from trueval.facts.tie_rules import SETTLED
 from trueval.metrics.discount import Table, log2
-from trueval.metrics.results import Added, Tally
+from trueval.metrics.metric_values import Added, Tally
 
 Amount = Callable[[np.ndarray], np.ndarray]  # what some rows of the lists (a mask of them) are worth
 
@@ -123,7 +123,7 @@ def list_mean(facts: RankingFacts, k: int, amounts: np.ndarray) -> np.ndarray:
 
 def list_share(facts: RankingFacts, k: int, amount: Amount) -> np.ndarray:
     """The same of an amount per row of the lists."""
-    shown = facts.shown(k)
+    shown = facts.listed_at(k)
     total = place_sum(facts, k, amount)
     return np.divide(total, shown, out=np.full(len(facts), np.nan), where=shown > 0)
 
@@ -138,5 +138,5 @@ def discounted_mean(facts: RankingFacts, k: int, amounts: np.ndarray, *, relevan
     def worth(rows: np.ndarray) -> np.ndarray:
         return amounts[rows] * facts.list_relevant[rows] if relevance else amounts[rows]
 
-    below = table.upto(facts.shown(k))
+    below = table.upto(facts.listed_at(k))
     return np.divide(place_sum(facts, k, worth, table), below, out=np.zeros(len(facts)), where=below > 0)

@@ -26,7 +26,7 @@ def read_sum(text: str, columns: Iterable[str]) -> list[Term]:
     if text in known:
         return [(1, text)]
     # The longest name first: of "add" and "add-ons", "add-ons" is meant where it is written.
-    return _Reader(text, sorted(known, key=len, reverse=True)).read()
+    return _SumReader(text, sorted(known, key=len, reverse=True)).read()
 
 
 def is_bracketed(text: str) -> bool:
@@ -43,7 +43,7 @@ def is_bracketed(text: str) -> bool:
     return text.startswith("(")
 
 
-class _Reader:
+class _SumReader:
     def __init__(self, text: str, known: Sequence[str]) -> None:
         self.text, self.known, self.at = text, known, 0
 

@@ -31,7 +31,7 @@ _SAMPLE = 2000  # rows that a calibrator keeps to recognise
 
 
 @dataclass(frozen=True)
-class Rows:
+class KnownRows:
     """Predictions and labels of some rows of a table; those whose hash is at most `limit`."""
 
     value: np.ndarray
@@ -39,18 +39,18 @@ class Rows:
     limit: int = (1 << 64) - 1
 
     @staticmethod
-    def of(data: Predictions) -> Rows:
+    def of(data: Predictions) -> KnownRows:
         """All rows of a table."""
-        return Rows(data.value, data.label)
+        return KnownRows(data.value, data.label)
 
-    def upto(self, limit: int) -> Rows:
+    def upto(self, limit: int) -> KnownRows:
         """The rows whose hash is at most this: a sample of predictions, the same in every table."""
         if limit >= self.limit:
             return self
         kept = _hashes(self.value) <= np.uint64(limit)
-        return Rows(self.value[kept], self.label[kept], limit)
+        return KnownRows(self.value[kept], self.label[kept], limit)
 
-    def sample(self) -> Rows:
+    def sample(self) -> KnownRows:
         """So few rows that they can be kept in a file; all rows of a prediction are in it or none."""
         if len(self.value) <= _SAMPLE:
             return self
@@ -66,12 +66,12 @@ class Reuse:
     of: int = 0  # rows of the smaller table
 
 
-def find_reuse(one: Rows, two: Rows) -> Reuse:
+def find_reuse(one: KnownRows, two: KnownRows) -> Reuse:
     """Compare two tables by content.
 
     >>> rng = np.random.default_rng(0)
     >>> p = rng.random(400)
-    >>> first, second = (Rows(p[at], (p[at] > 0.5).astype(float)) for at in (slice(0, 200), slice(200, 400)))
+    >>> first, second = (KnownRows(p[at], (p[at] > 0.5).astype(float)) for at in (slice(0, 200), slice(200, 400)))
     >>> find_reuse(first, second).verdict, find_reuse(first, first).rows
     ('other', 200)
     """

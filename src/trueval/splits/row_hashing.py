@@ -77,7 +77,7 @@ class Coded:
         """Times of the rows."""
         return self.log.frame["time"].to_numpy()
 
-    def words(self, seed: int, purpose: str) -> np.ndarray:
+    def hashes(self, seed: int, purpose: str) -> np.ndarray:
         """A random word for every row; rows that say the same differ by their number among their likes."""
         said = [self.log.frame[role].to_numpy() for role in ("value", "time") if self.log.has(role)]
         words = chain(seed, purpose, self.users, self.items, *said)

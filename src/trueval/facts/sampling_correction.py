@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from trueval.design.corrections import RankMetric, bias_variance, rank_metric, rescaled_rank
+from trueval.design.sampled_ranks import RankMetric, bias_variance, rank_metric, rescaled_rank
 from trueval.errors import DefinitionError, suggest
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.sampled_classes import Classes, at_sampled_rank
@@ -66,7 +66,7 @@ def correct(
     `metric` is a metric of one relevant item by name (`ndcg@10`) or a function from ranks to values. `pool` is
     the number of non-relevant items each unit's sample was drawn from, as recorded in the facts unless given.
 
-    "bias_variance" solves for values that are right on average (see `trueval.design.corrections.bias_variance`; those
+    "bias_variance" solves for values that are right on average (see `trueval.design.sampled_ranks.bias_variance`; those
     of single units mean little). Without `gamma` it is chosen by the data: ranks count by how likely the sampled ranks
     make them, not all alike, and γ is one over the square root of the number of units, because what varies from unit
     to unit matters less to the mean of many, and bias as much as ever. A `gamma` takes all ranks as equally likely,

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trueval.online.ab.estimates import ratio
-from trueval.statistics.direct_draws import quantile_draws, ratio_draws
 from trueval.statistics.percentiles import percentile_bounds, quantile_of_sorted
+from trueval.statistics.quantile_bootstrap import quantile_draws, ratio_draws
 from trueval.statistics.resampling import MOST_GROUPS
 
 

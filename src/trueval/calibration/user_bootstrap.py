@@ -58,7 +58,7 @@ class Clusters:
         return replace(self, group=self.group % groups, n_groups=groups)
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """What is drawn, in words."""
         grouped = f", in {self.n_groups:,} random groups" if self.n > self.n_groups else ""
         return f"{self.n:,} {self.of}{grouped}"
@@ -69,7 +69,8 @@ def make_clusters(data: Predictions, *, seed: int = 0) -> Clusters:
 
     >>> import polars as pl
     >>> from trueval.calibration.predictions import read_predictions
-    >>> make_clusters(read_predictions(pl.DataFrame({"user": [7, 5, 7], "p": [0.1, 0.2, 0.3], "y": [0, 1, 1]}))).told
+    >>> table = pl.DataFrame({"user": [7, 5, 7], "p": [0.1, 0.2, 0.3], "y": [0, 1, 1]})
+    >>> make_clusters(read_predictions(table)).description
     '2 users'
     """
     n = len(data) if data.users is None else len(data.users)

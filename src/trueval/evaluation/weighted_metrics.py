@@ -9,7 +9,7 @@ import polars as pl
 
 from trueval.errors import DefinitionError
 from trueval.metrics.grammar import Spec
-from trueval.metrics.inputs import RowPropensity, Share
+from trueval.metrics.metric_inputs import RowPropensity, Share
 from trueval.splits.parts import Parts
 from trueval.splits.registry import BY_USER, split_of
 

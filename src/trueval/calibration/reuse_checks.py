@@ -10,7 +10,7 @@ import polars as pl
 
 from trueval.calibration.calibrator import Calibrator
 from trueval.calibration.predictions import Predictions
-from trueval.calibration.reuse import Reuse, Rows, find_reuse
+from trueval.calibration.shared_rows import KnownRows, Reuse, find_reuse
 from trueval.data.ids import check_same_kind
 from trueval.errors import DataError, rows_found
 
@@ -38,7 +38,7 @@ def remembered(data: Predictions) -> dict[str, Any]:
     >>> remembered(read_predictions(pl.DataFrame({"p": [0.1, 0.2], "y": [0, 1]})))["labels"]
     '01'
     """
-    rows = Rows.of(data).sample()
+    rows = KnownRows.of(data).sample()
     labels = "".join("1" if label else "0" for label in rows.label)
     return {"limit": rows.limit, "predictions": rows.value.tolist(), "labels": labels}
 
@@ -51,8 +51,8 @@ def refuse_seen_table(calibrator: Calibrator, test: Predictions) -> list[str]:
     kept = calibrator.fitted_on.get("sample")
     if not kept:
         return ["the calibrator was fitted earlier and keeps no rows: only the table as a whole was compared"]
-    rows = Rows(np.array(kept["predictions"]), np.array([float(x) for x in kept["labels"]]), int(kept["limit"]))
-    return _judged(find_reuse(rows, Rows.of(test)), f"{name} and {test.name}", sampled=True)
+    rows = KnownRows(np.array(kept["predictions"]), np.array([float(x) for x in kept["labels"]]), int(kept["limit"]))
+    return _judged(find_reuse(rows, KnownRows.of(test)), f"{name} and {test.name}", sampled=True)
 
 
 def _judged(found: Reuse, where: str, *, known_apart: bool = False, sampled: bool = False) -> list[str]:
@@ -80,7 +80,7 @@ def refuse_shared_rows(validation: Predictions, test: Predictions) -> list[str]:
     An impression is a user and an item, and the time where both tables know it.
     """
     known_apart = _refuse_shared_ids(validation, test)
-    found = find_reuse(Rows.of(validation), Rows.of(test))
+    found = find_reuse(KnownRows.of(validation), KnownRows.of(test))
     if known_apart and found.of < _FEW:
         return []
     return _judged(found, f"{validation.name} and {test.name}", known_apart=known_apart)

@@ -6,14 +6,14 @@ import numpy as np
 
 from trueval.data.by_user import ByUser
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.metrics.inputs import Popularity
-from trueval.metrics.lists import list_mean, list_share, mean_weight
+from trueval.metrics.list_sums import list_mean, list_share, mean_weight
+from trueval.metrics.metric_inputs import ItemPopularity
 from trueval.metrics.registry import metric
 
 
 @metric(
     family="quality", formula="share of top(k) without a judgement", range=(0, 1), better="neither",
-    undefined="an empty list", reference="Mena-Maldonado et al. 2020", ties="judged", tells="never judged",
+    undefined="an empty list", reference="Mena-Maldonado et al. 2020", ties="judged", finding="never judged",
 )  # fmt: skip
 def unjudged(facts: RankingFacts, k: int) -> np.ndarray:
     """Share of the first k items about which the test set says nothing.
@@ -28,7 +28,7 @@ def unjudged(facts: RankingFacts, k: int) -> np.ndarray:
         known = facts.per_unit(facts.unit[ranked], chance)
     else:
         known = facts.per_unit(facts.unit[(facts.rank > 0) & (facts.rank <= k)])
-    shown = facts.shown(k)
+    shown = facts.listed_at(k)
     return 1 - np.divide(known, shown, out=np.full(len(facts), np.nan), where=shown > 0)
 
 
@@ -43,7 +43,7 @@ def list_length(facts: RankingFacts, k: int | None) -> np.ndarray:
     >>> measure("list_length@10", ["a", "b", "c"], {"a"})
     3.0
     """
-    return facts.shown(k).astype(np.float64)
+    return facts.listed_at(k).astype(np.float64)
 
 
 @metric(
@@ -69,7 +69,7 @@ def seen(facts: RankingFacts, k: int, *, train: ByUser) -> np.ndarray:
     family="quality", formula="share of top(k) that nobody has in train", range=(0, 1), better="neither",
     needs=("popularity",), undefined="an empty list", reference="this tool", ties="linear",
 )  # fmt: skip
-def cold(facts: RankingFacts, k: int, *, popularity: Popularity) -> np.ndarray:
+def cold(facts: RankingFacts, k: int, *, popularity: ItemPopularity) -> np.ndarray:
     """Share of the list that no train row mentions.
 
     >>> from trueval.metrics.measure import measure

@@ -24,7 +24,7 @@ from trueval.evaluation.kept_facts import FROM_FILES, KeptFacts
 from trueval.evaluation.outcome import Evaluation, SystemResult
 from trueval.metrics.compute import Measured
 from trueval.metrics.grammar import Spec, parse
-from trueval.metrics.results import Ratio, same
+from trueval.metrics.metric_values import Ratio, same
 from trueval.report.files import write_table, write_whole
 from trueval.report.folder import Content, check_folder, write_together
 from trueval.report.formats import as_json, as_record
@@ -48,7 +48,7 @@ def save_folder(evaluation: Evaluation, folder: Path) -> None:
         SUMMARY: as_json(evaluation) + "\n",
     }
     manifest = json.loads(json.dumps(evaluation.manifest, default=str))
-    write_together(folder, files, marker=MANIFEST, told=manifest)
+    write_together(folder, files, marker=MANIFEST, manifest=manifest)
 
 
 def save_per_user(evaluation: Evaluation, path: Path) -> None:
@@ -104,9 +104,9 @@ def write_result_table(evaluation: Evaluation, path: Path) -> None:
     pooled = _pooled(evaluation)
     told = {**record, "pooled": {label: _name_of(finish) for label, finish in pooled.items()}}
     for name, system in evaluation.systems.items():
-        told["systems"][name]["left_out"] = {
+        told["systems"][name]["replicates"] = {
             label: {"value": found.value, "one": found.one.tolist(), "two": found.two.tolist()}
-            for label, found in system.left_out.items()
+            for label, found in system.jackknife.items()
         }
     frame = evaluation.per_user()
     for label in pooled:
@@ -248,13 +248,13 @@ def _system(
     written, notes = own.get("metrics", {}), own.get("notes", {})
     estimates = {label: _estimate(written.get(label), by_label.get(label), notes.get(label, "")) for label in specs}
     known = {label: e for label, e in estimates.items() if e is not None}
-    left_out = {
+    replicates = {
         label: JackknifeReplicates(found["value"], np.array(found["one"]), np.array(found["two"]))
-        for label, found in own.get("left_out", {}).items()
+        for label, found in own.get("replicates", {}).items()
     }
     return SystemResult(
         estimates=known, values=values, sums=by_label, unit_user=unit_user, users=users, stratum=stratum,
-        left_out=left_out, unit_item=None if items is None else items.codes(plain(frame["item"], where=name)),
+        jackknife=replicates, unit_item=None if items is None else items.codes(plain(frame["item"], where=name)),
         items=items,
     )  # fmt: skip
 

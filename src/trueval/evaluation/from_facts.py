@@ -19,11 +19,11 @@ from trueval.evaluation.missing import notes_on_missing, refuse_missing
 from trueval.evaluation.options import EvaluationOptions
 from trueval.evaluation.outcome import Evaluation, SystemResult, notes_on, notes_on_intervals, random_values, summarise
 from trueval.evaluation.population import check_anyone
-from trueval.evaluation.weighted import notes_on_weights
+from trueval.evaluation.weighted_metrics import notes_on_weights
 from trueval.evaluation.without_head import RemovedHead
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.metrics.grammar import Spec
-from trueval.metrics.inputs import Inputs
+from trueval.metrics.metric_inputs import Inputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class MeasuredSystem:
     notes: tuple[str, ...] = ()
     description: str = ""
     head_places: np.ndarray | None = None  # of given lists: places that hold items of a removed head, and all
-    left_out: RemovedHead | None = None  # with that head
+    removed_head: RemovedHead | None = None
 
 
 def measure(facts: RankingFacts, specs: Mapping[str, Spec], context: EvaluationContext, *, first: bool) -> Measurements:
@@ -78,7 +78,7 @@ def conclude(
     options, inputs = last.context.options, last.context.inputs
     values = {name: system.measurements for name, system in measured.items()}
     for m in values.values():
-        check_anyone(len(m), options.averaged_over, dropped=len(m.unlisted) if options.missing == "drop" else 0)
+        check_anyone(len(m), options.averaged_over, dropped=len(m.missing_users) if options.missing == "drop" else 0)
     found = {name: _summarise(system, specs) for name, system in measured.items()}
     foremost = [
         *notes_on_ratings(test, options.threshold),
@@ -117,7 +117,7 @@ def _manifest(
         seed=options.seed,
         compat=options.compat,
         missing=None if options.compat is not None and options.missing == "zero" else options.missing,
-        propensity=None if inputs.propensity is None else inputs.propensity.told(clips),
+        propensity=None if inputs.propensity is None else inputs.propensity.description(clips),
         **told,
     )
 

@@ -10,9 +10,9 @@ import numpy as np
 from trueval.errors import DefinitionError
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.metrics.additive_terms import Terms, best_for, weigh
-from trueval.metrics.inputs import Positives, require
+from trueval.metrics.metric_inputs import Positives, require
+from trueval.metrics.metric_values import Ratio
 from trueval.metrics.registry import Parameter
-from trueval.metrics.results import Ratio
 
 # Parameters of every metric that can be stratified.
 STRATA = {

@@ -14,10 +14,10 @@ from statsmodels.stats.power import TTestPower
 
 from trueval.comparison.nested import mean_of
 from trueval.errors import DefinitionError
-from trueval.statistics.corrections import corrected
+from trueval.statistics.multiple_comparisons import corrected
+from trueval.statistics.permutation_test import sign_flips
 from trueval.statistics.power import power, t_power
-from trueval.statistics.sign_flips import sign_flips
-from trueval.statistics.significance import Studentised, signed_ranks, studentised, t_test
+from trueval.statistics.significance_tests import Studentised, signed_ranks, studentised, t_test
 from trueval.statistics.student import t_quantile
 
 SIDES = ["two-sided", "greater", "less"]

@@ -11,7 +11,7 @@ from trueval.comparison.comparison import Comparison
 from trueval.comparison.leaders import leaders
 from trueval.comparison.render import correction_head
 from trueval.evaluation.outcome import Evaluation
-from trueval.render.html import (
+from trueval.render.html_elements import (
     Section,
     chip,
     class_of,
@@ -27,9 +27,9 @@ from trueval.render.html import (
 )
 from trueval.render.marks import SIGNS
 from trueval.render.numbers import decimal, level_percent, p_value
-from trueval.report.cells import cell, columns_with_both_ends
 from trueval.report.findings import findings
 from trueval.report.html_figures import difference_plot, estimate_bar
+from trueval.report.table_cells import cell, columns_with_both_ends
 from trueval.report.terminal import footer
 
 _CLASSES = {"better": "up", "worse": "down"}  # of the signs of verdicts
