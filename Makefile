@@ -8,7 +8,7 @@ WORKERS ?= 2
 QUICK   := tests/test_architecture.py tests/data tests/design tests/oracles tests/report tests/splits tests/evaluation/groups tests/propensity tests/facts
 COVER   := --cov --cov-report=
 
-.PHONY: help demo test test-quick test-adapters test-slow coverage lint bench coverage-table clean
+.PHONY: help demo test test-quick test-adapters test-slow coverage lint fuzz bench coverage-table clean
 .DEFAULT_GOAL := help
 
 help:            ## show this list
@@ -56,6 +56,11 @@ test-adapters: .venv-adapters/made ## test models of RecTools and Cornac, and pr
 
 test-slow: $(VENV)/test ## run the statistical and paper-scale tests in full
 	$(BIN)/python -m pytest -n $(WORKERS) -m slow
+
+FUZZ_CASES ?= 5000
+FUZZ_SEED  ?= 1
+fuzz: $(VENV)/test ## run all commands on thousands of spoiled files and options (FUZZ_CASES=5000 FUZZ_SEED=1)
+	$(BIN)/python tests/fuzz/fuzz.py --cases $(FUZZ_CASES) --seed $(FUZZ_SEED)
 
 bench: $(VENV)/base ## measure speed and memory against other libraries (installs them in .venv-bench)
 	$(PYTHON) benchmarks/run.py w1 w2 small bootstrap aspects catalogue

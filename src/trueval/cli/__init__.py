@@ -5,28 +5,85 @@ from __future__ import annotations
 import os
 import sys
 
+# What scripts can rely on. 2: the input, the options or the place to write to were refused, and nothing was written.
+# 70: a defect of trueval (EX_SOFTWARE of sysexits.h).
+REFUSED, DEFECT, STOPPED = 2, 70, 130
+
 
 def main() -> None:
-    """Run `trueval`. A mistake of the user's is one readable message and exit code 2, never a traceback."""
+    """Run `trueval`. Whatever goes wrong is one readable message; `--debug` shows the traceback as well."""
     from trueval.errors import TruevalError
 
+    debug = _take_debug()
+    _prepare_streams()
     try:
         from trueval.cli.app import make_app
 
-        make_app()(standalone_mode=True)
+        try:
+            make_app()(standalone_mode=True)
+        finally:
+            sys.stdout.flush()  # here, where a full disk or a closed pipe can still be told
     except TruevalError as error:
-        _say(f"error: {error}")
-        sys.exit(2)
+        _stop(f"error: {error}", REFUSED, debug=debug)
     except KeyboardInterrupt:
-        _say("stopped")
-        sys.exit(130)
+        _stop("stopped", STOPPED, debug=debug)
     except BrokenPipeError:  # the reader of our output has left, as `head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         sys.exit(0)
-    except MemoryError:
-        _say("error: not enough memory\n  do:    sort the run by user and add --sorted-by-user, or use fewer threads")
-        sys.exit(1)
+    except MemoryError as error:
+        _stop(f"error: {_out_of_memory(error)}", REFUSED, debug=debug)
+    except SystemExit:
+        raise
+    except BaseException as error:  # also a panic of polars, which is no Exception
+        from trueval.cli.unexpected import describe_unexpected
+
+        text, code = describe_unexpected(error)
+        _stop(text, code, debug=debug)
 
 
-def _say(text: str) -> None:
-    print(text, file=sys.stderr)
+def _prepare_streams() -> None:
+    """Streams that take all we write: also where they are closed, or their encoding lacks a character."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  # for good
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _take_debug() -> bool:
+    """Whether `--debug` stands anywhere among the options, where it is then removed."""
+    end = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
+    if "--debug" not in sys.argv[1:end]:
+        return bool(os.environ.get("TRUEVAL_DEBUG"))
+    sys.argv = [word for place, word in enumerate(sys.argv) if word != "--debug" or not 0 < place < end]
+    return True
+
+
+def _stop(text: str, code: int, *, debug: bool) -> None:
+    """Print the message, after the traceback where it is asked for, and end with the code."""
+    try:
+        if debug:
+            import traceback
+
+            traceback.print_exc()
+        print(text, file=sys.stderr, flush=True)
+    except OSError:  # nobody can read it; the code still tells
+        pass
+    _discard_output()
+    sys.exit(code)
+
+
+def _discard_output() -> None:
+    """Let nothing that could not be written fail once more when Python ends."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _out_of_memory(error: MemoryError) -> str:
+    from trueval.errors import TruevalError
+
+    do = "sort the run by user and add --sorted-by-user, leave columns out, or use fewer threads or a larger machine"
+    return str(TruevalError("not enough memory", found=str(error), do=do))

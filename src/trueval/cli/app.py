@@ -59,5 +59,8 @@ def _options(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
     ] = False,
+    debug: Annotated[  # taken by `main`, which also finds it after a command; here for the help
+        bool, typer.Option("--debug", help="Show the traceback of an error; may stand anywhere.")
+    ] = False,
 ) -> None:
     """Measure recommender systems by what is true, not by what is popular."""

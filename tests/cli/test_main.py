@@ -1,0 +1,101 @@
+"""The last handlers of the command line: every end is one message and a code that scripts can rely on."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from trueval.cli import app
+
+ENDS = {
+    "a defect": (ZeroDivisionError("division by zero"), 70, "unexpected ZeroDivisionError: division by zero"),
+    "a full disk": (OSError(28, "No space left on device", "out.csv"), 2, "where: out.csv"),
+    "no memory": (MemoryError("Unable to allocate 7 GiB"), 2, "not enough memory"),
+    "an interruption": (KeyboardInterrupt(), 130, "stopped"),
+    "a panic": (type("PanicException", (BaseException,), {})("index out of bounds"), 70, "unexpected PanicException"),
+}
+
+
+def _fails(monkeypatch, error):
+    def make_app():
+        def run(**_: object) -> None:
+            raise error
+
+        return run
+
+    monkeypatch.setattr(app, "make_app", make_app)
+
+
+@pytest.mark.parametrize(("error", "code", "text"), ENDS.values(), ids=ENDS)
+def test_every_end_is_one_message_and_a_code(monkeypatch, trueval, error, code, text):
+    _fails(monkeypatch, error)
+    ran = trueval("evaluate")
+    assert ran.code == code
+    assert text in ran.err
+    assert ran.out == ""
+
+
+def test_a_defect_names_the_place_and_the_way_to_report_it(trueval, monkeypatch):
+    monkeypatch.setattr("trueval.metrics.registry.all_metrics", lambda: 1 / 0)
+    monkeypatch.setattr("trueval.cli.metrics.all_metrics", lambda: 1 / 0, raising=False)
+    ran = trueval("metrics")
+    assert ran.code == 70
+    assert "where: trueval/" in ran.err
+    assert "--debug" in ran.err
+    assert "Traceback" not in ran.err
+
+
+@pytest.mark.parametrize("words", [["--debug", "metrics", "ndgc"], ["metrics", "ndgc", "--debug"]])
+def test_debug_shows_the_traceback_wherever_it_stands(words):
+    ran = _command(words)
+    assert ran.returncode == 2
+    assert "Traceback (most recent call last)" in ran.stderr
+    assert "did you mean ndcg" in ran.stderr
+
+
+def test_debug_in_the_environment():
+    ran = _command(["metrics", "ndgc"], TRUEVAL_DEBUG="1")
+    assert ran.returncode == 2
+    assert "Traceback" in ran.stderr
+
+
+def test_characters_that_an_encoding_lacks_are_escaped():
+    ran = _command(["metrics", "ndcg"], PYTHONIOENCODING="ascii")
+    assert ran.returncode == 0, ran.stderr
+    assert "ndcg" in ran.stdout
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full here: it is a device of Linux")
+def test_a_full_disk_behind_standard_output():
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "trueval", "metrics"]
+        ran = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert ran.returncode == 2
+    assert "No space left" in ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert "Exception ignored" not in ran.stderr
+
+
+def test_a_closed_pipe_is_no_error():
+    read, write = os.pipe()
+    os.close(read)
+    ran = subprocess.run([sys.executable, "-m", "trueval", "metrics"], stdout=write, stderr=subprocess.PIPE, text=True)
+    os.close(write)
+    assert ran.stderr == ""
+    assert ran.returncode in (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("words", "code"), [("metrics ndgc 2>&-", 2), ("metrics >&-", 0), ("metrics ndgc >&- 2>&-", 2)]
+)
+def test_closed_streams_change_no_code(words, code):
+    ran = subprocess.run(f"{sys.executable} -m trueval {words}", shell=True, capture_output=True, text=True)
+    assert ran.returncode == code, ran.stderr
+
+
+def _command(words: list[str], **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "trueval", *words]
+    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment})

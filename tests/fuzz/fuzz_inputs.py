@@ -1,0 +1,111 @@
+"""Good inputs of every command, small, as frames and text: what the fuzzer then spoils."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cache
+
+import numpy as np
+import polars as pl
+
+EXPERIMENT = """\
+[data]
+path = "log.csv"
+threshold = 3
+[split]
+how = "holdout"
+ratio = 0.3
+seeds = [1]
+[evaluation]
+designs = ["AR-TI-AN", "1R-TI-NN3"]
+metrics = ["ndcg@3", "precision@2"]
+baseline = "popularity"
+resamples = 50
+[systems]
+popularity = {}
+random = {}
+average = {}
+"""
+
+EVALUATE = ["evaluate", "{recs}", "--test", "{test}", "--metrics", "ndcg@3,recall@2,coverage@3", "--resamples", "50"]
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A command that works: `{name}` stands for the file of a table or text, `{out:x}` for a place to write to."""
+
+    words: list[str]
+    tables: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+    results: tuple[str, ...] = ()  # names of results of an earlier evaluation, as the file of values by user
+    more: dict[str, str] = field(default_factory=dict)  # options that may be added, with good values
+
+
+SCENARIOS = [
+    Scenario(EVALUATE, ("recs", "test")),
+    Scenario(
+        [*EVALUATE, "--train", "{train}", "--items", "{items}", "--users", "{users}"],
+        ("recs", "test", "train", "items", "users"),
+        more={"--by": "gender", "--metrics": "novelty@3,ild@3,ap@3", "--columns": "user=user"},
+    ),
+    Scenario([*EVALUATE, "--sorted-by-user"], ("recs", "test")),
+    Scenario(
+        [*EVALUATE, "-o", "{out:result}", "--per-user", "{out:users.parquet}", "--report", "{out:page.html}"],
+        ("recs", "test"),
+    ),
+    Scenario(["split", "{log}", "--how", "holdout", "-o", "{out:parts}"], ("log",), more={"--ratio": "0.2"}),
+    Scenario(["split", "{log}", "--how", "temporal", "-o", "{out:parts}"], ("log",), more={"--at": "2020-01-01"}),
+    Scenario(["split", "{log}", "--how", "rolling", "-o", "{out:parts}"], ("log",), more={"--windows": "2"}),
+    Scenario(["split", "{log}", "--how", "uniform_test", "-o", "{out:parts}"], ("log",), more={"--eps": "0.1"}),
+    Scenario(["run", "{experiment}", "-o", "{out:experiment}"], ("log",), ("experiment",)),
+    Scenario(["compare", "{one}", "{two}"], results=("one", "two"), more={"--test": "permutation"}),
+    Scenario(["compare", "{three}", "--agreement"], results=("three",)),
+    Scenario(
+        ["ab", "{ab}", "--arm", "arm", "--metrics", "ctr=clicks/shows,bought,amount,seconds"], ("ab",),
+        more={"--pre": "past", "--where": "clicks > 1", "--report": "{out:ab.html}", "--segments": "country"},
+    ),
+    Scenario(["ab-plan", "--baseline", "0.1", "--effect", "0.02"]),
+    Scenario(["ope", "{bandit}", "--target", "{policy}"], ("bandit", "policy")),
+    Scenario(["calibrate", "{later}", "--validation", "{earlier}"], ("later", "earlier"),
+             more={"-o": "{out:moved.csv}", "--method": "isotonic"}),
+    Scenario(["data", "info", "{log}"], ("log",)),
+    Scenario(["data", "list"]),
+    Scenario(["metrics", "ndcg"]),
+    Scenario(["systems", "popularity"]),
+]  # fmt: skip
+
+
+@cache
+def frames() -> dict[str, pl.DataFrame]:
+    """The tables, by name."""
+    rng = np.random.default_rng(0)
+    users, items = [f"u{n}" for n in range(12)], [f"i{n}" for n in range(10)]
+    pairs = [(u, i) for u in users for i in rng.choice(items, 5, replace=False).tolist()]
+    recs = pl.DataFrame(pairs, schema=["user", "item"], orient="row").with_columns(score=pl.Series(rng.random(60)))
+    rated = [(u, i, int(rng.integers(1, 6))) for u in users for i in rng.choice(items, 6, replace=False).tolist()]
+    log = pl.DataFrame(rated, schema=["user", "item", "value"], orient="row")
+    log = log.with_columns(time=pl.Series(rng.permutation(72) * 86_400 + 1_577_000_000))
+    turn = np.arange(72) % 6
+    ab = pl.DataFrame({
+        "user": [f"v{n}" for n in range(60)], "arm": ["control", "new"] * 30, "shows": rng.integers(1, 9, 60),
+        "bought": rng.integers(0, 2, 60), "amount": rng.lognormal(1, 1, 60).round(2),
+        "seconds": rng.lognormal(3, 1, 60).round(1), "past": rng.random(60).round(2), "country": rng.choice(["de",
+        "es", "fr"], 60),
+    }).with_columns(clicks=pl.col("shows") // 2)  # fmt: skip
+    shown = rng.integers(0, 4, 200)
+    bandit = pl.DataFrame({
+        "user": rng.integers(0, 40, 200), "item": [f"i{n}" for n in shown], "click": rng.integers(0, 2, 200),
+        "propensity": [0.25] * 200,
+    })  # fmt: skip
+    policy = pl.DataFrame({"item": [f"i{n}" for n in range(4)], "probability": [0.4, 0.3, 0.2, 0.1]})
+    return {
+        "recs": recs, "test": log.filter(pl.Series(turn >= 3)), "train": log.filter(pl.Series(turn < 3)), "log": log,
+        "items": pl.DataFrame({"item": items, "aspects": ["a|b", "c"] * 5}),
+        "users": pl.DataFrame({"user": users, "gender": ["f", "m", "x"] * 4}),
+        "ab": ab, "bandit": bandit, "policy": policy, "later": _predictions(rng), "earlier": _predictions(rng),
+    }  # fmt: skip
+
+
+def _predictions(rng: np.random.Generator) -> pl.DataFrame:
+    p = rng.beta(1, 2, 80).round(4)
+    return pl.DataFrame({"user": rng.integers(0, 15, 80), "prediction": p, "label": (rng.random(80) < p).astype(int)})
