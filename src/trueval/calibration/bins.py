@@ -59,7 +59,7 @@ def make_bins(data: Predictions, *, bins: int = 10, by: str = "width") -> Bins:
 def _mass_edges(data: Predictions, bins: int) -> np.ndarray:
     """Edges at the predictions where each further 1/bins of the weight is reached; equal edges are one."""
     passed = np.cumsum(data.weights)
-    wanted = passed[-1] * np.arange(1, bins) / bins
-    at = np.searchsorted(passed, wanted * (1 - 1e-12))  # a share that is reached but for rounding is reached
+    targets = passed[-1] * np.arange(1, bins) / bins
+    at = np.searchsorted(passed, targets * (1 - 1e-12))  # a share that is reached but for rounding is reached
     inner = np.unique(data.value[at])
     return np.concatenate([[0.0], inner[inner < data.value[-1]], [1.0]])

@@ -141,8 +141,8 @@ def calibrate(
 
     Examples
     --------
-    >>> shown = {"user": range(6), "item": range(6), "p": [0.9, 0.8, 0.9, 0.2, 0.1, 0.2], "y": [1, 0, 1, 0, 1, 0]}
-    >>> test = pl.DataFrame(shown)
+    >>> rows = {"user": range(6), "item": range(6), "p": [0.9, 0.8, 0.9, 0.2, 0.1, 0.2], "y": [1, 0, 1, 0, 1, 0]}
+    >>> test = pl.DataFrame(rows)
     >>> found = calibrate(test, validation=test.with_columns(pl.col("user") + 100), metrics=["brier", "auc"])
     >>> bool(found.after["auc"].value == found.before["auc"].value), found.frame.columns[-1]
     (True, 'calibrated')
@@ -169,8 +169,8 @@ def calibrate(
     after, summed_after = measured(moved, specs, clusters, draws, clip=clip, seed=seed, asked=asked)
     sums = {str(s): (summed_before[str(s)], summed_after[str(s)]) for s in ranked}
     changes = {str(s): _change(s, before[str(s)], after[str(s)], *sums[str(s)], draws) for s in ranked}
-    said = [*warnings, *_both(before.warnings, after.warnings), *_ties(data, moved, calibrator)]
-    return Calibration(calibrator, before, after, changes, said)
+    all_warnings = [*warnings, *_both(before.warnings, after.warnings), *_ties(data, moved, calibrator)]
+    return Calibration(calibrator, before, after, changes, all_warnings)
 
 
 def _calibrator(
@@ -236,8 +236,8 @@ def _gap_change(
 def _both(before: Sequence[str], after: Sequence[str]) -> list[str]:
     """Warnings of both sides, those they share once."""
     shared = [text for text in before if text in after]
-    told = [f"before: {text}" for text in before if text not in shared]
-    return [*shared, *told, *(f"after: {text}" for text in after if text not in shared)]
+    before_only = [f"before: {text}" for text in before if text not in shared]
+    return [*shared, *before_only, *(f"after: {text}" for text in after if text not in shared)]
 
 
 def _ties(before: Predictions, after: Predictions, calibrator: Calibrator) -> list[str]:

@@ -218,26 +218,30 @@ def _without_interval(reasons: Mapping[str, str]) -> list[str]:
 
 
 def _warnings(data: Predictions, estimates: Mapping[str, Estimate], clip: float | None) -> list[str]:
-    said = []
+    warnings = []
     if "logloss" in estimates and not isfinite(estimates["logloss"].value):
         lost = int((np.isinf(log_losses(data)) & (data.weights > 0)).sum())
         rows = "1 row gives" if lost == 1 else f"{lost:,} rows give"
-        said.append(f"logloss is infinite: {rows} probability 0 to what happened; clip=1e-6 (--clip 1e-6) bounds it")
+        warnings.append(
+            f"logloss is infinite: {rows} probability 0 to what happened; clip=1e-6 (--clip 1e-6) bounds it"
+        )
     if "logloss" in estimates and clip is not None:
         moved = int(((data.value < clip) | (data.value > 1 - clip)).sum())
-        said.append(f"logloss: {moved:,} of {len(data):,} rows were clipped to [{clip:g}, 1 - {clip:g}]")
-    said += _small_bins(data, estimates)
+        warnings.append(f"logloss: {moved:,} of {len(data):,} rows were clipped to [{clip:g}, 1 - {clip:g}]")
+    warnings += _small_bins(data, estimates)
     if "auc" in estimates and estimates["auc"].undefined:
-        said.append("auc is undefined: all labels are equal")
+        warnings.append("auc is undefined: all labels are equal")
     if "gauc" in estimates and estimates["gauc"].undefined:
         users = estimates["gauc"].n + estimates["gauc"].undefined
-        said.append(f"gauc: {estimates['gauc'].undefined:,} of {users:,} users have one kind of label and are left out")
-    return said
+        warnings.append(
+            f"gauc: {estimates['gauc'].undefined:,} of {users:,} users have one kind of label and are left out"
+        )
+    return warnings
 
 
 def _small_bins(data: Predictions, estimates: Mapping[str, Estimate]) -> list[str]:
     """Maxima over bins of which some hold next to nothing: a single row decides them."""
-    said = []
+    warnings = []
     for name in estimates:
         spec = parse_point(name)
         if spec.metric.gap == "largest":
@@ -246,8 +250,8 @@ def _small_bins(data: Predictions, estimates: Mapping[str, Estimate]) -> list[st
             small = int(((rows > 0) & (rows < _SMALL)).sum())
             if small:
                 bins = "1 bin holds" if small == 1 else f"{small:,} bins hold"
-                said.append(
+                warnings.append(
                     f"{name}: {bins} fewer than {_SMALL} rows (the smallest {rows[rows > 0].min():,}), whose gaps are "
                     "chance for the most part; fewer bins, or by=mass, make them larger"
                 )
-    return said
+    return warnings

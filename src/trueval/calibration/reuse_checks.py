@@ -75,7 +75,7 @@ def _seen(where: str, found: str) -> DataError:
 
 
 def refuse_shared_rows(validation: Predictions, test: Predictions) -> list[str]:
-    """Refuse tables that share rows, told by ids and by content (see reuse.py); warn where neither tells.
+    """Refuse tables that share rows, told by ids and by content (see shared_rows.py); warn where neither tells.
 
     An impression is a user and an item, and the time where both tables know it.
     """
@@ -100,8 +100,8 @@ def _refuse_shared_ids(validation: Predictions, test: Predictions) -> bool:
     left, right = left.with_columns(text), right.with_columns(text)
     shared = right.unique().join(left.unique(), on=keys, how="inner", nulls_equal=True)
     if len(shared):
-        shown = shared.sort(keys).head(5).rows(named=True)
-        rows = [", ".join(f"{key} {row[key]}" for key in keys) for row in shown]
+        examples = shared.sort(keys).head(5).rows(named=True)
+        rows = [", ".join(f"{key} {row[key]}" for key in keys) for row in examples]
         again = "" if known[2] else "; where a pair was really shown twice, name the time column (--columns time=…)"
         raise DataError(
             "validation and test share rows: the calibrator would be judged on what it was fitted on",

@@ -62,9 +62,9 @@ def power(
         if power is not None:
             raise DefinitionError("nothing is left to find out", do="leave out users, difference or power")
         return t_power(abs(difference) / sd, users, alpha) if users >= least_users(alpha) else 0.0
-    wanted = POWER if power is None else power
-    if wanted <= alpha:
-        raise DefinitionError("power must be above alpha", found=f"power {wanted:g}, alpha {alpha:g}")
+    target = POWER if power is None else power
+    if target <= alpha:
+        raise DefinitionError("power must be above alpha", found=f"power {target:g}, alpha {alpha:g}")
     if users is not None and users < least_users(alpha):
         raise DefinitionError(
             f"{users:g} users can show no difference at {alpha:g}",
@@ -72,11 +72,11 @@ def power(
             do=f"plan for {least_users(alpha)} users or more",
         )
     if users is not None:
-        return sd / math.sqrt(users) * detectable_shift(users - 1, power=wanted, alpha=alpha)
+        return sd / math.sqrt(users) * detectable_shift(users - 1, power=target, alpha=alpha)
     if difference is None:
         raise DefinitionError("power needs users or a difference", do="for example power(sd=0.2, users=1000)")
     effect = abs(difference) / sd
-    return max(_rising(lambda extra: t_power(effect, 2 + extra, alpha), wanted, 1.0) + 2, float(least_users(alpha)))
+    return max(_rising(lambda extra: t_power(effect, 2 + extra, alpha), target, 1.0) + 2, float(least_users(alpha)))
 
 
 def least_users(alpha: float) -> int:
@@ -118,14 +118,14 @@ def detectable_shift(free: float, *, power: float = POWER, alpha: float = 0.05) 
     return _rising(lambda shift: chance_to_show(shift, free, alpha), power, 3.0)
 
 
-def _rising(chance: Callable[[float], float], wanted: float, start: float) -> float:
+def _rising(chance: Callable[[float], float], target: float, start: float) -> float:
     """Where a rising function reaches a value, by bisection."""
     low, high = 0.0, start
-    while chance(high) < wanted:
+    while chance(high) < target:
         low, high = high, 2 * high
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if chance(middle) < wanted else (low, middle)
+        low, high = (middle, high) if chance(middle) < target else (low, middle)
     return high
 
 

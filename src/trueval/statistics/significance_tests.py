@@ -1,4 +1,4 @@
-"""Tests of paired differences: Student's t, Wilcoxon's signed ranks, the bootstrap-t (sign_flips.py has sign flips)."""
+"""Tests of paired differences: Student's t, Wilcoxon's signed ranks, the bootstrap-t; permutation_test.py flips signs."""
 
 from __future__ import annotations
 

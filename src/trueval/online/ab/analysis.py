@@ -11,7 +11,7 @@ import polars as pl
 from trueval.arguments import checked
 from trueval.errors import DataError, DefinitionError
 from trueval.online.ab.balance import BalanceCheck, check_balance, of_counts
-from trueval.online.ab.cautions import about_filter, cautions, unasked_warnings, without_spread
+from trueval.online.ab.cautions import cautions, filter_notes, unasked_warnings, without_spread
 from trueval.online.ab.comparisons import compare_arms, settle
 from trueval.online.ab.estimates import AbOptions
 from trueval.online.ab.filtering import RowFilter, filter_rows, kept_by_arm
@@ -127,7 +127,7 @@ def ab_test(
     >>> [metric.name for metric in found.metrics]
     ['revenue', 'revenue payers', 'revenue per payer']
     """
-    rules = _rules(level, sequential, resamples, seed)
+    options = _read_options(level, sequential, resamples, seed)
     check_correction(correct)
     declared = None if metrics is None else parse_metrics(metrics)
     past, groups, alike = _names(pre), _names(segments), _names(balance)
@@ -141,18 +141,18 @@ def ab_test(
     ratio = check_sample_ratio(units.users, expected_shares=expected_shares)
     checks = check_balance(units.covariates, units.arm, ratio.expected, more)
     stopped = (ratio.failed or any(c.failed and c.asked for c in checks)) and not ignore_mismatch
-    values, found = compare_arms(units, rules)
-    more_values, in_segments, notes = compare_segments(units, rules, min_group=min_group)
+    values, found = compare_arms(units, options)
+    more_values, in_segments, notes = compare_segments(units, options, min_group=min_group)
     warnings = [*cautions(units, past), *without_spread(units, found, values), *unasked_warnings(checks)]
     if chosen is not None:
         known = {arm, units.user, time, *past, *groups, *alike, *(c.name for c in units.covariates if c.role == "day")}
-        note, said = about_filter(chosen, before=known, compared=units.columns, users=len(units.arm))
-        notes, warnings = [note, *notes], [*said, *warnings]
+        note, filter_warnings = filter_notes(chosen, before=known, compared=units.columns, users=len(units.arm))
+        notes, warnings = [note, *notes], [*filter_warnings, *warnings]
     manifest = {
         "table": place, "arm": arm, "user": units.user, "control": units.arms[0], "control_is": units.why_control,
         "where": where, "rows": units.rows, "users": len(units.arm), "metrics": [str(m) for m in units.metrics],
         "pre": past, "segments": groups, "balance": alike, "correct": correct, "level": level,
-        "sequential": rules.sequential, "ignore_mismatch": ignore_mismatch, "resamples": resamples, "seed": seed,
+        "sequential": options.sequential, "ignore_mismatch": ignore_mismatch, "resamples": resamples, "seed": seed,
         "data": units.fingerprint(),
     }  # fmt: skip
     return AbTest(
@@ -183,7 +183,7 @@ def _filtered(
     return kept, replace(chosen, users=users), checks if len(arms) > 1 else []
 
 
-def _rules(level: float, sequential: bool | int, resamples: int, seed: int) -> AbOptions:
+def _read_options(level: float, sequential: bool | int, resamples: int, seed: int) -> AbOptions:
     if not 0.5 <= level < 1:
         raise DefinitionError("the level must lie between 0.5 and 1", where="level", found=f"{level:g}", do="0.95")
     if sequential is not True and sequential is not False and sequential < 100:

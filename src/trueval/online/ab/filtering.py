@@ -42,11 +42,11 @@ def filter_rows(frame: pl.DataFrame, text: str, *, table: str = "table") -> tupl
     """The rows for which a condition holds.
 
     >>> frame = pl.DataFrame({"country": ["DE", "AT", "DE", None], "day": [1, 3, 5, 7]})
-    >>> kept, told = filter_rows(frame, "country == 'DE' and day >= 3")
-    >>> kept.rows(), told.rows_kept, told.rows_undefined
+    >>> kept, row_filter = filter_rows(frame, "country == 'DE' and day >= 3")
+    >>> kept.rows(), row_filter.rows_kept, row_filter.rows_undefined
     ([('DE', 5)], 1, 1)
     """
-    _check_words(text, frame.columns)
+    _check_syntax(text, frame.columns)
     try:
         condition = pl.sql_expr(text)
         names = tuple(dict.fromkeys(condition.meta.root_names()))
@@ -95,7 +95,7 @@ def kept_by_arm(
     return np.stack([left, all_users - left], axis=1), tuple(both["arm"].to_list())
 
 
-def _check_words(text: str, columns: Collection[str]) -> None:
+def _check_syntax(text: str, columns: Collection[str]) -> None:
     plain = _QUOTED.sub("''", text)
     other = _OTHER_TABLES.search(plain)
     if other is not None:

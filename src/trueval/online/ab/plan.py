@@ -185,7 +185,7 @@ def _smallest(enough: Callable[[int], bool]) -> int:
 
 
 def _visible(baseline: float, per_arm: float, sd: float | None, alpha: float, power: float) -> float:
-    """The smallest rise (fall, if rises have no room) that is seen with the wanted probability."""
+    """The smallest rise (fall, if rises have no room) that is seen with the required probability."""
     room = 1 - baseline if sd is None else math.inf
     high = min(room, (sd or 1) * 1e-9)
     while high < room and chance(baseline, high, per_arm, sd=sd, alpha=alpha) < power:
@@ -227,7 +227,7 @@ def _check(
             "a baseline rate lies between 0 and 1", where="baseline", found=f"{baseline:g}",
             do="for a mean, give its standard deviation too (sd=…, --sd …)",
         )  # fmt: skip
-    rules = [
+    limits = [
         ("baseline", baseline, math.isfinite(baseline), "a finite number"),
         ("sd", sd, sd is None or 0 < sd < math.inf, "above 0"),
         ("arms", arms, arms >= 2, "2 or more"),
@@ -237,6 +237,6 @@ def _check(
         ("daily_users", daily_users, daily_users is None or 0 < daily_users < math.inf, "above 0"),
         ("variance_reduction", variance_reduction, 0 <= variance_reduction < 1, "between 0 and 1"),
     ]
-    for name, value, fine, wanted in rules:
+    for name, value, fine, allowed in limits:
         if not fine:
-            raise DefinitionError(f"{name} must be {wanted}", where=name, found=f"{value:g}")
+            raise DefinitionError(f"{name} must be {allowed}", where=name, found=f"{value:g}")

@@ -49,8 +49,8 @@ def check_sample_ratio(
 
     shares = _shares(list(users), expected_shares)
     counts = np.array(list(users.values()), float)
-    wanted = np.array(list(shares.values())) * counts.sum()
-    chi2 = float(((counts - wanted) ** 2 / wanted).sum())
+    expected = np.array(list(shares.values())) * counts.sum()
+    chi2 = float(((counts - expected) ** 2 / expected).sum())
     return SampleRatio(dict(users), shares, chi2, float(chdtrc(len(counts) - 1, chi2)), threshold)
 
 

@@ -98,12 +98,12 @@ def ope(
     >>> found["naive"].value, found["ips"].value, found["snips"].value
     (0.75, 0.875, 0.875)
     """
-    said = parse_columns(columns, BANDIT_ROLES) if isinstance(columns, str) else dict(columns or {})
-    said |= {role: name for role, name in (("reward", reward), ("position", position)) if name is not None}
-    table = read_log(log, said)
+    column_map = parse_columns(columns, BANDIT_ROLES) if isinstance(columns, str) else dict(columns or {})
+    column_map |= {role: name for role, name in (("reward", reward), ("position", position)) if name is not None}
+    table = read_log(log, column_map)
     frame, seen = table.frame, context_columns(table, context)
-    policy = read_policy(target, table, columns=said)
-    chances = read_chances(propensity, table, columns=said)
+    policy = read_policy(target, table, columns=column_map)
+    chances = read_chances(propensity, table, columns=column_map)
     names, notes = _chosen(estimators, policy, chances)
     chance = chances.p if chances.examination is None else chances.examination
     extra = {"target probability": policy.of(frame), "chance": pl.Series(chance)}

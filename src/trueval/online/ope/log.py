@@ -18,8 +18,8 @@ def read_log(source: Any, columns: ColumnMap, *, name: str = "log") -> RoleTable
     """Read a log with its roles as column names.
 
     >>> import polars as pl
-    >>> shown = pl.DataFrame({"action": ["a", "b"], "click": [1, 0], "propensity_score": [0.5, 0.5]})
-    >>> read_log(shown, {}).frame.columns
+    >>> log = pl.DataFrame({"action": ["a", "b"], "click": [1, 0], "propensity_score": [0.5, 0.5]})
+    >>> read_log(log, {}).frame.columns
     ['item', 'reward', 'propensity']
     """
     log = read_roles(source, columns, roles=_ROLES, name=name)

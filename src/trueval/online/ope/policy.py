@@ -161,14 +161,14 @@ def _check_distributions(frame: pl.DataFrame, keys: Sequence[str], name: str) ->
     totals = frame.group_by(by).agg(total=pl.col("probability").sum()).sort(pl.all())
     wrong = totals.filter((pl.col("total") - 1).abs() > _TOLERANCE)
     if len(wrong):
-        told = [
+        examples = [
             ", ".join(f"{k} {row[k]}" for k in keys) + (": " if keys else "") + f"sum {row['total']:.6g}"
             for row in wrong.head(5).iter_rows(named=True)
         ]
         raise DataError(
             "probabilities of the target policy must add up to 1" + (f" for each {', '.join(keys)}" if keys else ""),
             where=name,
-            found=rows_found(told, len(wrong)).replace("row", "case", 1),
+            found=rows_found(examples, len(wrong)).replace("row", "case", 1),
             do="give every item its probability; items left out count as 0",
         )
 
@@ -188,11 +188,11 @@ def _check_cases(policy: Policy, table: RoleTable) -> None:
     if policy.keys:
         lost = log.select(policy.keys).unique().join(policy.table, on=policy.keys, how="anti").sort(policy.keys)
         if len(lost):
-            shown = [", ".join(f"{k} {v}" for k, v in row.items()) for row in lost.head(5).rows(named=True)]
+            examples = [", ".join(f"{k} {v}" for k, v in row.items()) for row in lost.head(5).rows(named=True)]
             raise DataError(
                 "the policy says nothing about some cases of the log",
                 where=policy.source,
-                found=rows_found(shown, len(lost)).replace("row", "case", 1),
+                found=rows_found(examples, len(lost)).replace("row", "case", 1),
                 do="add these cases to the policy, or drop their rows from the log",
             )
     if not policy.table["item"].is_in(log["item"].unique().to_list()).any():
