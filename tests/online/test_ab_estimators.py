@@ -156,4 +156,4 @@ def test_few_users_of_arms_are_said():
     found = tv.ab_test(table, arm="arm", metrics="x:mean")
     (c,) = found.comparisons
     assert (c.p, c.verdict) == (pytest.approx(0.1), "not shown")  # 2 of 20 ways to divide six users
-    assert "no interval, p = 0.1: 3 and 3 users give no p below 0.1" in found.verdict
+    assert "no interval, p = 0.1: 3 and 3 users allow no p-value below 0.1" in found.verdict

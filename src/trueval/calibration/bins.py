@@ -42,7 +42,7 @@ def make_bins(data: Predictions, *, bins: int = 10, by: str = "width") -> Bins:
     ([0.5, 1.0], [0.1, 1.0])
     """
     if by not in BY:
-        raise DefinitionError(f"bins cannot be made by {by!r}", found=suggest(by, BY))
+        raise DefinitionError(f"unknown kind of bins {by!r}", where="by", do=suggest(by, BY))
     if isinstance(bins, bool) or bins != int(bins) or bins < 1:
         raise DefinitionError("the number of bins must be a whole number of at least 1", found=str(bins))
     if by == "value":

@@ -1,4 +1,4 @@
-"""Calibrate predictions with what a validation part says, and show what it changes on the test part."""
+"""Calibrate predictions on a validation part, and measure the change on the test part."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def calibrate(
     clip : number, optional
         Keep probabilities this far away from 0 and 1, in logloss and in Platt's log odds. Default: no clipping.
     columns : mapping or text, optional
-        Column roles that common names do not tell, for both tables.
+        Column roles that are not clear from common names, for both tables.
     interval : {"bootstrap", "none"}, default "bootstrap"
         Confidence intervals by a bootstrap over users, or over rows where there is no user column.
     resamples : int, default 1000
@@ -137,7 +137,7 @@ def calibrate(
     Raises
     ------
     TruevalError
-        For tables that share rows: a calibrator that is measured on what it was fitted on always looks good.
+        For tables that share rows: a calibrator evaluated on the rows it was fitted on always looks good.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def calibrate(
         )
     calibrator, warnings = _calibrator(data, validation, method=method, input=input, clip=clip, columns=columns)
     if calibrator.input == "probability":
-        check_probabilities(data, do="predictions of both tables must be probabilities, or say input='score'")
+        check_probabilities(data, do="predictions of both tables must be probabilities, or set input='score'")
     specs = chosen(metrics, data)
     asked = interval != "none"
     clusters, draws = resamples_of(data, interval=interval, resamples=resamples, seed=seed)
@@ -244,6 +244,4 @@ def _ties(before: Predictions, after: Predictions, calibrator: Calibrator) -> li
     had, has = len(before.first_of_ties), len(after.first_of_ties)
     if calibrator.method == "platt" or has == had:
         return []
-    return [
-        f"{had:,} distinct predictions became {has:,}: rows of one isotonic level are tied now, none changed places"
-    ]
+    return [f"{had:,} distinct predictions became {has:,}: rows of one isotonic level are now tied, none are reordered"]

@@ -29,7 +29,7 @@ _SMALL = 20  # rows of a bin whose share of positives is hardly known
 
 @dataclass(frozen=True)
 class Pointwise:
-    """What pointwise metrics say of some predictions. Prints as a table.
+    """Pointwise metrics of predictions, with intervals. Prints as a table.
 
     >>> table = pl.DataFrame({"p": [0.8] * 5 + [0.2] * 5, "y": [1, 1, 1, 0, 0] + [1, 0, 0, 0, 0]})
     >>> found = pointwise(table, metrics=["ece", "auc"])
@@ -121,10 +121,10 @@ def pointwise(
     table : table or file
         A row per prediction: the prediction, a label (0 or 1) and, where known, a user and a weight.
     metrics : text or list of text, optional
-        Among logloss, brier, auc, gauc, ece[bins=10,by=width|mass|value] and mce[…]. Default: all that the table
+        Any of logloss, brier, auc, gauc, ece[bins=10,by=width|mass|value] and mce[…]. Default: all that the table
         allows.
     columns : mapping or text, optional
-        Column roles that common names do not tell: {"prediction": "ctr"} or "prediction=ctr,label=bought".
+        Column roles that are not clear from common names: {"prediction": "ctr"} or "prediction=ctr,label=bought".
     clip : number, optional
         Keep probabilities this far away from 0 and 1 in logloss, which is infinite where 0 was given to what happened.
         Default: no clipping.
@@ -172,7 +172,7 @@ def chosen(metrics: str | Sequence[str] | None, data: Predictions) -> list[Point
 def resamples_of(data: Predictions, *, interval: str, resamples: int, seed: int) -> tuple[Clusters, np.ndarray]:
     """What is drawn together, and how often each resample draws it."""
     if interval not in INTERVALS:
-        raise DefinitionError(f"unknown interval {interval!r}", found=suggest(interval, INTERVALS))
+        raise DefinitionError(f"unknown interval {interval!r}", do=suggest(interval, INTERVALS))
     clusters = make_clusters(data, seed=seed) if interval == "bootstrap" else Clusters.one(data)
     return clusters, draw(clusters, resamples=resamples if interval == "bootstrap" else 0, seed=seed)
 
@@ -212,7 +212,7 @@ def measured(
 def _without_interval(reasons: Mapping[str, str]) -> list[str]:
     """Values that have no interval although one was asked for, those with the same reason together."""
     return [
-        f"no interval of {', '.join(name for name, own in reasons.items() if own == reason)}: {reason}"
+        f"no interval for {', '.join(name for name, own in reasons.items() if own == reason)}: {reason}"
         for reason in dict.fromkeys(reasons.values())
     ]
 
@@ -252,6 +252,6 @@ def _small_bins(data: Predictions, estimates: Mapping[str, Estimate]) -> list[st
                 bins = "1 bin holds" if small == 1 else f"{small:,} bins hold"
                 warnings.append(
                     f"{name}: {bins} fewer than {_SMALL} rows (the smallest {rows[rows > 0].min():,}), whose gaps are "
-                    "chance for the most part; fewer bins, or by=mass, make them larger"
+                    "mostly due to chance; use fewer bins, or by=mass"
                 )
     return warnings

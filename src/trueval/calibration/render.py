@@ -120,7 +120,7 @@ def diagram(result: Reliability, *, title: str = "", scale: float | None = None)
         seen = f"{result.observed[place]:.{digits}f} [{low[place]:.{digits}f}, {high[place]:.{digits}f}]"
         lines.append(f"{span:>13} {result.n[place]:>10,} {bar} {result.predicted[place]:>6.{digits}f} {seen}")
     if len(visible) < len(places):
-        lines.append(f"{'':>13} {len(places) - len(visible):,} bins in the middle are left out")
+        lines.append(f"{'':>13} {len(places) - len(visible):,} bins in the middle are not shown")
     chance = f"{result.ece_by_chance:.4f} is expected by chance if every prediction is right"
     return [*lines, f"mean gap {result.ece:.4f}; {chance}"]
 
@@ -160,10 +160,10 @@ def _definitions(result: Pointwise) -> list[str]:
     lines = [f"{name} = {text}" for name, text in result.manifest["definitions"].items()]
     if result.manifest["interval"] != "none" and any(s.metric.gap for s in result.specs.values()):
         lines.append(
-            "if calibrated: what ece and mce are expected to be if every prediction is right, for labels are drawn; p: "
-            "how likely a value as large is then; intervals hold 0 unless p is below 0.025"
+            "if calibrated: expected ece and mce if every prediction is right, because labels are random; p: "
+            "probability of a value at least as large in that case; intervals contain 0 unless p is below 0.025"
         )
-    users = "" if result.data.users is None else ", fewer rows where those of one user go together"
+    users = "" if result.data.users is None else ", adjusted for correlated rows of one user"
     lines.append(f"a prediction on an edge belongs to the bin below; observed: Wilson's 95 % interval{users}")
     return ["", *lines]
 

@@ -54,9 +54,9 @@ def tails(level: float) -> tuple[float, float]:
 def bca_bounds(value: float, drawn: np.ndarray, replicates: np.ndarray, level: float) -> tuple[float, float]:
     """Percentiles corrected for bias and acceleration (Efron 1987).
 
-    `replicates` has the value without each user in turn. Resampled values that equal the value count half on
-    either side. Where every resample is the same, so are both ends; where the value lies outside of all resamples
-    the correction does not exist and the interval is undefined.
+    `replicates` are the jackknife replicates: the value without each user in turn. Resampled values that
+    equal the value count half on either side. Where every resample is the same, so are both ends; where the value lies
+    outside of all resamples the correction does not exist and the interval is undefined.
 
     >>> low, high = bca_bounds(500.0, np.arange(1001.0), np.array([499.0, 500.0, 501.0]), 0.95)
     >>> round(low, 6), round(high, 6)

@@ -1,4 +1,4 @@
-"""Power: what a paired comparison of so many users can show, and what it cannot."""
+"""Power of a paired comparison: the number of users, the detectable difference, the probability of finding it."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def power(
     Returns
     -------
     float
-        The quantity that was left out. So few users that no p-value of theirs is below `alpha` (five, at 0.05) have
-        power 0, however large the difference.
+        The quantity that was left out. With too few users for any p-value below `alpha` (five or fewer at 0.05) the
+        power is 0, however large the difference.
 
     Raises
     ------
     TruevalError
-        Where nothing or too much is left out, and where so few users can show no difference.
+        If not exactly one quantity is left out, or if there are too few users for any significant difference.
 
     Examples
     --------
@@ -60,15 +60,17 @@ def power(
     _check(sd=sd, users=users, difference=difference, power=power, alpha=alpha)
     if users is not None and difference is not None:
         if power is not None:
-            raise DefinitionError("nothing is left to find out", do="leave out users, difference or power")
+            raise DefinitionError(
+                "users, difference and power are all given: nothing is left to compute", do="leave out one of them"
+            )
         return t_power(abs(difference) / sd, users, alpha) if users >= least_users(alpha) else 0.0
     target = POWER if power is None else power
     if target <= alpha:
         raise DefinitionError("power must be above alpha", found=f"power {target:g}, alpha {alpha:g}")
     if users is not None and users < least_users(alpha):
         raise DefinitionError(
-            f"{users:g} users can show no difference at {alpha:g}",
-            found=f"no p below {least_p(int(users)):.2g}",
+            f"{users:g} users cannot show a significant difference at alpha {alpha:g}",
+            found=f"smallest possible p-value {least_p(int(users)):.2g}",
             do=f"plan for {least_users(alpha)} users or more",
         )
     if users is not None:
@@ -80,7 +82,7 @@ def power(
 
 
 def least_users(alpha: float) -> int:
-    """How many users it takes at the very least for a p below alpha, if signs are coins.
+    """The smallest number of users for which a sign-flip test can give a p-value below alpha.
 
     >>> least_users(0.05), least_users(0.01)
     (6, 8)

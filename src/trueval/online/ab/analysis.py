@@ -64,21 +64,21 @@ def ab_test(
     metrics : text, list of text, or mapping from names to columns, optional
         `name=column` or `name=clicks/impressions` (delta method by user); a side may be a sum: `approval=yes/(yes+no)`.
         0/1 is a conversion. Other numbers are compared by the trimmed mean; if half of the users or more have exactly
-        0, by mean per user, share of payers and mean per payer. A kind decides it: `:per_user`, `:payers`,
+        0, by mean per user, share of payers and mean per payer. A kind sets the statistic: `:per_user`, `:payers`,
         `:per_payer`, `:trimmed(0.1)`, `:median`, `:quantile(0.9)`, `:mannwhitney`, `:mean`, `:bootstrap` (of a ratio).
         From events, the columns events, sessions, session_length and returned are counted by `time`. Default: clicks by
         impressions, and every other column of numbers.
     user : text, optional
         Column of user ids. Default: the one with a common name; without one, each row is a user.
     pre : text or list of text, optional
-        Columns known before the test, whose variance is taken out (CUPED).
+        Columns known before the test, used to reduce variance (CUPED).
     control : text, optional
-        The arm to compare with. Default: the arm whose name says so (control, none, baseline, a, …), else the first by
-        name of two arms; of three or more it has to be named.
+        The arm to compare with. Default: the arm whose name says so (control, none, baseline, a, …), else the first in
+        alphabetical order of two arms; with three or more arms it must be given.
     expected_shares : mapping from arms to numbers, optional
-        Shares of users that the arms were to get. Default: equal shares.
+        Planned shares of users by arm. Default: equal shares.
     segments : text or list of text, optional
-        Columns of groups of users to compare the arms within, too.
+        Columns of user groups, within which the arms are compared as well.
     balance : text or list of text, optional
         Further columns from before the test in which the arms must be alike.
     where : text, optional
@@ -90,7 +90,7 @@ def ab_test(
     level : number, default 0.95
         Confidence level of the intervals.
     sequential : bool or int, default False
-        Intervals that hold at every look, tightest at so many users (True: 5,000; fix the number before the test).
+        Always-valid intervals, narrowest at this number of users (True: 5,000; fix the number before the test).
     ignore_mismatch : bool, default False
         Give a verdict even if users are not divided as expected.
     min_group : int, default 30
@@ -188,7 +188,7 @@ def _read_options(level: float, sequential: bool | int, resamples: int, seed: in
         raise DefinitionError("the level must lie between 0.5 and 1", where="level", found=f"{level:g}", do="0.95")
     if sequential is not True and sequential is not False and sequential < 100:
         raise DefinitionError(
-            "always-valid intervals rest on large numbers: tune them for 100 users or more",
+            "always-valid intervals are approximations for many users: tune them for 100 users or more",
             where="sequential", found=f"{sequential}", do="give the number of users planned, such as 5000",
         )  # fmt: skip
     if resamples < 100:

@@ -1,4 +1,4 @@
-"""What makes the numbers of an A/B test less sure than they look."""
+"""Warnings: why the numbers of an A/B test may be less certain than they look."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FEW_PAYERS = 50
 
 
 def cautions(units: Units, past: Sequence[str]) -> list[str]:
-    """What numbers of users, values and the past say before anything is compared."""
+    """Warnings about numbers of users, values and covariates, before anything is compared."""
     warnings = [
         f"arm {arm} has only {n} users: the intervals are approximations for many users"
         for arm, n in units.users.items()
@@ -64,7 +64,7 @@ def _of_metric(units: Units, metric: DeclaredMetric) -> list[str]:
 
 def _about_mean(metric: DeclaredMetric, values: np.ndarray) -> str:
     top = np.sort(values)[-max(1, len(values) // 100) :].sum()
-    share = f"1 % of users hold {percent(top / values.sum(), 0)} of the sum"
+    share = f"1 % of users account for {percent(top / values.sum(), 0)} of the sum"
     known = values.min() >= 0 and values.sum() > 0
     if zero_share(values) >= HEAVY:
         return f"{metric.name}: {share if known else 'most users have 0'}, so a few users can determine the mean"
@@ -74,7 +74,7 @@ def _about_mean(metric: DeclaredMetric, values: np.ndarray) -> str:
 
 
 def without_spread(units: Units, found: Sequence[Compared], values: Sequence[ArmValue]) -> list[str]:
-    """Comparisons that cannot show anything and values without interval, unless zeros were said to be the reason."""
+    """Comparisons that cannot differ and values without interval, unless a warning about zeros explains them."""
     explained = {m.name for m in units.metrics if ignores_payers(m, units.samples[m.name].values)}
     flat = dict.fromkeys(c.metric for c in found if not c.detectable > 0 and c.metric not in explained)
     warnings = [
@@ -114,7 +114,7 @@ def filter_notes(
 
 
 def unasked_warnings(checks: Sequence[BalanceCheck]) -> list[str]:
-    """Columns nobody asked about that differ between the arms as chance hardly makes them; one warning for each."""
+    """One warning for each column that was not declared but differs significantly between the arms."""
     failed = sorted((c for c in checks if c.failed and not c.asked), key=lambda check: -check.p)
     warnings = []
     for c in {c.name: c for c in failed}.values():

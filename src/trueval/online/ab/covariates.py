@@ -121,7 +121,7 @@ def past_covariates(names: Sequence[str], past: np.ndarray | None) -> list[Covar
 
 
 def _one(table: Events, name: str) -> pl.Series:
-    what = "what is balanced over arms must be the same in all rows of a user"
+    what = "a column checked for balance must have one value per user"
     do = "give one value from before the test per user"
     return one_per_user(table.frame[name], table.users, what=what, where=table.where, do=do)
 

@@ -67,13 +67,15 @@ def _bounded(found: Difference, control: int, arm: int, level: float) -> Differe
     """No p below what so many users can give; no interval where it would say more than p, or where nothing varies."""
     least = least_p(control, arm)
     if found.p < least:
-        found = replace(found, p=least, reason=f"{control} and {arm} users give no p below {least:.2g}")
+        found = replace(found, p=least, reason=f"{control} and {arm} users allow no p-value below {least:.2g}")
     same = found.error == 0
     if not same and (not found.reason or least < 1 - level or found.low <= 0 <= found.high):
         return found
     reason = found.reason
     if same:
-        reason = "nothing varies within the arms" if found.value else "the statistic does not vary with the users"
+        reason = (
+            "the values do not vary within the arms" if found.value else "the statistic does not vary with the users"
+        )
     nothing = dict.fromkeys(("low", "high", "relative_low", "relative_high"), math.nan)
     return replace(found, reason=reason, **nothing)
 

@@ -28,7 +28,7 @@ _OTHER_TABLES = re.compile(r"\b(select|over|with|columns)\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class RowFilter:
-    """What was asked, the columns it reads, and what it left of the table."""
+    """The condition, the columns it uses, and how many rows it keeps."""
 
     text: str
     columns: tuple[str, ...]
@@ -107,13 +107,16 @@ def _check_syntax(text: str, columns: Collection[str]) -> None:
         if call[1].lower() not in _GRAMMAR | _FUNCTIONS:
             raise DefinitionError(
                 f"a filter cannot use {call[1]}(…)", where=f"filter: {text}",
-                found=suggest(call[1], _FUNCTIONS), do="write a condition on the columns of a row",
+                do=f"write a condition on the columns of a row; {suggest(call[1], _FUNCTIONS)}",
             )  # fmt: skip
-    # polars takes these words for functions, and says so in words that do not help
+    # polars takes these words for functions, and its error message does not help
     for word in ("user", "current_user", "session_user"):
         if word in columns and re.search(rf"(?<![\w.]){word}(?!\w)", plain):
             raise DefinitionError(
-                f"{word} is a word of SQL", where=f"filter: {text}", found=word, do=f'write the column as "{word}"'
+                f"{word} is a reserved word of SQL",
+                where=f"filter: {text}",
+                found=word,
+                do=f'write the column as "{word}"',
             )
 
 

@@ -123,7 +123,7 @@ def numbers(column: pl.Series, *, where: str, user: pl.Series | None = None) -> 
     found = values.fill_null(np.nan).to_numpy()
     wrong = ~np.isfinite(found)
     if wrong.any():
-        do = "write 0 where nothing happened; leaving such users out would compare who is left"
+        do = "write 0 where nothing happened; leaving such users out would bias the comparison"
         raise bad_rows(column, wrong, "values are missing or not finite numbers", where=where, user=user, do=do)
     return found
 

@@ -39,7 +39,7 @@ class SampleRatio:
 def check_sample_ratio(
     users: Mapping[str, int], *, expected_shares: Mapping[str, float] | None = None, threshold: float = THRESHOLD
 ) -> SampleRatio:
-    """Compare the numbers of users with the shares the arms were to get (equal, if not said).
+    """Compare the numbers of users with the planned shares of the arms (default: equal).
 
     >>> check = check_sample_ratio({"gate_30": 44_700, "gate_40": 45_489})
     >>> round(check.p, 4), check.failed

@@ -58,7 +58,7 @@ class Events:
         if self.time is None:
             alike = [column for column in self.frame.columns if looks_like(column, "time")]
             raise DataError(
-                f"{name} of {role} is counted from the times of events", where=self.where,
+                f"{role}: {name} is counted from the times of events, and there is no time column", where=self.where,
                 found=", ".join(alike) or "no column that looks like a time",
                 do="name the column with time=… (--time …), or give a column of this name",
             )  # fmt: skip

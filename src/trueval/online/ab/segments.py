@@ -26,7 +26,9 @@ def compare_segments(
             fewest = int(np.bincount(units.arm[within], minlength=len(units.arms)).min())
             if fewest < max(2, min_group):
                 noun = "user" if fewest == 1 else "users"
-                notes.append(f"{column} {group} is left out: {fewest} {noun} in one arm, {min_group} are needed")
+                notes.append(
+                    f"{column} {group} is left out: one arm has {fewest} {noun}, at least {min_group} are needed"
+                )
                 continue
             constant = [m.name for m in units.metrics if _constant(units, m.name, m.kind, within)]
             notes += [f"{column} {group}: {name} is the same for every user, or undefined" for name in constant]

@@ -119,7 +119,7 @@ def _check_roles(columns: Sequence[str], named: Mapping[str, Sequence[str]], whe
         both = [name for name in names if name in columns]
         if both:
             raise DefinitionError(
-                f"{both[0]} is compared between the arms and cannot be known before the test as well",
+                f"{both[0]} is compared between the arms, so it cannot also be known before the test",
                 where=f"{where}, {role}", found=", ".join(both),
                 do=f"leave it out of {role}, or out of the metrics",
             )  # fmt: skip
@@ -173,13 +173,13 @@ def _past(table: Events, pre: Sequence[str]) -> tuple[np.ndarray | None, list[st
     columns, names, notes = [], [], []
     for name in pre:
         do = "give one value from before the test per user"
-        what = "what was known before must be the same in all rows of a user"
+        what = "a column known before the test must have one value per user"
         own = one_per_user(table.frame[name], table.users, what=what, where=table.where, do=do)
         missing = (own.is_null() | (own.is_nan() if own.dtype.is_float() else False)).to_numpy()
         known = numbers(own.filter(pl.Series(~missing)), where=table.where) if not missing.all() else np.empty(0)
         if not len(known) or known.min() == known.max():
             raise DataError(
-                "a constant explains nothing", where=f"{table.where}, column {name}",
+                "a constant column cannot reduce variance", where=f"{table.where}, column {name}",
                 found=f"{known[0]:g} for all" if len(known) else "no value", do="name another column, or none",
             )  # fmt: skip
         values = np.full(len(own), known.mean())
@@ -189,7 +189,9 @@ def _past(table: Events, pre: Sequence[str]) -> tuple[np.ndarray | None, list[st
         if missing.any():
             columns.append(missing.astype(np.float64))
             names.append(f"{name} missing")
-            notes.append(f"{int(missing.sum()):,} users have no {name}: they count as average, marked as missing")
+            notes.append(
+                f"{int(missing.sum()):,} users have no {name}: they get the mean and an indicator of missing values"
+            )
     return (np.stack(columns, axis=1) if columns else None), names, notes
 
 
@@ -203,10 +205,12 @@ def _segment(table: Events, name: str) -> np.ndarray:
 
 def _notes(frame: pl.DataFrame, table: Events, metrics: Sequence[DeclaredMetric]) -> tuple[str, ...]:
     if table.user is None:
-        return ("no column of user ids: every row counts as a user of its own (name one with user=…, --user …)",)
+        return ("no column of user ids: every row counts as a separate user (name a column with user=…, --user …)",)
     if not table.users.repeated:
         return ()
-    notes = [f"{len(frame):,} rows became {table.users.n:,} users: rows of a user are added up, a conversion is any"]
+    notes = [
+        f"{len(frame):,} rows became {table.users.n:,} users: rows of a user are summed, and any conversion counts"
+    ]
     notes += [
         f"{name} is empty in {gaps:,} of {len(frame):,} rows: such a row adds nothing to the sum of its user"
         for name, gaps in table.empty.items()
