@@ -145,7 +145,7 @@ def test_a_calibrator_fitted_earlier_serves_but_not_on_its_own_table(parts, tmp_
     assert again.after["brier"].value == fresh.after["brier"].value
     fitted.save(tmp_path / "c.json")
     assert tv.calibrate(test, validation=str(tmp_path / "c.json"), interval="none").frame.equals(fresh.frame)
-    with pytest.raises(DataError, match="fitted on rows it would be judged on"):
+    with pytest.raises(DataError, match="fitted on rows of the test table"):
         tv.calibrate(validation, validation=fitted)
 
 
@@ -227,7 +227,7 @@ def test_command_reads_roles_and_a_saved_calibrator(trueval, two_files):
         (["--format", "xml"], "unknown format"),
         (["--metrics", "ndcg"], "unknown pointwise metric"),
         (["--bins", "0"], "number of bins"),
-        (["--by", "size"], "bins cannot be made by"),
+        (["--by", "size"], "unknown kind of bins"),
         (["--clip", "2"], "clip must lie between"),
         (["--interval", "t"], "unknown interval"),
         (["--columns", "prediction=nothing"], "the column given for prediction does not exist"),

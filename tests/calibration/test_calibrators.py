@@ -144,8 +144,8 @@ def test_input_can_be_said():
 @pytest.mark.parametrize(
     ("columns", "what"),
     [
-        ({"p": [0.1, 0.2], "y": [1, 1]}, "one kind of label"),
-        ({"p": [0.1, 0.2, 0.3], "y": [1, 1, 0], "weight": [1, 1, 0]}, "one kind of label"),
+        ({"p": [0.1, 0.2], "y": [1, 1]}, "all labels of the validation part are equal"),
+        ({"p": [0.1, 0.2, 0.3], "y": [1, 1, 0], "weight": [1, 1, 0]}, "all labels of the validation part are equal"),
         ({"p": [0.1, 0.1], "y": [1, 0]}, "are equal"),
     ],
 )
@@ -189,13 +189,13 @@ def test_a_broken_file_is_no_calibrator(change, tmp_path):
     record = Calibrator("platt", "probability", slope=2.0).to_dict() | change
     path = tmp_path / "c.json"
     path.write_text(json.dumps(record))
-    with pytest.raises(DataError, match="this is no calibrator"):
+    with pytest.raises(DataError, match="this is not a calibrator"):
         tv.Calibrator.load(path)
 
 
 def test_files_that_cannot_be_read_or_written(tmp_path):
     (tmp_path / "c.json").write_text("{")
-    with pytest.raises(DataError, match="this is no calibrator"):
+    with pytest.raises(DataError, match="this is not a calibrator"):
         tv.Calibrator.load(tmp_path / "c.json")
     with pytest.raises(DataError, match="could not be read"):
         tv.Calibrator.load(tmp_path / "none.json")

@@ -166,15 +166,19 @@ def test_sizes_of_bins_are_those_of_independent_rows_where_users_are_not_alike()
 @pytest.mark.parametrize(
     ("table", "metrics", "reason"),
     [
-        ({"p": [0.1] * 10, "y": [0] * 10}, ["brier", "logloss"], "0 rows with the rarer kind of label"),
-        ({"p": [0.1, 0.2, 0.3] * 20, "y": [1, 0, 0, *[0] * 57]}, ["brier", "auc"], "1 rows with the rarer"),
+        ({"p": [0.1] * 10, "y": [0] * 10}, ["brier", "logloss"], "too few rows with the rarer kind of label: 0"),
+        (
+            {"p": [0.1, 0.2, 0.3] * 20, "y": [1, 0, 0, *[0] * 57]},
+            ["brier", "auc"],
+            "rows with the rarer kind of label: 1",
+        ),
         ({"p": [0.9] * 10 + [0.1] * 10, "y": [1] * 10 + [0] * 10}, ["auc", "brier"], "all resamples of rows give"),
-        ({"p": [0.5], "y": [1]}, ["brier", "ece", "mce"], "1 row alone"),
-        ({"user": [1] * 20, "p": [0.5, 0.4] * 10, "y": [0, 1] * 10}, ["brier", "ece"], "1 user alone"),
+        ({"p": [0.5], "y": [1]}, ["brier", "ece", "mce"], "a single row"),
+        ({"user": [1] * 20, "p": [0.5, 0.4] * 10, "y": [0, 1] * 10}, ["brier", "ece"], "a single user"),
         (
             {"user": [*range(30), 0, 1], "p": [0.1] * 30 + [0.9] * 2, "y": [0] * 15 + [1] * 17},
             ["gauc"],
-            "2 users with both kinds",
+            "users with both kinds of label: 2",
         ),
     ],
 )
@@ -184,7 +188,7 @@ def test_where_no_interval_holds_there_is_none_and_the_reason_is_said(table, met
         assert math.isfinite(found[metric].value)
         assert math.isnan(found[metric].low)
         assert math.isnan(found[metric].high)
-    assert any("no interval of" in text and reason in text for text in found.warnings), found.warnings
+    assert any("no interval for" in text and reason in text for text in found.warnings), found.warnings
     assert "[nan" not in str(found)
     quiet = tv.pointwise(pl.DataFrame(table), metrics, interval="none")
     assert not any("no interval" in text for text in quiet.warnings)

@@ -13,7 +13,7 @@ from trueval.calibration.predictions import read_predictions
 from trueval.calibration.shared_rows import KnownRows, find_reuse
 from trueval.errors import DataError
 
-SEEN = r"share rows|fitted on rows it would be judged on"
+SEEN = r"share rows|fitted on rows of the test table"
 FORMS = {
     "without ids": lambda t: t.drop("user", "item"),
     "without users": lambda t: t.drop("user"),

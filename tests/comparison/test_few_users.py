@@ -190,5 +190,5 @@ def test_power_of_few_users_is_none():
     assert tv.power(sd=0.1, users=5, difference=9.0) == 0
     assert tv.power(sd=0.1, users=6, difference=9.0) > 0.9
     assert tv.power(sd=0.1, difference=9.0) == 6
-    with pytest.raises(DefinitionError, match="5 users can show no difference"):
+    with pytest.raises(DefinitionError, match="5 users cannot show a significant difference"):
         tv.power(sd=0.1, users=5)

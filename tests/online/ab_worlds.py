@@ -70,12 +70,12 @@ WORLDS = {
 }
 
 
-def one_test(world: World, n: int, effect: float, rules: AbOptions, rng: np.random.Generator) -> Difference:
+def one_test(world: World, n: int, effect: float, options: AbOptions, rng: np.random.Generator) -> Difference:
     """One A/B test in a world, the arms of unequal size."""
     metric = parse_metrics(world.metric)[0]
     pair = world.users(rng, n), world.users(rng, int(1.3 * n), effect)
-    control, arm = (estimate(metric, sample, rules=rules, stream=name) for sample, name in zip(pair, "ab"))
-    return difference(metric, control, arm, samples=pair, rules=rules)
+    control, arm = (estimate(metric, sample, options=options, stream=name) for sample, name in zip(pair, "ab"))
+    return difference(metric, control, arm, samples=pair, options=options)
 
 
 def with_past(rng: np.random.Generator, n: int, effect: float) -> tuple[Sample, np.ndarray]:
@@ -85,12 +85,12 @@ def with_past(rng: np.random.Generator, n: int, effect: float) -> tuple[Sample, 
 
 
 def one_adjusted_test(
-    n: int, effect: float, rules: AbOptions, rng: np.random.Generator
+    n: int, effect: float, options: AbOptions, rng: np.random.Generator
 ) -> tuple[Difference, Difference]:
     """The same users without and with CUPED."""
     metric = parse_metrics("x:mean")[0]
     (a, past_a), (b, past_b) = with_past(rng, n, 0.0), with_past(rng, int(1.3 * n), effect)
-    raw = [estimate(metric, sample, rules=rules) for sample in (a, b)]
+    raw = [estimate(metric, sample, options=options) for sample in (a, b)]
     adjusted = adjust(raw, [past_a, past_b])
-    plain = difference(metric, raw[0], raw[1], samples=(a, b), rules=rules)
-    return plain, difference(metric, adjusted[0], adjusted[1], samples=(a, b), rules=rules, adjusted=True)
+    plain = difference(metric, raw[0], raw[1], samples=(a, b), options=options)
+    return plain, difference(metric, adjusted[0], adjusted[1], samples=(a, b), options=options, adjusted=True)

@@ -178,7 +178,7 @@ def test_numbers_with_gaps_and_numbers_of_groups():
 def test_a_balance_column_must_belong_to_users():
     frame = ads_table(200)
     double = pl.concat([frame, frame.with_columns(browser=pl.lit("other"))])
-    with pytest.raises(DataError, match="must be the same in all rows of a user"):
+    with pytest.raises(DataError, match="must have one value per user"):
         tv.ab_test(double, arm="arm", metrics="bought", balance="browser")
     with pytest.raises(DataError, match="did you mean browser"):
         tv.ab_test(frame, arm="arm", metrics="bought", balance="browsr")
@@ -186,7 +186,7 @@ def test_a_balance_column_must_belong_to_users():
 
 @pytest.mark.parametrize("role", ["pre", "segments", "balance"])
 def test_an_outcome_is_not_from_before(role):
-    with pytest.raises(DefinitionError, match="bought is compared between the arms and cannot be known before"):
+    with pytest.raises(DefinitionError, match="bought is compared between the arms, so it cannot also be known before"):
         tv.ab_test(ads_table(200), arm="arm", metrics="share=bought", **{role: "bought"})
 
 

@@ -145,7 +145,7 @@ def test_refusals_have_exit_code_2_and_write_nothing(trueval, table, options, wo
         ("9999,a,1,-2,true,1,1,at", "must not be negative"),
         ("9999,a,,2,true,1,1,at", "missing or not finite"),
         ("9999,a,x,2,true,1,1,at", "missing or not finite"),
-        ("9999,,1,2,true,1,1,at", "rows belong to no arm"),
+        ("9999,,1,2,true,1,1,at", "some rows have no arm"),
         (",a,1,2,true,1,1,at", "user ids are missing"),
         ("9999,c,1,2,true,1,1,at", "an arm has a single user"),
         ("0,b,1,2,true,1,1,at", "a user is in two arms"),

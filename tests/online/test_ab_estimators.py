@@ -19,11 +19,11 @@ from trueval.online.ab.estimates import AbOptions, Estimated, Sample, estimate, 
 from trueval.online.ab.metric_declarations import parse_metrics
 
 
-def compared(metric: str, a: Sample, b: Sample, rules: AbOptions = AbOptions()) -> Difference:
+def compared(metric: str, a: Sample, b: Sample, options: AbOptions = AbOptions()) -> Difference:
     one = parse_metrics(metric)[0]
     return difference(
-        one, estimate(one, a, rules=rules, stream="a"), estimate(one, b, rules=rules, stream="b"), samples=(a, b),
-        rules=rules,
+        one, estimate(one, a, options=options, stream="a"), estimate(one, b, options=options, stream="b"),
+        samples=(a, b), options=options,
     )  # fmt: skip
 
 
@@ -142,8 +142,8 @@ def test_no_p_below_what_so_many_users_give(metric, users):
     declared = parse_metrics(metric)[0]
     pair = Sample(np.zeros(users)), Sample(np.ones(users))
     estimates = [estimate(declared, sample, stream=name) for sample, name in zip(pair, "ab")]
-    for rules in (AbOptions(), AbOptions(sequential=5000)):
-        d = difference(declared, *estimates, samples=pair, rules=rules)
+    for options in (AbOptions(), AbOptions(sequential=5000)):
+        d = difference(declared, *estimates, samples=pair, options=options)
         assert d.p >= (1 - 1e-12) * 2 / math.comb(2 * users, users)
         assert d.p > 0
         if d.p >= 0.05:
@@ -156,4 +156,4 @@ def test_few_users_of_arms_are_said():
     found = tv.ab_test(table, arm="arm", metrics="x:mean")
     (c,) = found.comparisons
     assert (c.p, c.verdict) == (pytest.approx(0.1), "not shown")  # 2 of 20 ways to divide six users
-    assert "no interval, p = 0.1: 3 and 3 users give no p below 0.1" in found.verdict
+    assert "no interval, p = 0.1: 3 and 3 users allow no p-value below 0.1" in found.verdict

@@ -58,7 +58,7 @@ def test_relative_effects_days_and_variance_reduction():
     [
         ({"baseline": 0.1}, "an effect or a number of users"),
         ({"baseline": 0.1, "effect": 0.01, "users": 100}, "an effect or a number of users"),
-        ({"baseline": 12, "effect": 1}, "a baseline rate lies between 0 and 1"),
+        ({"baseline": 12, "effect": 1}, "a baseline rate must lie between 0 and 1"),
         ({"baseline": 0.1, "effect": 0.95}, "not between 0 and 1"),
         ({"baseline": 0.1, "effect": "much"}, "a number or a percentage"),
         ({"baseline": 0.1, "effect": 0}, "must not be 0"),

@@ -72,9 +72,9 @@ def test_peeking_at_dwell_times(kind):
         crossed = np.zeros(2, bool)
         for n in range(50, 2001, 50):
             pair = Sample(arms[0][:n]), Sample(arms[1][:n])
-            for place, rules in enumerate((AbOptions(resamples=200), AbOptions(resamples=200, sequential=2000))):
-                a, b = (estimate(metric, s, rules=rules, stream=name) for s, name in zip(pair, "ab"))
-                found = difference(metric, a, b, samples=pair, rules=rules)
+            for place, options in enumerate((AbOptions(resamples=200), AbOptions(resamples=200, sequential=2000))):
+                a, b = (estimate(metric, s, options=options, stream=name) for s, name in zip(pair, "ab"))
+                found = difference(metric, a, b, samples=pair, options=options)
                 crossed[place] |= not found.low <= 0 <= found.high
         fixed += crossed[0]
         valid += crossed[1]

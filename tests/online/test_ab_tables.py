@@ -223,7 +223,7 @@ def test_segments_are_compared_within_and_small_ones_left_out():
     frame = users_table()
     found = tv.ab_test(frame, arm="arm", metrics="converted", segments="country")
     assert [(c.segment, c.group) for c in found.segments] == [("country", "at"), ("country", "it")]
-    assert "country tiny is left out: 10 users in one arm, 30 are needed" in found.notes
+    assert "country tiny is left out: one arm has 10 users, at least 30 are needed" in found.notes
     alone = tv.ab_test(frame.filter(pl.col("country") == "at"), arm="arm", metrics="converted")
     assert found.segments[0].difference == alone.comparisons[0].difference
     assert found.segments[0].p == alone.comparisons[0].p
@@ -282,7 +282,7 @@ BAD = {
     "one arm": (lambda f: f.filter(pl.col("arm") == "a"), {}, "there is only one arm"),
     "lone user": (lambda f: f.filter((pl.col("arm") == "a") | (pl.col("user") == 1)), {}, "an arm has a single user"),
     "empty": (lambda f: f.head(0), {}, "the table is empty"),
-    "no arm in a row": (change(arm=pl.when(FIRST).then(None).otherwise("arm")), {}, "rows belong to no arm"),
+    "no arm in a row": (change(arm=pl.when(FIRST).then(None).otherwise("arm")), {}, "some rows have no arm"),
     "ids as arms": (lambda f: f, {"arm": "seconds"}, "does not look like arms"),
     "NaN": (change(clicks=pl.when(FIRST).then(float("nan")).otherwise("clicks")), {}, "missing or not finite"),
     "null": (change(impressions=pl.when(FIRST).then(None).otherwise("impressions")), {}, "missing or not finite"),
@@ -301,7 +301,7 @@ BAD = {
     "control": (lambda f: f, {"control": "c"}, "there is no arm 'c'"),
     "constant": (change(x=pl.lit(3)), {"metrics": "x"}, "the same for every user"),
     "constant ratio": (change(clicks=pl.col("impressions")), {}, "the same for every user"),
-    "constant past": (change(x=pl.lit(3)), {"pre": "x"}, "a constant explains nothing"),
+    "constant past": (change(x=pl.lit(3)), {"pre": "x"}, "a constant column cannot reduce variance"),
     "no conversion": (lambda f: f, {"metrics": "c:conversion=clicks"}, "a conversion is 0 or 1"),
     "words": (lambda f: f, {"metrics": "country"}, "missing or not finite numbers"),
     "no time": (lambda f: f, {"metrics": "returned"}, "counted from the times of events"),
@@ -316,7 +316,7 @@ BAD = {
     "tuning": (lambda f: f, {"sequential": 3}, "100 users or more"),
     "two values of the past": (
         lambda f: pl.concat([f, f.with_columns(pl.col("seconds_before") + 1)]), {"pre": "seconds_before"},
-        "must be the same in all rows",
+        "must have one value per user",
     ),
     "two segments": (
         lambda f: pl.concat([f, f.with_columns(country=pl.lit("x"))]), {"segments": "country"}, "two segments",
@@ -345,7 +345,7 @@ def test_bad_input_is_refused_in_four_parts(case):
         ("dwell:median(3)=s", "takes no number", 13),
         ("dwell:median=a/b", "takes one column", 6),
         ("ctr:bootstrap=a", "takes two columns", 4),
-        ("a=b=c", "this was not expected", 3),
+        ("a=b=c", "unexpected text", 3),
         ("dwell:=s", "a kind of metric was expected", 6),
     ],
 )

@@ -366,9 +366,9 @@ BAD_POLICIES = {
     "finite number": {"item": ["a", "b"], "probability": [1.0, float("nan")]},
     "no item of the policy": {"item": ["x", "y"], "probability": [0.5, 0.5]},
     "different types": {"item": [1, 2], "probability": [0.5, 0.5]},
-    "which the log does not tell": {"item": ["a", "b"], "probability": [0.5, 0.5], "device": ["x", "x"]},
+    "which is not a column of the log": {"item": ["a", "b"], "probability": [0.5, 0.5], "device": ["x", "x"]},
     "one item per case": {"item": ["a", "b"]},
-    "says nothing about some cases": {"item": ["a"], "probability": [1.0], "group": ["g"]},
+    "does not cover some cases": {"item": ["a"], "probability": [1.0], "group": ["g"]},
     "there is no item column": {"thing": ["a"], "probability": [1.0]},
 }
 
@@ -400,9 +400,9 @@ def test_impossible_logs_and_options_are_refused() -> None:
         ({"clip": "much"}, "clip"),
         ({"level": 1.5}, "level"),
         ({"interval": "magic"}, "unknown interval"),
-        ({"propensity": "guess"}, "propensities cannot"),
+        ({"propensity": "guess"}, "unknown source of propensities"),
         ({"propensity": "popularity:x"}, "gamma"),
-        ({"context": "reward"}, "not a context"),
+        ({"context": "reward"}, "cannot be a context"),
         ({"columns": "colour=x"}, "unknown column role"),
     ]:
         with pytest.raises(DefinitionError, match=words):
@@ -420,7 +420,7 @@ def test_impossible_logs_and_options_are_refused() -> None:
 def test_what_cannot_be_estimated_is_left_out_and_said() -> None:
     found = tv.ope(shown("abab", [1, 0, 0, 1], 0.5, new=[0.5] * 4), "column:new")
     assert {v.estimator for v in found.values} == {"naive", "ips", "snips", "clipped"}
-    assert any("dm and dr left out" in text for text in found.warnings)
+    assert any("dm and dr are left out" in text for text in found.warnings)
     assert found.support.unsupported is None
 
 

@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from trueval.render.alignment import aligned, words_left
+from trueval.render.alignment import align_text_left, aligned
 from trueval.render.html_elements import Bar, Section, chip, html_table, page, section, terms
 from trueval.render.latex import latex_table, tex
 from trueval.render.markdown import markdown_table
@@ -54,7 +54,7 @@ def test_an_interval_is_shown_only_where_both_ends_are_known():
 
 def test_columns_are_aligned_by_place_and_by_name():
     assert aligned("lll", ["a", "b"]) == "ll"
-    assert words_left(["arm", "users", "verdict"], ("arm", "verdict")) == "lrl"
+    assert align_text_left(["arm", "users", "verdict"], ("arm", "verdict")) == "lrl"
 
 
 def test_the_width_is_the_windows_or_that_of_pipes(monkeypatch):

@@ -42,7 +42,7 @@ def make_bins(data: Predictions, *, bins: int = 10, by: str = "width") -> Bins:
     ([0.5, 1.0], [0.1, 1.0])
     """
     if by not in BY:
-        raise DefinitionError(f"bins cannot be made by {by!r}", found=suggest(by, BY))
+        raise DefinitionError(f"unknown kind of bins {by!r}", where="by", do=suggest(by, BY))
     if isinstance(bins, bool) or bins != int(bins) or bins < 1:
         raise DefinitionError("the number of bins must be a whole number of at least 1", found=str(bins))
     if by == "value":
@@ -59,7 +59,7 @@ def make_bins(data: Predictions, *, bins: int = 10, by: str = "width") -> Bins:
 def _mass_edges(data: Predictions, bins: int) -> np.ndarray:
     """Edges at the predictions where each further 1/bins of the weight is reached; equal edges are one."""
     passed = np.cumsum(data.weights)
-    wanted = passed[-1] * np.arange(1, bins) / bins
-    at = np.searchsorted(passed, wanted * (1 - 1e-12))  # a share that is reached but for rounding is reached
+    targets = passed[-1] * np.arange(1, bins) / bins
+    at = np.searchsorted(passed, targets * (1 - 1e-12))  # a share that is reached but for rounding is reached
     inner = np.unique(data.value[at])
     return np.concatenate([[0.0], inner[inner < data.value[-1]], [1.0]])

@@ -1,4 +1,4 @@
-"""Calibrate predictions with what a validation part says, and show what it changes on the test part."""
+"""Calibrate predictions on a validation part, and measure the change on the test part."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def calibrate(
     clip : number, optional
         Keep probabilities this far away from 0 and 1, in logloss and in Platt's log odds. Default: no clipping.
     columns : mapping or text, optional
-        Column roles that common names do not tell, for both tables.
+        Column roles that are not clear from common names, for both tables.
     interval : {"bootstrap", "none"}, default "bootstrap"
         Confidence intervals by a bootstrap over users, or over rows where there is no user column.
     resamples : int, default 1000
@@ -137,12 +137,12 @@ def calibrate(
     Raises
     ------
     TruevalError
-        For tables that share rows: a calibrator that is measured on what it was fitted on always looks good.
+        For tables that share rows: a calibrator evaluated on the rows it was fitted on always looks good.
 
     Examples
     --------
-    >>> shown = {"user": range(6), "item": range(6), "p": [0.9, 0.8, 0.9, 0.2, 0.1, 0.2], "y": [1, 0, 1, 0, 1, 0]}
-    >>> test = pl.DataFrame(shown)
+    >>> rows = {"user": range(6), "item": range(6), "p": [0.9, 0.8, 0.9, 0.2, 0.1, 0.2], "y": [1, 0, 1, 0, 1, 0]}
+    >>> test = pl.DataFrame(rows)
     >>> found = calibrate(test, validation=test.with_columns(pl.col("user") + 100), metrics=["brier", "auc"])
     >>> bool(found.after["auc"].value == found.before["auc"].value), found.frame.columns[-1]
     (True, 'calibrated')
@@ -158,7 +158,7 @@ def calibrate(
         )
     calibrator, warnings = _calibrator(data, validation, method=method, input=input, clip=clip, columns=columns)
     if calibrator.input == "probability":
-        check_probabilities(data, do="predictions of both tables must be probabilities, or say input='score'")
+        check_probabilities(data, do="predictions of both tables must be probabilities, or set input='score'")
     specs = chosen(metrics, data)
     asked = interval != "none"
     clusters, draws = resamples_of(data, interval=interval, resamples=resamples, seed=seed)
@@ -169,8 +169,8 @@ def calibrate(
     after, summed_after = measured(moved, specs, clusters, draws, clip=clip, seed=seed, asked=asked)
     sums = {str(s): (summed_before[str(s)], summed_after[str(s)]) for s in ranked}
     changes = {str(s): _change(s, before[str(s)], after[str(s)], *sums[str(s)], draws) for s in ranked}
-    said = [*warnings, *_both(before.warnings, after.warnings), *_ties(data, moved, calibrator)]
-    return Calibration(calibrator, before, after, changes, said)
+    all_warnings = [*warnings, *_both(before.warnings, after.warnings), *_ties(data, moved, calibrator)]
+    return Calibration(calibrator, before, after, changes, all_warnings)
 
 
 def _calibrator(
@@ -236,14 +236,12 @@ def _gap_change(
 def _both(before: Sequence[str], after: Sequence[str]) -> list[str]:
     """Warnings of both sides, those they share once."""
     shared = [text for text in before if text in after]
-    told = [f"before: {text}" for text in before if text not in shared]
-    return [*shared, *told, *(f"after: {text}" for text in after if text not in shared)]
+    before_only = [f"before: {text}" for text in before if text not in shared]
+    return [*shared, *before_only, *(f"after: {text}" for text in after if text not in shared)]
 
 
 def _ties(before: Predictions, after: Predictions, calibrator: Calibrator) -> list[str]:
     had, has = len(before.first_of_ties), len(after.first_of_ties)
     if calibrator.method == "platt" or has == had:
         return []
-    return [
-        f"{had:,} distinct predictions became {has:,}: rows of one isotonic level are tied now, none changed places"
-    ]
+    return [f"{had:,} distinct predictions became {has:,}: rows of one isotonic level are now tied, none are reordered"]

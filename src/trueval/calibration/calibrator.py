@@ -91,7 +91,7 @@ class Calibrator:
         if wrong.any():
             raise DataError(
                 "predictions must be finite numbers",
-                found=f"{int(wrong.sum()):,} of {len(values):,}, first at place {int(np.flatnonzero(wrong)[0])}",
+                found=f"{int(wrong.sum()):,} of {len(values):,}, first at index {int(np.flatnonzero(wrong)[0])}",
             )
         if self.input == "probability" and len(values) and not (values.min() >= 0 and values.max() <= 1):
             raise DataError(
@@ -166,9 +166,9 @@ class Calibrator:
             made._check_rising()
         except (ValueError, TypeError, KeyError) as error:
             raise DataError(
-                "this is no calibrator",
+                "this is not a calibrator",
                 where=where,
-                found=f"no {error}" if isinstance(error, KeyError) else str(error),
+                found=f"no field {error}" if isinstance(error, KeyError) else str(error),
                 do="give a file written by Calibrator.save (trueval calibrate --save)",
             ) from error
         return made
@@ -180,7 +180,7 @@ class Calibrator:
             x, y = self.knots.T
             inside = np.isfinite(self.knots).all() and len(x) and (y >= 0).all() and (y <= 1).all()
             if not (inside and (np.diff(x) > 0).all() and (np.diff(y) >= 0).all()):
-                raise ValueError("knots that do not rise")
+                raise ValueError("the knots do not rise")
 
     def save(self, path: str | Path) -> None:
         """Write it as JSON, whole or not at all.

@@ -25,7 +25,7 @@ def fit_calibrator(
     clip: float | None = None,
     columns: ColumnMap | str | None = None,
 ) -> Calibrator:
-    """Fit a calibrator on predictions that are neither trained on nor tested on.
+    """Fit a calibrator on predictions that are used neither for training nor for testing.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def fit_calibrator(
     clip : number, optional
         Keep probabilities this far away from 0 and 1, whose log odds are infinite. Default: no clipping.
     columns : mapping or text, optional
-        Column roles that common names do not tell: {"prediction": "ctr"} or "prediction=ctr,label=bought".
+        Column roles that are not clear from common names: {"prediction": "ctr"} or "prediction=ctr,label=bought".
 
     Returns
     -------
@@ -59,16 +59,16 @@ def fit_calibrator(
     [0.4, 0.5, 0.6]
     """
     if method not in METHODS:
-        raise DefinitionError(f"unknown method {method!r}", found=suggest(method, METHODS))
+        raise DefinitionError(f"unknown method {method!r}", do=suggest(method, METHODS))
     if input not in INPUTS:
-        raise DefinitionError(f"unknown input {input!r}", found=suggest(input, INPUTS))
+        raise DefinitionError(f"unknown input {input!r}", do=suggest(input, INPUTS))
     check_clip(clip)
     data = read_predictions(
         validation, columns=columns, name=None if isinstance(validation, str | Path) else "validation"
     )
     kind = input if input != "auto" else "probability" if data.are_probabilities else "score"
     if kind == "probability":
-        check_probabilities(data, do="give probabilities, or say input='score' (--input score)")
+        check_probabilities(data, do="give probabilities, or set input='score' (--input score)")
     _check_fit_for_fitting(data)
     about = {"name": data.name, "rows": len(data), "positives": data.positives, "fingerprint": fingerprint(data)}
     about |= {"sample": remembered(data)}
@@ -82,7 +82,7 @@ def _check_fit_for_fitting(data: Predictions) -> None:
     weight = data.weights
     if len(np.unique(data.label[weight > 0])) < 2:
         raise DataError(
-            "the validation part has one kind of label only",
+            "all labels of the validation part are equal",
             where=data.name,
             found=f"{data.positives:,} positives among {len(data):,} rows",
             do="use a larger validation part",
@@ -143,7 +143,7 @@ def _platt(data: Predictions, kind: str, clip: float | None) -> tuple[float, flo
             "higher predictions go with fewer positives",
             where=data.name,
             found=f"Platt's slope is {slope:.4g}; calibrating would turn the ranking upside down",
-            do="check that the label is 1 where it happened, and that a higher prediction means more likely",
+            do="check that the label is 1 for events that happened, and that a higher prediction means more likely",
         )
     return slope, float(found.x[1]) - slope * middle
 
@@ -160,7 +160,7 @@ def _inputs(data: Predictions, kind: str, clip: float | None) -> np.ndarray:
             "the log odds of probabilities that are exactly 0 or 1 are infinite",
             where=data.name,
             found=f"{extreme:,} of {len(data):,} rows",
-            do="keep away from both with clip=1e-6 (--clip 1e-6), or use method='isotonic'",
+            do="clip them with clip=1e-6 (--clip 1e-6), or use method='isotonic'",
         )
     return np.asarray(logit(clipped(data.value, clip)))
 
@@ -182,6 +182,6 @@ def _isotonic(data: Predictions) -> np.ndarray:
             "higher predictions do not go with more positives",
             where=data.name,
             found=f"the rising function closest to the labels is constant, {level[0]:.4g}",
-            do="check that the label is 1 where it happened, and that a higher prediction means more likely",
+            do="check that the label is 1 for events that happened, and that a higher prediction means more likely",
         )
     return np.stack([x[ends], level], axis=1)

@@ -161,8 +161,8 @@ def make_gaps(data: Predictions, made: Bins, clusters: Clusters) -> Gaps:
     >>> from trueval.calibration.bins import make_bins
     >>> from trueval.calibration.predictions import read_predictions
     >>> from trueval.calibration.user_bootstrap import make_clusters
-    >>> shown = pl.DataFrame({"user": [1, 1, 2, 2, 3, 3], "p": [0.5] * 6, "y": [1, 1, 0, 0, 1, 1]})
-    >>> for table in (shown, shown.drop("user")):  # a user's two rows are always alike, and tell no more than one
+    >>> rows = pl.DataFrame({"user": [1, 1, 2, 2, 3, 3], "p": [0.5] * 6, "y": [1, 1, 0, 0, 1, 1]})
+    >>> for table in (rows, rows.drop("user")):  # a user's two rows are always alike, and tell no more than one
     ...     data = read_predictions(table)
     ...     print(make_gaps(data, make_bins(data, bins=1), make_clusters(data)).size.round(6).tolist())
     [3.0]
@@ -182,22 +182,24 @@ def make_gaps(data: Predictions, made: Bins, clusters: Clusters) -> Gaps:
         away = w * (p - data.label - gap[made.of_row])
         clusters = clusters.at_most(_MOST_CELLS // len(made))
         residuals = clusters.table(made.of_row, len(made), away)[:, kept]
-        held = clusters.table(made.of_row, len(made), w)[:, kept]
-        effect = _design_effects(residuals, held, made.total(away**2)[kept], squared)
+        group_weight = clusters.table(made.of_row, len(made), w)[:, kept]
+        effect = _design_effects(residuals, group_weight, made.total(away**2)[kept], squared)
     size = np.maximum(1.0, total**2 / squared / effect)
     return Gaps(total / total.sum(), predicted, observed, size, noise * np.sqrt(effect), residuals, clusters.seed)
 
 
-def _design_effects(residuals: np.ndarray, held: np.ndarray, apart: np.ndarray, squared: np.ndarray) -> np.ndarray:
+def _design_effects(
+    residuals: np.ndarray, group_weight: np.ndarray, apart: np.ndarray, squared: np.ndarray
+) -> np.ndarray:
     """How much more the share of a bin varies than that of independent rows.
 
     One correlation of two rows of a user in a bin is estimated from all bins, for small ones know too little; bins
     differ in how many such pairs they hold.
     """
-    groups = (held > 0).sum(axis=0)
+    groups = (group_weight > 0).sum(axis=0)
     several = groups > 1
     together = (residuals**2).sum(axis=0) * np.where(several, groups / np.maximum(groups - 1, 1), 1.0)
-    pairs = (held**2).sum(axis=0) - squared
+    pairs = (group_weight**2).sum(axis=0) - squared
     of_pairs = float((apart / squared * pairs)[several].sum())
     if of_pairs <= 1e-12 * float(apart.sum()):
         return np.ones(len(squared))

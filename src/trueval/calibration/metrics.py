@@ -44,7 +44,7 @@ class PointMetric:
     parameters: Mapping[str, Parameter]
     undefined: str = "never"
     ranks_only: bool = False  # needs the order of predictions alone, so that scores will do
-    clips: bool = False  # takes predictions no nearer to 0 and 1 than it is told
+    clips: bool = False  # clips predictions away from 0 and 1 on request
     gap: str = ""  # of bins: "mean" or "largest" distance of what was predicted from what was observed
 
 
@@ -65,7 +65,7 @@ class PointSpec:
 
     @property
     def definition(self) -> str:
-        """The full definition, every parameter said."""
+        """The full definition, with every parameter."""
         return "; ".join([self.metric.formula, *(f"{k}={v}" for k, v in sorted(self.parameters.items()))])
 
     def summed(self, data: Predictions, clusters: Clusters, *, clip: float | None = None) -> Summed:
@@ -85,17 +85,17 @@ def parse_point(text: str) -> PointSpec:
         raise DefinitionError("a metric is written name or name[parameter=value]", found=repr(text))
     name = match[1]
     if name not in POINTWISE:
-        raise DefinitionError(f"unknown pointwise metric {name!r}", found=suggest(name.lower(), POINTWISE))
+        raise DefinitionError(f"unknown pointwise metric {name!r}", do=suggest(name.lower(), POINTWISE))
     metric = POINTWISE[name]
     values = {key: parameter.default for key, parameter in metric.parameters.items()}
     given: set[str] = set()
     for part in filter(None, (part.strip() for part in (match[2] or "").split(","))):
         key, equals, value = (word.strip() for word in part.partition("="))
         if key not in metric.parameters:
-            found = suggest(key, metric.parameters) if metric.parameters else "it has none"
-            raise DefinitionError(f"{name} has no parameter {key!r}", where=text, found=found)
+            do = suggest(key, metric.parameters) if metric.parameters else f"{name} has no parameters: leave it out"
+            raise DefinitionError(f"{name} has no parameter {key!r}", where=text, do=do)
         if key in given or not equals:
-            raise DefinitionError(f"{key}=value was expected, once", where=text, found=part)
+            raise DefinitionError(f"expected {key}=value, once", where=text, found=part)
         given.add(key)
         values[key] = metric.parameters[key].read(value, name=key, metric=name)
         if key == "bins":
@@ -117,7 +117,7 @@ def parse_points(texts: str | Iterable[str]) -> list[PointSpec]:
     names = [str(spec) for spec in specs]
     for name in names:
         if names.count(name) > 1:
-            raise DefinitionError(f"the same metric twice: {name}", do="name each metric once")
+            raise DefinitionError(f"the metric {name} is given twice", do="name each metric once")
     return specs
 
 
@@ -176,7 +176,7 @@ def _auc(data: Predictions, clusters: Clusters) -> Summed:
 def _gauc(data: Predictions, clusters: Clusters) -> Summed:
     if data.user is None or data.users is None:
         raise DataError(
-            "gauc needs to know the users",
+            "gauc needs a user column",
             where=data.name,
             found="columns " + ", ".join(data.frame.columns),
             do="name the column with columns={'user': …} (--columns user=…), or leave gauc out",

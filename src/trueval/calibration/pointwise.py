@@ -29,7 +29,7 @@ _SMALL = 20  # rows of a bin whose share of positives is hardly known
 
 @dataclass(frozen=True)
 class Pointwise:
-    """What pointwise metrics say of some predictions. Prints as a table.
+    """Pointwise metrics of predictions, with intervals. Prints as a table.
 
     >>> table = pl.DataFrame({"p": [0.8] * 5 + [0.2] * 5, "y": [1, 1, 1, 0, 0] + [1, 0, 0, 0, 0]})
     >>> found = pointwise(table, metrics=["ece", "auc"])
@@ -121,10 +121,10 @@ def pointwise(
     table : table or file
         A row per prediction: the prediction, a label (0 or 1) and, where known, a user and a weight.
     metrics : text or list of text, optional
-        Among logloss, brier, auc, gauc, ece[bins=10,by=width|mass|value] and mce[…]. Default: all that the table
+        Any of logloss, brier, auc, gauc, ece[bins=10,by=width|mass|value] and mce[…]. Default: all that the table
         allows.
     columns : mapping or text, optional
-        Column roles that common names do not tell: {"prediction": "ctr"} or "prediction=ctr,label=bought".
+        Column roles that are not clear from common names: {"prediction": "ctr"} or "prediction=ctr,label=bought".
     clip : number, optional
         Keep probabilities this far away from 0 and 1 in logloss, which is infinite where 0 was given to what happened.
         Default: no clipping.
@@ -172,7 +172,7 @@ def chosen(metrics: str | Sequence[str] | None, data: Predictions) -> list[Point
 def resamples_of(data: Predictions, *, interval: str, resamples: int, seed: int) -> tuple[Clusters, np.ndarray]:
     """What is drawn together, and how often each resample draws it."""
     if interval not in INTERVALS:
-        raise DefinitionError(f"unknown interval {interval!r}", found=suggest(interval, INTERVALS))
+        raise DefinitionError(f"unknown interval {interval!r}", do=suggest(interval, INTERVALS))
     clusters = make_clusters(data, seed=seed) if interval == "bootstrap" else Clusters.one(data)
     return clusters, draw(clusters, resamples=resamples if interval == "bootstrap" else 0, seed=seed)
 
@@ -212,32 +212,36 @@ def measured(
 def _without_interval(reasons: Mapping[str, str]) -> list[str]:
     """Values that have no interval although one was asked for, those with the same reason together."""
     return [
-        f"no interval of {', '.join(name for name, own in reasons.items() if own == reason)}: {reason}"
+        f"no interval for {', '.join(name for name, own in reasons.items() if own == reason)}: {reason}"
         for reason in dict.fromkeys(reasons.values())
     ]
 
 
 def _warnings(data: Predictions, estimates: Mapping[str, Estimate], clip: float | None) -> list[str]:
-    said = []
+    warnings = []
     if "logloss" in estimates and not isfinite(estimates["logloss"].value):
         lost = int((np.isinf(log_losses(data)) & (data.weights > 0)).sum())
         rows = "1 row gives" if lost == 1 else f"{lost:,} rows give"
-        said.append(f"logloss is infinite: {rows} probability 0 to what happened; clip=1e-6 (--clip 1e-6) bounds it")
+        warnings.append(
+            f"logloss is infinite: {rows} probability 0 to what happened; clip=1e-6 (--clip 1e-6) bounds it"
+        )
     if "logloss" in estimates and clip is not None:
         moved = int(((data.value < clip) | (data.value > 1 - clip)).sum())
-        said.append(f"logloss: {moved:,} of {len(data):,} rows were clipped to [{clip:g}, 1 - {clip:g}]")
-    said += _small_bins(data, estimates)
+        warnings.append(f"logloss: {moved:,} of {len(data):,} rows were clipped to [{clip:g}, 1 - {clip:g}]")
+    warnings += _small_bins(data, estimates)
     if "auc" in estimates and estimates["auc"].undefined:
-        said.append("auc is undefined: all labels are equal")
+        warnings.append("auc is undefined: all labels are equal")
     if "gauc" in estimates and estimates["gauc"].undefined:
         users = estimates["gauc"].n + estimates["gauc"].undefined
-        said.append(f"gauc: {estimates['gauc'].undefined:,} of {users:,} users have one kind of label and are left out")
-    return said
+        warnings.append(
+            f"gauc: {estimates['gauc'].undefined:,} of {users:,} users have one kind of label and are left out"
+        )
+    return warnings
 
 
 def _small_bins(data: Predictions, estimates: Mapping[str, Estimate]) -> list[str]:
     """Maxima over bins of which some hold next to nothing: a single row decides them."""
-    said = []
+    warnings = []
     for name in estimates:
         spec = parse_point(name)
         if spec.metric.gap == "largest":
@@ -246,8 +250,8 @@ def _small_bins(data: Predictions, estimates: Mapping[str, Estimate]) -> list[st
             small = int(((rows > 0) & (rows < _SMALL)).sum())
             if small:
                 bins = "1 bin holds" if small == 1 else f"{small:,} bins hold"
-                said.append(
+                warnings.append(
                     f"{name}: {bins} fewer than {_SMALL} rows (the smallest {rows[rows > 0].min():,}), whose gaps are "
-                    "chance for the most part; fewer bins, or by=mass, make them larger"
+                    "mostly due to chance; use fewer bins, or by=mass"
                 )
-    return said
+    return warnings

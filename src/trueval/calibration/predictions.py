@@ -224,10 +224,10 @@ def check_probabilities(data: Predictions, *, do: str) -> None:
 
 def _bad_rows(frame: pl.DataFrame, role: str, wrong: np.ndarray, what: str, where: str, do: str) -> DataError:
     at = np.flatnonzero(wrong)
-    shown = frame[at[:5].tolist()]
+    wrong_rows = frame[at[:5].tolist()]
     about = [name for name in ("user", "item") if name in frame.columns and name != role]
     rows = [
         f"row {place + 1}: " + ", ".join([*(f"{name} {row[name]}" for name in about), f"{role} {row[role]!r}"])
-        for place, row in zip(at, shown.iter_rows(named=True))
+        for place, row in zip(at, wrong_rows.iter_rows(named=True))
     ]
     return DataError(what, where=f"{where}, column {role}", found=rows_found(rows, len(at)), do=do)

@@ -24,39 +24,41 @@ _WIDE = 98  # what the table of changes needs
 _LEAST_P = 0.001  # draws do not tell smaller ones apart
 
 
-def pointwise_text(found: Pointwise, *, bins: int = 10, by: str = "mass", width: int = READING_WIDTH) -> str:
+def pointwise_text(result: Pointwise, *, bins: int = 10, by: str = "mass", width: int = READING_WIDTH) -> str:
     """Metrics with intervals, Brier's parts, and the reliability diagram."""
-    head = ["metric", "value [95 % interval]", *(["if calibrated", "p"] if found.gaps else [])]
+    head = ["metric", "value [95 % interval]", *(["if calibrated", "p"] if result.gaps else [])]
     rows = []
-    for name, one in found.estimates.items():
-        chance = _chance(found.gaps.get(name)) or [""] * (len(head) - 2)
-        rows.append([_head(found.specs, name), value_text(one), *chance])
-    lines = _rests_on(found)
-    if found.data.are_probabilities:
-        lines += ["", _parts(found, bins, by, "brier"), "", *diagram(found.reliability(bins=bins, by=by))]
+    for name, one in result.estimates.items():
+        chance = _chance(result.gaps.get(name)) or [""] * (len(head) - 2)
+        rows.append([_head(result.specs, name), value_text(one), *chance])
+    lines = _rests_on(result)
+    if result.data.are_probabilities:
+        lines += ["", _parts(result, bins, by, "brier"), "", *diagram(result.reliability(bins=bins, by=by))]
     return (
-        printed(plain_table(head, rows)) + "\n" + _filled([*lines, *_definitions(found), *_said(found.warnings)], width)
+        printed(plain_table(head, rows))
+        + "\n"
+        + _filled([*lines, *_definitions(result), *_warning_lines(result.warnings)], width)
     )
 
 
-def calibration_text(found: Calibration, *, bins: int = 10, by: str = "mass", width: int = READING_WIDTH) -> str:
+def calibration_text(result: Calibration, *, bins: int = 10, by: str = "mass", width: int = READING_WIDTH) -> str:
     """Before and after, the change, and both reliability diagrams on one scale.
 
     A narrow window gets the intervals of the changes only.
     """
     head, rows = ["metric", "before", "after", "change [95 % interval]"], []
     narrow = width < _WIDE
-    for name, one in found.after.estimates.items():
-        known = found.before.estimates.get(name)
+    for name, one in result.after.estimates.items():
+        known = result.before.estimates.get(name)
         before = "not a probability" if known is None else value_text(known, bare=narrow)
         after = value_text(one, bare=narrow)
-        rows.append([_head(found.after.specs, name), before, after, _change(found.changes.get(name))])
-    sides = {"after": found.after}
-    if found.calibrator.input == "probability":
-        sides = {"before": found.before, **sides}
-    about = found.calibrator.fitted_on
-    fitted = f"{found.calibrator.method}, fitted on {about.get('name')} ({about.get('rows', 0):,} rows)"
-    lines = [f"{fitted}: {found.calibrator.description}", *_rests_on(found.after), *_by_chance(sides), ""]
+        rows.append([_head(result.after.specs, name), before, after, _change(result.changes.get(name))])
+    sides = {"after": result.after}
+    if result.calibrator.input == "probability":
+        sides = {"before": result.before, **sides}
+    about = result.calibrator.fitted_on
+    fitted = f"{result.calibrator.method}, fitted on {about.get('name')} ({about.get('rows', 0):,} rows)"
+    lines = [f"{fitted}: {result.calibrator.description}", *_rests_on(result.after), *_by_chance(sides), ""]
     lines += [_parts(side, bins, by, f"brier {name}") for name, side in sides.items()]
     diagrams = {name: side.reliability(bins=bins, by=by) for name, side in sides.items()}
     scale = max(_scale(one) for one in diagrams.values())
@@ -65,7 +67,7 @@ def calibration_text(found: Calibration, *, bins: int = 10, by: str = "mass", wi
     return (
         printed(plain_table(head, rows))
         + "\n"
-        + _filled([*lines, *_definitions(found.after), *_said(found.warnings)], width)
+        + _filled([*lines, *_definitions(result.after), *_warning_lines(result.warnings)], width)
     )
 
 
@@ -76,12 +78,12 @@ def _chance(gap: GapRange | None) -> tuple[str, ...]:
 
 def _by_chance(sides: Mapping[str, Pointwise]) -> list[str]:
     """Of each gap metric, before and after: what calibrated predictions would show, and the p-value of that."""
-    told = []
+    lines = []
     for name in sides["after"].gaps:
         both = [(when, side.gaps[name]) for when, side in sides.items()]
         parts = [f"{when} {gap.by_chance:.4f} if calibrated, {p_phrase(gap.p, least=_LEAST_P)}" for when, gap in both]
-        told.append(f"{name}: " + "; ".join(parts))
-    return ["", *told] if told else []
+        lines.append(f"{name}: " + "; ".join(parts))
+    return ["", *lines] if lines else []
 
 
 def value_text(e: Estimate, *, bare: bool = False) -> str:
@@ -95,28 +97,32 @@ def value_text(e: Estimate, *, bare: bool = False) -> str:
     return with_interval(e.value, nan if bare else e.low, e.high)
 
 
-def diagram(found: Reliability, *, title: str = "", scale: float | None = None) -> list[str]:
+def diagram(result: Reliability, *, title: str = "", scale: float | None = None) -> list[str]:
     """A reliability diagram: bars show what happened, ◆ what was predicted.
 
     Where many distinct values are bins of their own, the first and the last are shown.
     """
-    scale = scale or _scale(found)
-    words = {"width": "bins of equal width", "mass": "bins of equal mass", "value": "one bin per distinct prediction"}
-    head = f"reliability{' ' + title if title else ''}, {words[found.by]} (█ observed share, ◆ mean p)"
-    low, high = found.interval
+    scale = scale or _scale(result)
+    bin_kinds = {
+        "width": "bins of equal width",
+        "mass": "bins of equal mass",
+        "value": "one bin per distinct prediction",
+    }
+    head = f"reliability{' ' + title if title else ''}, {bin_kinds[result.by]} (█ observed share, ◆ mean p)"
+    low, high = result.interval
     digits = 4 if scale < 0.1 else 3
     lines = [head, f"{'predictions':>13} {'rows':>10} 0{f'{scale:g}':>{_BAR - 1}} {'mean p':>6} observed"]
-    places = list(range(len(found.bin)))
-    shown = places if len(places) <= 40 else [*places[:20], *places[-20:]]
-    for place in shown:
-        span = f"{found.low[place]:.{digits}f}–{found.high[place]:.{digits}f}"
-        bar = _bar(found.observed[place] / scale, found.predicted[place] / scale)
-        seen = f"{found.observed[place]:.{digits}f} [{low[place]:.{digits}f}, {high[place]:.{digits}f}]"
-        lines.append(f"{span:>13} {found.n[place]:>10,} {bar} {found.predicted[place]:>6.{digits}f} {seen}")
-    if len(shown) < len(places):
-        lines.append(f"{'':>13} {len(places) - len(shown):,} bins in the middle are left out")
-    chance = f"{found.ece_by_chance:.4f} is expected by chance if every prediction is right"
-    return [*lines, f"mean gap {found.ece:.4f}; {chance}"]
+    places = list(range(len(result.bin)))
+    visible = places if len(places) <= 40 else [*places[:20], *places[-20:]]
+    for place in visible:
+        span = f"{result.low[place]:.{digits}f}–{result.high[place]:.{digits}f}"
+        bar = _bar(result.observed[place] / scale, result.predicted[place] / scale)
+        seen = f"{result.observed[place]:.{digits}f} [{low[place]:.{digits}f}, {high[place]:.{digits}f}]"
+        lines.append(f"{span:>13} {result.n[place]:>10,} {bar} {result.predicted[place]:>6.{digits}f} {seen}")
+    if len(visible) < len(places):
+        lines.append(f"{'':>13} {len(places) - len(visible):,} bins in the middle are not shown")
+    chance = f"{result.ece_by_chance:.4f} is expected by chance if every prediction is right"
+    return [*lines, f"mean gap {result.ece:.4f}; {chance}"]
 
 
 def _bar(share: float, mark: float) -> str:
@@ -127,22 +133,22 @@ def _bar(share: float, mark: float) -> str:
     return "".join(cells)
 
 
-def _scale(found: Reliability) -> float:
+def _scale(result: Reliability) -> float:
     """The end of the bars: small shares, such as clicks, would not be seen on a scale up to 1."""
-    most = max(float(found.observed.max()), float(found.predicted.max()))
+    most = max(float(result.observed.max()), float(result.predicted.max()))
     return next(end for end in (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0) if most <= end or end == 1)
 
 
-def _parts(found: Pointwise, bins: int, by: str, name: str) -> str:
-    parts = found.brier_parts(bins=bins, by=by)
+def _parts(result: Pointwise, bins: int, by: str, name: str) -> str:
+    parts = result.brier_parts(bins=bins, by=by)
     sum_ = f"{parts.reliability:.4f} reliability - {parts.resolution:.4f} resolution"
     sum_ += f" + {parts.uncertainty:.4f} uncertainty"
     sum_ = sum_.replace(" reliability", f" reliability ({parts.reliability_by_chance:.4f} if calibrated)", 1)
     return f"{name} {parts.brier:.4f} = {sum_} {'+' if parts.within >= 0 else '-'} {abs(parts.within):.4f} within bins"
 
 
-def _rests_on(found: Pointwise) -> list[str]:
-    m = found.manifest
+def _rests_on(result: Pointwise) -> list[str]:
+    m = result.manifest
     users = "" if m["users"] is None else f", {m['users']:,} users"
     weighted = ", weighted" if m["weighted"] else ""
     rate = "{value:.4f} [{low:.4f}, {high:.4f}]".format(**m["base_rate"])
@@ -150,19 +156,19 @@ def _rests_on(found: Pointwise) -> list[str]:
     return [rows, f"interval: {m['interval']}"]
 
 
-def _definitions(found: Pointwise) -> list[str]:
-    told = [f"{name} = {text}" for name, text in found.manifest["definitions"].items()]
-    if found.manifest["interval"] != "none" and any(s.metric.gap for s in found.specs.values()):
-        told.append(
-            "if calibrated: what ece and mce are expected to be if every prediction is right, for labels are drawn; p: "
-            "how likely a value as large is then; intervals hold 0 unless p is below 0.025"
+def _definitions(result: Pointwise) -> list[str]:
+    lines = [f"{name} = {text}" for name, text in result.manifest["definitions"].items()]
+    if result.manifest["interval"] != "none" and any(s.metric.gap for s in result.specs.values()):
+        lines.append(
+            "if calibrated: expected ece and mce if every prediction is right, because labels are random; p: "
+            "probability of a value at least as large in that case; intervals contain 0 unless p is below 0.025"
         )
-    users = "" if found.data.users is None else ", fewer rows where those of one user go together"
-    told.append(f"a prediction on an edge belongs to the bin below; observed: Wilson's 95 % interval{users}")
-    return ["", *told]
+    users = "" if result.data.users is None else ", adjusted for correlated rows of one user"
+    lines.append(f"a prediction on an edge belongs to the bin below; observed: Wilson's 95 % interval{users}")
+    return ["", *lines]
 
 
-def _said(warnings: Sequence[str]) -> list[str]:
+def _warning_lines(warnings: Sequence[str]) -> list[str]:
     return ["", *(f"! {text}" for text in warnings)] if warnings else []
 
 

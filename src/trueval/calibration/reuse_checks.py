@@ -1,4 +1,4 @@
-"""The guard: what a calibrator was fitted on must not be what it is judged on."""
+"""Checks that a calibrator is not tested on the rows it was fitted on."""
 
 from __future__ import annotations
 
@@ -44,38 +44,38 @@ def remembered(data: Predictions) -> dict[str, Any]:
 
 
 def refuse_seen_table(calibrator: Calibrator, test: Predictions) -> list[str]:
-    """Refuse test rows that a calibrator fitted earlier has seen; warn where that cannot be told."""
+    """Refuse test rows that a calibrator fitted earlier has seen; warn where that cannot be checked."""
     name = str(calibrator.fitted_on.get("name", "validation"))
     if calibrator.fitted_on.get("fingerprint") == fingerprint(test):
         raise _seen(f"{name} and {test.name}", f"the same {len(test):,} rows")
     kept = calibrator.fitted_on.get("sample")
     if not kept:
-        return ["the calibrator was fitted earlier and keeps no rows: only the table as a whole was compared"]
+        return ["the calibrator was fitted earlier and keeps no sample of rows: only whole tables were compared"]
     rows = KnownRows(np.array(kept["predictions"]), np.array([float(x) for x in kept["labels"]]), int(kept["limit"]))
     return _judged(find_reuse(rows, KnownRows.of(test)), f"{name} and {test.name}", sampled=True)
 
 
 def _judged(found: Reuse, where: str, *, known_apart: bool = False, sampled: bool = False) -> list[str]:
-    """Refuse what is the same, and say what cannot be told; ids that tell rows apart decide where labels do not."""
+    """Refuse shared rows, and warn if they cannot be excluded; ids decide where labels are not conclusive."""
     share = f"{found.rows / max(found.of, 1):.0%} of the rows compared" if sampled else f"{found.rows:,} rows"
     if found.verdict == "same":
-        raise _seen(where, f"{share} have the same prediction and label, far more than chance would make alike")
+        raise _seen(where, f"{share} have the same prediction and label, far more than expected by chance")
     if known_apart or found.verdict == "other":
         return []
     if found.verdict == "unknown":
         return [
-            f"{share} of both tables have the same prediction, and labels do not tell whether they are the same rows: "
-            "if they are, the calibrator is judged on what it was fitted on; columns of users and items would tell"
+            f"{share} of both tables have the same prediction, and the labels do not show whether they are the same "
+            "rows: if they are, the calibrator is tested on its own fitting data; add user and item columns to check"
         ]
-    return ["predictions are too coarse to tell rows of one table from those of the other; user and item would tell"]
+    return ["predictions are too coarse to show whether the tables share rows; add user and item columns to check"]
 
 
 def _seen(where: str, found: str) -> DataError:
-    return DataError("the calibrator was fitted on rows it would be judged on", where=where, found=found, do=_DO)
+    return DataError("the calibrator was fitted on rows of the test table", where=where, found=found, do=_DO)
 
 
 def refuse_shared_rows(validation: Predictions, test: Predictions) -> list[str]:
-    """Refuse tables that share rows, told by ids and by content (see reuse.py); warn where neither tells.
+    """Refuse tables that share rows, by ids and by content (see shared_rows.py); warn if neither is conclusive.
 
     An impression is a user and an item, and the time where both tables know it.
     """
@@ -100,11 +100,11 @@ def _refuse_shared_ids(validation: Predictions, test: Predictions) -> bool:
     left, right = left.with_columns(text), right.with_columns(text)
     shared = right.unique().join(left.unique(), on=keys, how="inner", nulls_equal=True)
     if len(shared):
-        shown = shared.sort(keys).head(5).rows(named=True)
-        rows = [", ".join(f"{key} {row[key]}" for key in keys) for row in shown]
-        again = "" if known[2] else "; where a pair was really shown twice, name the time column (--columns time=…)"
+        examples = shared.sort(keys).head(5).rows(named=True)
+        rows = [", ".join(f"{key} {row[key]}" for key in keys) for row in examples]
+        again = "" if known[2] else "; if a pair was really shown twice, name the time column (--columns time=…)"
         raise DataError(
-            "validation and test share rows: the calibrator would be judged on what it was fitted on",
+            "validation and test share rows: the calibrator would be tested on its own fitting data",
             where=where,
             found=rows_found(rows, len(shared)),
             do=_DO + again,

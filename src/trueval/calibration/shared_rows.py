@@ -1,4 +1,4 @@
-"""Whether two tables hold the same rows, told by predictions and labels alone.
+"""Whether two tables hold the same rows, judged by predictions and labels alone.
 
 Ids may be missing, renamed or coded anew, columns added, rows shuffled, numbers stored shorter: what a row predicted
 and what happened stay. The rule has two steps, so that tables that are alike for good reasons pass:

@@ -136,17 +136,17 @@ def bounds(resampled: np.ndarray, *, n: int | None = None) -> tuple[float, float
 def no_interval(summed: Summed, draws: np.ndarray, *, of: str) -> str:
     """Why a value has no interval although one was asked for; empty where it has one."""
     if not np.isfinite(summed.value):
-        return ""  # what is infinite or undefined is said in words of its own
+        return ""  # infinite and undefined values have warnings of their own
     if not len(draws):
-        return f"1 {of.removesuffix('s')} alone says nothing about others"
+        return f"a single {of.removesuffix('s')} says nothing about variation"
     if summed.gap_range is not None:
         return ""
     if summed.rarest is not None and summed.rarest < FEWEST:
-        return f"it rests on {summed.rarest:,} {of} with {summed.rests_on}, and at least {FEWEST} are needed"
+        return f"too few {of} with {summed.rests_on}: {summed.rarest:,}, at least {FEWEST} are needed"
     values = summed.resampled(draws)
     known = values[np.isfinite(values)]
     if not len(known) or np.ptp(known) <= 1e-12 * max(1.0, abs(summed.value)):
-        return f"all resamples of {of} give the same value, so they say nothing about its error"
+        return f"all resamples of {of} give the same value, so its error cannot be estimated"
     return ""
 
 

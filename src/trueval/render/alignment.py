@@ -1,4 +1,4 @@
-"""Which columns of a table are words and which are numbers."""
+"""Which columns of a table are text and which are numbers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Container, Sequence
 
 
 def aligned(align: str, head: Sequence[str]) -> str:
-    """A letter for each column: those given, then r, for numbers follow words.
+    """A letter for each column: those given, then r, for numbers follow text.
 
     >>> aligned("ll", ["system", "metric", "p", "dz"])
     'llrr'
@@ -14,10 +14,10 @@ def aligned(align: str, head: Sequence[str]) -> str:
     return (align + "r" * len(head))[: len(head)]
 
 
-def words_left(head: Sequence[str], words: Container[str]) -> str:
-    """A letter for each column by its name: l for words, r for numbers.
+def align_text_left(head: Sequence[str], text_columns: Container[str]) -> str:
+    """A letter for each column by its name: l for text, r for numbers.
 
-    >>> words_left(["metric", "p", "verdict"], ("metric", "verdict"))
+    >>> align_text_left(["metric", "p", "verdict"], ("metric", "verdict"))
     'lrl'
     """
-    return "".join("l" if name in words else "r" for name in head)
+    return "".join("l" if name in text_columns else "r" for name in head)

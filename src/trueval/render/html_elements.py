@@ -110,7 +110,7 @@ def class_of(name: str) -> str:
 
 def sentences(lines: Sequence[str]) -> str:
     """What one sees, as a list."""
-    return '<ul class="words">' + "".join(f"<li>{escape(line)}</li>" for line in lines) + "</ul>" if lines else ""
+    return '<ul class="findings">' + "".join(f"<li>{escape(line)}</li>" for line in lines) + "</ul>" if lines else ""
 
 
 def hint(lines: Iterable[str]) -> str:
@@ -128,14 +128,14 @@ def details(title: str, content: str) -> str:
     return f"<details><summary>{escape(title)}</summary>{content}</details>"
 
 
-def terms(told: Mapping[str, object], *, code: bool = False) -> str:
+def terms(entries: Mapping[str, object], *, code: bool = False) -> str:
     """Names and what they stand for; the names perhaps as code.
 
     >>> terms({"seed": 0, "data": {"rows": 3, "time": None}, "arms": ["a", "b"]})
     '<dl><dt>seed</dt><dd>0</dd><dt>data</dt><dd>rows 3</dd><dt>arms</dt><dd>a, b</dd></dl>'
     """
     begin, end = ("<code>", "</code>") if code else ("", "")
-    rows = (f"<dt>{begin}{escape(str(n))}{end}</dt><dd>{escape(_plain(value))}</dd>" for n, value in told.items())
+    rows = (f"<dt>{begin}{escape(str(n))}{end}</dt><dd>{escape(_plain(value))}</dd>" for n, value in entries.items())
     return f"<dl>{''.join(rows)}</dl>"
 
 

@@ -33,9 +33,9 @@ p { margin: 0 0 14px; max-width: 70ch; }
 .lead { font-size: 17px; } .hint { font-size: 13.5px; max-width: none; margin-top: 16px; }
 code, pre, .label, .num { font-family: ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace; }
 .num { font-size: 13.5px; font-variant-numeric: tabular-nums; white-space: nowrap; }
-.words { list-style: none; margin: 28px 0 0; padding: 4px 0 4px 20px; border-left: 3px solid var(--best); }
-.words li { max-width: 72ch; margin: 0 0 10px; font-size: 17px; }
-.words li:last-child { margin-bottom: 0; }
+.findings { list-style: none; margin: 28px 0 0; padding: 4px 0 4px 20px; border-left: 3px solid var(--best); }
+.findings li { max-width: 72ch; margin: 0 0 10px; font-size: 17px; }
+.findings li:last-child { margin-bottom: 0; }
 .cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 470px), 1fr)); gap: 16px; }
 .cards, .tiles { margin-top: 18px; }
 .card, .tiles div { background: var(--card); border: 1px solid var(--line); border-radius: 12px; min-width: 0; }
@@ -88,7 +88,7 @@ dt { color: var(--ink); } dd { margin: 0; overflow-wrap: anywhere; }
 @media (max-width: 600px) {
   main, header, footer { padding-left: 16px; padding-right: 16px; }
   header { padding-top: 32px; }
-  .words { padding-left: 14px; } .words li { font-size: 16px; }
+  .findings { padding-left: 14px; } .findings li { font-size: 16px; }
   .card { padding: 14px 14px 12px; } .card p { min-height: 0; }
   .wide td.plotted { min-width: 100px; }
   .card th { width: 5.4em; padding-right: 8px; } .card td.num { width: 8.6em; }

@@ -12,9 +12,9 @@ def bar(share: float) -> str:
     return svg(f"{rect('track', 0, 100)}{rect('bar', 0, 100 * min(max(share, 0), 1))}", f"{share:.1%}")
 
 
-def svg(drawn: str, words: str) -> str:
-    """A drawing with the words that stand for it."""
-    return f'<svg class="plot" width="100%" height="16" role="img" aria-label="{words}">{drawn}</svg>'
+def svg(drawn: str, label: str) -> str:
+    """A drawing with a text alternative for screen readers."""
+    return f'<svg class="plot" width="100%" height="16" role="img" aria-label="{label}">{drawn}</svg>'
 
 
 def rect(kind: str, begin: float, end: float) -> str:

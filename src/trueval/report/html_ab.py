@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trueval.online.ab.render import columns_shown, control_words, foot, rows
+from trueval.online.ab.render import describe_control, foot, rows, visible_columns
 from trueval.online.ab.result import AbTest
 from trueval.render.html_elements import Section, hint, page, section, sentences, terms, warned
 from trueval.render.numbers import p_value, percent
@@ -53,7 +53,7 @@ def _balance_section(found: AbTest) -> list[Section]:
 
 
 def _table_section(title: str, found: AbTest, segment: str) -> Section:
-    names = columns_shown(found, segment)
+    names = visible_columns(found, segment)
     return Section(title, columns=names, rows=[[row[name] for name in names] for row in rows(found, segment)])
 
 
@@ -61,7 +61,7 @@ def ab_page(found: AbTest, *, title: str = "A/B test") -> str:
     """A page that needs nothing else: the verdict in words, the sections, and what the numbers rest on."""
     body = [
         sentences(found.verdict.split("\n")),
-        hint([control_words(found)]),
+        hint([describe_control(found)]),
         *map(section, ab_sections(found)),
         hint(foot(found)),
         *warned(found.warnings),

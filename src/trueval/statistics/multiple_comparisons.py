@@ -1,4 +1,4 @@
-"""Corrections of p-values for the number of comparisons that are shown."""
+"""Corrections of p-values for the number of comparisons that are reported."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ NAMES = {"holm": "Holm", "bonferroni": "Bonferroni", "bh": "Benjamini–Hochberg
 def corrected(p: np.ndarray, correct: str = "holm") -> np.ndarray:
     """Corrected p-values; undefined ones (NaN) stay undefined and do not count.
 
-    Holm and Bonferroni hold the chance of any false finding, "bh" (Benjamini–Hochberg) the expected share of
-    false findings among the findings.
+    Holm and Bonferroni control the family-wise error rate, "bh" (Benjamini–Hochberg) the false discovery rate.
 
     >>> corrected(np.array([0.01, 0.04, 0.03])).tolist()
     [0.03, 0.06, 0.06]
@@ -31,7 +30,7 @@ def corrected(p: np.ndarray, correct: str = "holm") -> np.ndarray:
 def check_correction(correct: str) -> None:
     """Refuse a correction that does not exist."""
     if correct not in CORRECTIONS:
-        raise DefinitionError(f"unknown correction {correct!r}", found=suggest(correct, CORRECTIONS))
+        raise DefinitionError(f"unknown correction {correct!r}", do=suggest(correct, CORRECTIONS))
 
 
 def _of_known(p: np.ndarray, correct: str) -> np.ndarray:

@@ -51,12 +51,12 @@ def tails(level: float) -> tuple[float, float]:
     return round((1 - level) / 2, 15), round((1 + level) / 2, 15)
 
 
-def bca_bounds(value: float, drawn: np.ndarray, left_out: np.ndarray, level: float) -> tuple[float, float]:
+def bca_bounds(value: float, drawn: np.ndarray, replicates: np.ndarray, level: float) -> tuple[float, float]:
     """Percentiles corrected for bias and acceleration (Efron 1987).
 
-    `left_out` has the value without each user in turn. Resampled values that equal the value count half on
-    either side. Where every resample is the same, so are both ends; where the value lies outside of all resamples
-    the correction does not exist and the interval is undefined.
+    `replicates` are the jackknife replicates: the value without each user in turn. Resampled values that
+    equal the value count half on either side. Where every resample is the same, so are both ends; where the value lies
+    outside of all resamples the correction does not exist and the interval is undefined.
 
     >>> low, high = bca_bounds(500.0, np.arange(1001.0), np.array([499.0, 500.0, 501.0]), 0.95)
     >>> round(low, 6), round(high, 6)
@@ -70,7 +70,7 @@ def bca_bounds(value: float, drawn: np.ndarray, left_out: np.ndarray, level: flo
     if known.min() == known.max():
         return float(known[0]), float(known[0])
     bias = float(ndtri(((known < value).sum() + (known <= value).sum()) / (2 * len(known))))
-    away = left_out.mean() - left_out
+    away = replicates.mean() - replicates
     spread = float((away**2).sum()) ** 1.5
     acceleration = float((away**3).sum()) / (6 * spread) if spread > 0 else 0.0
     shifted = bias + ndtri(np.array(tails(level)))

@@ -1,4 +1,4 @@
-"""Power: what a paired comparison of so many users can show, and what it cannot."""
+"""Power of a paired comparison: the number of users, the detectable difference, the probability of finding it."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def power(
     Returns
     -------
     float
-        The quantity that was left out. So few users that no p-value of theirs is below `alpha` (five, at 0.05) have
-        power 0, however large the difference.
+        The quantity that was left out. With too few users for any p-value below `alpha` (five or fewer at 0.05) the
+        power is 0, however large the difference.
 
     Raises
     ------
     TruevalError
-        Where nothing or too much is left out, and where so few users can show no difference.
+        If not exactly one quantity is left out, or if there are too few users for any significant difference.
 
     Examples
     --------
@@ -60,27 +60,29 @@ def power(
     _check(sd=sd, users=users, difference=difference, power=power, alpha=alpha)
     if users is not None and difference is not None:
         if power is not None:
-            raise DefinitionError("nothing is left to find out", do="leave out users, difference or power")
+            raise DefinitionError(
+                "users, difference and power are all given: nothing is left to compute", do="leave out one of them"
+            )
         return t_power(abs(difference) / sd, users, alpha) if users >= least_users(alpha) else 0.0
-    wanted = POWER if power is None else power
-    if wanted <= alpha:
-        raise DefinitionError("power must be above alpha", found=f"power {wanted:g}, alpha {alpha:g}")
+    target = POWER if power is None else power
+    if target <= alpha:
+        raise DefinitionError("power must be above alpha", found=f"power {target:g}, alpha {alpha:g}")
     if users is not None and users < least_users(alpha):
         raise DefinitionError(
-            f"{users:g} users can show no difference at {alpha:g}",
-            found=f"no p below {least_p(int(users)):.2g}",
+            f"{users:g} users cannot show a significant difference at alpha {alpha:g}",
+            found=f"smallest possible p-value {least_p(int(users)):.2g}",
             do=f"plan for {least_users(alpha)} users or more",
         )
     if users is not None:
-        return sd / math.sqrt(users) * detectable_shift(users - 1, power=wanted, alpha=alpha)
+        return sd / math.sqrt(users) * detectable_shift(users - 1, power=target, alpha=alpha)
     if difference is None:
         raise DefinitionError("power needs users or a difference", do="for example power(sd=0.2, users=1000)")
     effect = abs(difference) / sd
-    return max(_rising(lambda extra: t_power(effect, 2 + extra, alpha), wanted, 1.0) + 2, float(least_users(alpha)))
+    return max(_rising(lambda extra: t_power(effect, 2 + extra, alpha), target, 1.0) + 2, float(least_users(alpha)))
 
 
 def least_users(alpha: float) -> int:
-    """How many users it takes at the very least for a p below alpha, if signs are coins.
+    """The smallest number of users for which a sign-flip test can give a p-value below alpha.
 
     >>> least_users(0.05), least_users(0.01)
     (6, 8)
@@ -118,14 +120,14 @@ def detectable_shift(free: float, *, power: float = POWER, alpha: float = 0.05) 
     return _rising(lambda shift: chance_to_show(shift, free, alpha), power, 3.0)
 
 
-def _rising(chance: Callable[[float], float], wanted: float, start: float) -> float:
+def _rising(chance: Callable[[float], float], target: float, start: float) -> float:
     """Where a rising function reaches a value, by bisection."""
     low, high = 0.0, start
-    while chance(high) < wanted:
+    while chance(high) < target:
         low, high = high, 2 * high
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if chance(middle) < wanted else (low, middle)
+        low, high = (middle, high) if chance(middle) < target else (low, middle)
     return high
 
 

@@ -1,4 +1,4 @@
-"""Tests of paired differences: Student's t, Wilcoxon's signed ranks, the bootstrap-t (sign_flips.py has sign flips)."""
+"""Tests of paired differences: Student's t, Wilcoxon's signed ranks, the bootstrap-t (sign flips are elsewhere)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EXACT_RANKS = 60  # up to so many differences, the distribution of the signed-ra
 def check_test(test: str) -> None:
     """Refuse a test that does not exist."""
     if test not in TESTS:
-        raise DefinitionError(f"unknown test {test!r}", found=suggest(test, TESTS))
+        raise DefinitionError(f"unknown test {test!r}", do=suggest(test, TESTS))
 
 
 def t_test(difference: float, error: float, free: float, tail: str = "two-sided") -> float:

@@ -38,12 +38,12 @@ def measure_amount(metric: DeclaredMetric, values: np.ndarray) -> tuple[list[Mea
     """
     found, counts = np.unique(values, return_counts=True)
     common, share = float(found[counts.argmax()]), float(counts.max() / len(values))
-    told = f"{100 * share:.1f} %"
+    percentage = f"{100 * share:.1f} %"
     if share < HEAVY:
-        few = f"fewer than half of the users share a value (at most {told}: {common:g})"
+        few = f"fewer than half of the users share a value (at most {percentage}: {common:g})"
         why = f"{metric.name}: the trimmed mean is compared, because {few}"
         return [(replace(metric, kind="trimmed", parameter=DEFAULTS["trimmed"]), Sample(values))], why
-    begin = f"{metric.name}: {counts.max():,} of {len(values):,} users ({told}, all arms together) have exactly"
+    begin = f"{metric.name}: {counts.max():,} of {len(values):,} users ({percentage}, all arms together) have exactly"
     if common != 0:
         why = f"{begin} {common:g}, so a trimmed mean or median would hardly change: the mean is compared"
         return [(replace(metric, kind="mean"), Sample(values))], why

@@ -11,7 +11,7 @@ import polars as pl
 from trueval.arguments import checked
 from trueval.errors import DataError, DefinitionError
 from trueval.online.ab.balance import BalanceCheck, check_balance, of_counts
-from trueval.online.ab.cautions import about_filter, cautions, unasked_warnings, without_spread
+from trueval.online.ab.cautions import cautions, filter_notes, unasked_warnings, without_spread
 from trueval.online.ab.comparisons import compare_arms, settle
 from trueval.online.ab.estimates import AbOptions
 from trueval.online.ab.filtering import RowFilter, filter_rows, kept_by_arm
@@ -64,21 +64,21 @@ def ab_test(
     metrics : text, list of text, or mapping from names to columns, optional
         `name=column` or `name=clicks/impressions` (delta method by user); a side may be a sum: `approval=yes/(yes+no)`.
         0/1 is a conversion. Other numbers are compared by the trimmed mean; if half of the users or more have exactly
-        0, by mean per user, share of payers and mean per payer. A kind decides it: `:per_user`, `:payers`,
+        0, by mean per user, share of payers and mean per payer. A kind sets the statistic: `:per_user`, `:payers`,
         `:per_payer`, `:trimmed(0.1)`, `:median`, `:quantile(0.9)`, `:mannwhitney`, `:mean`, `:bootstrap` (of a ratio).
         From events, the columns events, sessions, session_length and returned are counted by `time`. Default: clicks by
         impressions, and every other column of numbers.
     user : text, optional
         Column of user ids. Default: the one with a common name; without one, each row is a user.
     pre : text or list of text, optional
-        Columns known before the test, whose variance is taken out (CUPED).
+        Columns known before the test, used to reduce variance (CUPED).
     control : text, optional
-        The arm to compare with. Default: the arm whose name says so (control, none, baseline, a, …), else the first by
-        name of two arms; of three or more it has to be named.
+        The arm to compare with. Default: the arm whose name says so (control, none, baseline, a, …), else the first in
+        alphabetical order of two arms; with three or more arms it must be given.
     expected_shares : mapping from arms to numbers, optional
-        Shares of users that the arms were to get. Default: equal shares.
+        Planned shares of users by arm. Default: equal shares.
     segments : text or list of text, optional
-        Columns of groups of users to compare the arms within, too.
+        Columns of user groups, within which the arms are compared as well.
     balance : text or list of text, optional
         Further columns from before the test in which the arms must be alike.
     where : text, optional
@@ -90,7 +90,7 @@ def ab_test(
     level : number, default 0.95
         Confidence level of the intervals.
     sequential : bool or int, default False
-        Intervals that hold at every look, tightest at so many users (True: 5,000; fix the number before the test).
+        Always-valid intervals, narrowest at this number of users (True: 5,000; fix the number before the test).
     ignore_mismatch : bool, default False
         Give a verdict even if users are not divided as expected.
     min_group : int, default 30
@@ -127,7 +127,7 @@ def ab_test(
     >>> [metric.name for metric in found.metrics]
     ['revenue', 'revenue payers', 'revenue per payer']
     """
-    rules = _rules(level, sequential, resamples, seed)
+    options = _read_options(level, sequential, resamples, seed)
     check_correction(correct)
     declared = None if metrics is None else parse_metrics(metrics)
     past, groups, alike = _names(pre), _names(segments), _names(balance)
@@ -141,18 +141,18 @@ def ab_test(
     ratio = check_sample_ratio(units.users, expected_shares=expected_shares)
     checks = check_balance(units.covariates, units.arm, ratio.expected, more)
     stopped = (ratio.failed or any(c.failed and c.asked for c in checks)) and not ignore_mismatch
-    values, found = compare_arms(units, rules)
-    more_values, in_segments, notes = compare_segments(units, rules, min_group=min_group)
+    values, found = compare_arms(units, options)
+    more_values, in_segments, notes = compare_segments(units, options, min_group=min_group)
     warnings = [*cautions(units, past), *without_spread(units, found, values), *unasked_warnings(checks)]
     if chosen is not None:
         known = {arm, units.user, time, *past, *groups, *alike, *(c.name for c in units.covariates if c.role == "day")}
-        note, said = about_filter(chosen, before=known, compared=units.columns, users=len(units.arm))
-        notes, warnings = [note, *notes], [*said, *warnings]
+        note, filter_warnings = filter_notes(chosen, before=known, compared=units.columns, users=len(units.arm))
+        notes, warnings = [note, *notes], [*filter_warnings, *warnings]
     manifest = {
         "table": place, "arm": arm, "user": units.user, "control": units.arms[0], "control_is": units.why_control,
         "where": where, "rows": units.rows, "users": len(units.arm), "metrics": [str(m) for m in units.metrics],
         "pre": past, "segments": groups, "balance": alike, "correct": correct, "level": level,
-        "sequential": rules.sequential, "ignore_mismatch": ignore_mismatch, "resamples": resamples, "seed": seed,
+        "sequential": options.sequential, "ignore_mismatch": ignore_mismatch, "resamples": resamples, "seed": seed,
         "data": units.fingerprint(),
     }  # fmt: skip
     return AbTest(
@@ -183,12 +183,12 @@ def _filtered(
     return kept, replace(chosen, users=users), checks if len(arms) > 1 else []
 
 
-def _rules(level: float, sequential: bool | int, resamples: int, seed: int) -> AbOptions:
+def _read_options(level: float, sequential: bool | int, resamples: int, seed: int) -> AbOptions:
     if not 0.5 <= level < 1:
         raise DefinitionError("the level must lie between 0.5 and 1", where="level", found=f"{level:g}", do="0.95")
     if sequential is not True and sequential is not False and sequential < 100:
         raise DefinitionError(
-            "always-valid intervals rest on large numbers: tune them for 100 users or more",
+            "always-valid intervals are approximations for many users: tune them for 100 users or more",
             where="sequential", found=f"{sequential}", do="give the number of users planned, such as 5000",
         )  # fmt: skip
     if resamples < 100:

@@ -36,8 +36,8 @@ class Arms:
 def make_arms(column: pl.Series, users: Users, *, control: str | None = None, where: str = "table") -> Arms:
     """Who is in which arm, and which arm is the control.
 
-    Unless it is named, the control is the one arm whose name says so (control, none, baseline, a, …). Of two arms
-    whose names do not say it, it is the first by name; of more, it has to be named.
+    Unless it is given, the control is the one arm whose name says so (control, none, baseline, a, …). If no name does,
+    it is the first in alphabetical order of two arms; with more arms it must be given.
 
     >>> arms = make_arms(pl.Series("arm", ["new", "old", "new", "old"]), Users(np.arange(4), 4))
     >>> arms.names, arms.why
@@ -45,7 +45,7 @@ def make_arms(column: pl.Series, users: Users, *, control: str | None = None, wh
     """
     if column.null_count():
         missing = column.is_null().to_numpy()
-        raise bad_rows(column, missing, "rows belong to no arm", where=where, do="fill the arm or drop these rows")
+        raise bad_rows(column, missing, "some rows have no arm", where=where, do="fill the arm or drop these rows")
     own = one_per_user(
         as_text(column, what="arms", where=f"{where}, column {column.name}"), users, what="a user is in two arms",
         where=where, do="drop users who saw both, and find out why they did",
@@ -59,7 +59,7 @@ def make_arms(column: pl.Series, users: Users, *, control: str | None = None, wh
     if len(names) > _MOST:
         raise DataError(
             "the column does not look like arms", where=place, found=f"{len(names):,} different values",
-            do="name the column that says which version a user saw",
+            do="name the column with the version that a user saw",
         )  # fmt: skip
     first, why = _control(names, control, place)
     ordered = (first, *(name for name in names if name != first))
@@ -87,16 +87,16 @@ def is_control(name: str) -> bool:
 def _control(names: list[str], control: str | None, where: str) -> tuple[str, str]:
     if control is not None:
         if str(control) not in names:
-            raise DefinitionError(f"there is no arm {control!r}", where=where, found=suggest(str(control), names))
+            raise DefinitionError(f"there is no arm {control!r}", where=where, do=suggest(str(control), names))
         return str(control), "as named"
     usual = [name for name in names if is_control(name)]
     if len(usual) == 1:
         return usual[0], "by its name"
     if len(names) == 2:
-        which = "both names could be a control's" if usual else "neither name says which it is"
-        return names[0], f"the first by name, because {which}; choose with control=…, --control …"
+        which = "both names could be the control" if usual else "neither name identifies the control"
+        return names[0], f"alphabetically first, because {which}; choose with control=…, --control …"
     raise DefinitionError(
-        "which of the arms is the control cannot be told from their names", where=where,
-        found=", ".join(names) + (f" (names of a control: {', '.join(usual)})" if usual else ""),
+        "the control cannot be determined from the names of the arms", where=where,
+        found=", ".join(names) + (f" (possible controls: {', '.join(usual)})" if usual else ""),
         do=f"name it: control=NAME (--control NAME), NAME being one of {', '.join(names)}",
     )  # fmt: skip

@@ -88,10 +88,10 @@ def of_counts(
     counts, labels = _common_groups(counts, labels)
     if len(counts) < 2:
         return []
-    wanted = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / counts.sum()
-    chi2 = float(((counts - wanted) ** 2 / wanted).sum())
+    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / counts.sum()
+    chi2 = float(((counts - expected) ** 2 / expected).sum())
     freedom = (counts.shape[0] - 1) * (counts.shape[1] - 1)
-    row, column = divmod(int(np.argmax(np.abs(counts - wanted) / np.sqrt(wanted))), counts.shape[1])
+    row, column = divmod(int(np.argmax(np.abs(counts - expected) / np.sqrt(expected))), counts.shape[1])
     seen, overall = counts[row, column] / counts[row].sum(), counts[:, column].sum() / counts.sum()
     detail = f"{labels[row]}: {100 * seen:.1f} % in {arms[column]}, which has {100 * overall:.1f} % of all users"
     p = float(chdtrc(freedom, chi2))

@@ -50,7 +50,7 @@ class _SumReader:
     def read(self) -> list[Term]:
         terms = self._sum(1)
         if self.at < len(self.text):
-            raise self._complaint("this was not expected")
+            raise self._complaint("unexpected text")
         return terms
 
     def _sum(self, sign: int) -> list[Term]:

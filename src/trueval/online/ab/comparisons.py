@@ -74,55 +74,55 @@ Table = tuple[list[ArmValue], list[Compared]]
 
 
 def compare_arms(
-    units: Units, rules: AbOptions, *, within: np.ndarray | None = None, segment: str = "", group: str = ""
+    units: Units, options: AbOptions, *, within: np.ndarray | None = None, segment: str = "", group: str = ""
 ) -> Table:
     """Values of all arms and their differences from the control; p not yet corrected, verdicts still open."""
     values, found = [], []
     for metric in units.metrics:
         samples = [units.sample(metric.name, arm, within) for arm in range(len(units.arms))]
-        raw = [estimate(metric, s, rules=rules, stream=name) for s, name in zip(samples, units.arms)]
-        final = _adjusted(metric, raw, units, within, rules)
+        raw = [estimate(metric, s, options=options, stream=name) for s, name in zip(samples, units.arms)]
+        final = _adjusted(metric, raw, units, within, options)
         for arm, e in zip(units.arms, final):
             # an interval that is a point would say that the value is sure, where nothing is known about how sure it is
             span = (e.low, e.high) if e.low < e.high else (math.nan, math.nan)
             values.append(ArmValue(metric.name, arm, e.value, *span, e.n, segment, group))
         for place in range(1, len(units.arms)):
             pair = (samples[0], samples[place])
-            d = difference(metric, final[0], final[place], samples=pair, rules=rules, adjusted=final is not raw)
+            d = difference(metric, final[0], final[place], samples=pair, options=options, adjusted=final is not raw)
             before = math.hypot(raw[0].error, raw[place].error)
             saved = 1 - (d.error / before) ** 2 if final is not raw and before > 0 else math.nan
-            one = _compared(d, saved, final[0].n + final[place].n, rules)
+            one = _compared(d, saved, final[0].n + final[place].n, options)
             named = replace(one, metric=metric.name, arm=units.arms[place], control=units.arms[0])
             found.append(replace(named, segment=segment, group=group))
     return values, found
 
 
-def _compared(d: Difference, saved: float, n: int, rules: AbOptions) -> Compared:
+def _compared(d: Difference, saved: float, n: int, options: AbOptions) -> Compared:
     """A difference without its names."""
     relative = d.relative, d.relative_low, d.relative_high
-    shown = _detectable(d.error, n, rules)
+    detectable = _detectable(d.error, n, options)
     return Compared(
-        "", "", "", d.value, d.low, d.high, *relative, d.p, math.nan, "", shown, saved, n, reason=d.reason
+        "", "", "", d.value, d.low, d.high, *relative, d.p, math.nan, "", detectable, saved, n, reason=d.reason
     )  # fmt: skip
 
 
 def _adjusted(
-    metric: DeclaredMetric, raw: list[Estimated], units: Units, within: np.ndarray | None, rules: AbOptions
+    metric: DeclaredMetric, raw: list[Estimated], units: Units, within: np.ndarray | None, options: AbOptions
 ) -> list[Estimated]:
     """Estimates after CUPED with intervals around them; the same list where it does not apply."""
     if units.past is None or metric.kind not in LINEAR:
         return raw
     past = [units.past[units.chosen(arm, within)] for arm in range(len(units.arms))]
-    if rules.sequential:
-        half = rules.sequential / 2
-        return [around(e, always_valid_reach(e.n, tuned_for=half, level=rules.level)) for e in adjust(raw, past)]
-    return [around(e, t_quantile(level=rules.level, freedom=e.freedom)) for e in adjust(raw, past)]
+    if options.sequential:
+        half = options.sequential / 2
+        return [around(e, always_valid_reach(e.n, tuned_for=half, level=options.level)) for e in adjust(raw, past)]
+    return [around(e, t_quantile(level=options.level, freedom=e.freedom)) for e in adjust(raw, past)]
 
 
-def _detectable(error: float, n: int, rules: AbOptions) -> float:
-    reach = normal_quantile(rules.level)
-    if rules.sequential:
-        reach = always_valid_reach(n, tuned_for=rules.sequential, level=rules.level)
+def _detectable(error: float, n: int, options: AbOptions) -> float:
+    reach = normal_quantile(options.level)
+    if options.sequential:
+        reach = always_valid_reach(n, tuned_for=options.sequential, level=options.level)
     return (reach + normal_quantile(2 * POWER - 1)) * error
 
 
@@ -138,12 +138,12 @@ def settle(found: Sequence[Compared], *, correct: str, level: float, stopped: bo
     """
     p = corrected(np.array([c.p for c in found]), correct)
     return [
-        replace(c, p_corrected=float(q), verdict="no verdict" if stopped else _word(c.difference, float(q), level))
+        replace(c, p_corrected=float(q), verdict="no verdict" if stopped else _verdict(c.difference, float(q), level))
         for c, q in zip(found, p)
     ]
 
 
-def _word(change: float, p: float, level: float) -> str:
+def _verdict(change: float, p: float, level: float) -> str:
     if not p < 1 - level:
         return "not shown"
     return "higher" if change > 0 else "lower"

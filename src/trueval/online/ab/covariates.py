@@ -38,13 +38,13 @@ class Covariate:
         return replace(self, values=self.values[order])
 
 
-def grouped(name: str, role: str, words: np.ndarray | pl.Series) -> Covariate:
+def grouped(name: str, role: str, groups: np.ndarray | pl.Series) -> Covariate:
     """A covariate of groups.
 
     >>> grouped("country", "segment", np.array(["it", "at", "it"])).values.tolist()
     [1, 0, 1]
     """
-    column = pl.Series(words, dtype=pl.String)
+    column = pl.Series(groups, dtype=pl.String)
     labels = column.unique().sort().to_list()
     codes = column.replace_strict(labels, list(range(len(labels))), return_dtype=pl.Int64).to_numpy()
     return Covariate(name, role, codes, tuple(labels))
@@ -61,7 +61,7 @@ def named_covariate(table: Events, name: str) -> list[Covariate]:
         values[~missing] = numbers(own.filter(pl.Series(~missing)), where=table.where)
         gaps = [grouped(f"{name} known", "covariate", np.where(missing, "missing", "known"))] if missing.any() else []
         return [Covariate(name, "covariate", values), *gaps]
-    return [grouped(name, "covariate", _words(own, table.where))]
+    return [grouped(name, "covariate", _group_labels(own, table.where))]
 
 
 def unasked_covariates(table: Events, taken: Collection[str | None]) -> list[Covariate]:
@@ -77,7 +77,7 @@ def unasked_covariates(table: Events, taken: Collection[str | None]) -> list[Cov
             own = _one(table, name)
         except DataError:  # it changes from row to row: something that happened, not something of the user
             continue
-        found.append(replace(grouped(name, "covariate", _words(own, table.where)), asked=False))
+        found.append(replace(grouped(name, "covariate", _group_labels(own, table.where)), asked=False))
     return found
 
 
@@ -121,11 +121,11 @@ def past_covariates(names: Sequence[str], past: np.ndarray | None) -> list[Covar
 
 
 def _one(table: Events, name: str) -> pl.Series:
-    what = "what is balanced over arms must be the same in all rows of a user"
+    what = "a column checked for balance must have one value per user"
     do = "give one value from before the test per user"
     return one_per_user(table.frame[name], table.users, what=what, where=table.where, do=do)
 
 
-def _words(own: pl.Series, where: str) -> pl.Series:
-    words = as_text(own, what="groups", where=f"{where}, column {own.name}")
-    return words.fill_null("(missing)")
+def _group_labels(own: pl.Series, where: str) -> pl.Series:
+    labels = as_text(own, what="groups", where=f"{where}, column {own.name}")
+    return labels.fill_null("(missing)")

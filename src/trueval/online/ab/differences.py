@@ -37,7 +37,7 @@ class Difference:
 
 def difference(
     metric: DeclaredMetric, control: Estimated, arm: Estimated, *, samples: tuple[Sample, Sample],
-    rules: AbOptions = AbOptions(), adjusted: bool = False,
+    options: AbOptions = AbOptions(), adjusted: bool = False,
 ) -> Difference:  # fmt: skip
     """Compare two estimates; `samples` are those of the control and the arm, `adjusted` says that CUPED was used.
 
@@ -48,8 +48,8 @@ def difference(
     >>> d.value, round(d.p, 4), round(d.relative, 6)
     (3.0, 0.0286, 1.2)
     """
-    found = _tested(metric, control, arm, samples, rules, adjusted)
-    return _bounded(found, control.n, arm.n, rules.level)
+    found = _tested(metric, control, arm, samples, options, adjusted)
+    return _bounded(found, control.n, arm.n, options.level)
 
 
 def least_p(control: int, arm: int) -> float:
@@ -67,13 +67,15 @@ def _bounded(found: Difference, control: int, arm: int, level: float) -> Differe
     """No p below what so many users can give; no interval where it would say more than p, or where nothing varies."""
     least = least_p(control, arm)
     if found.p < least:
-        found = replace(found, p=least, reason=f"{control} and {arm} users give no p below {least:.2g}")
+        found = replace(found, p=least, reason=f"{control} and {arm} users allow no p-value below {least:.2g}")
     same = found.error == 0
     if not same and (not found.reason or least < 1 - level or found.low <= 0 <= found.high):
         return found
     reason = found.reason
     if same:
-        reason = "nothing varies within the arms" if found.value else "the statistic does not vary with the users"
+        reason = (
+            "the values do not vary within the arms" if found.value else "the statistic does not vary with the users"
+        )
     nothing = dict.fromkeys(("low", "high", "relative_low", "relative_high"), math.nan)
     return replace(found, reason=reason, **nothing)
 
@@ -83,24 +85,24 @@ def _tested(
     control: Estimated,
     arm: Estimated,
     samples: tuple[Sample, Sample],
-    rules: AbOptions,
+    options: AbOptions,
     adjusted: bool,
 ) -> Difference:
     """By the test of the metric."""
     if metric.kind == "mannwhitney":
-        return _of_ranks(samples, rules)
+        return _of_ranks(samples, options)
     error = math.hypot(control.error, arm.error)
     change = arm.value - control.value
-    if rules.sequential:
-        reach = always_valid_reach(control.n + arm.n, tuned_for=rules.sequential, level=rules.level)
-        p = _sequential_p(change, error, control.n + arm.n, rules)
+    if options.sequential:
+        reach = always_valid_reach(control.n + arm.n, tuned_for=options.sequential, level=options.level)
+        p = _sequential_p(change, error, control.n + arm.n, options)
     elif control.draws is not None and arm.draws is not None:
-        return _of_draws(control, arm, error, rules.level)
+        return _of_draws(control, arm, error, options.level)
     elif metric.kind in SHARES and not adjusted:
-        return _of_shares(control, arm, error, rules.level)
+        return _of_shares(control, arm, error, options.level)
     else:
         freedom = _welch(control, arm)
-        reach, p = t_quantile(level=rules.level, freedom=freedom), _t_p(change, error, freedom)
+        reach, p = t_quantile(level=options.level, freedom=freedom), _t_p(change, error, freedom)
     span = change - reach * error, change + reach * error
     return Difference(change, *span, p, error, *fieller(control, arm, reach))
 
@@ -153,19 +155,19 @@ def _of_draws(control: Estimated, arm: Estimated, error: float, level: float) ->
     return Difference(value, *percentile_bounds(change, level), percentile_p(change), error, *relative)
 
 
-def _of_ranks(samples: tuple[Sample, Sample], rules: AbOptions) -> Difference:
+def _of_ranks(samples: tuple[Sample, Sample], options: AbOptions) -> Difference:
     """Twice the chance to be above, minus 1; its error from where each user stands among the other arm's users."""
     control, arm = samples[0].values, samples[1].values
     above, below = placements(arm, control), placements(control, arm)
     change = float(2 * above.mean() - 1)
     parts = [(2 * side.std(ddof=1)) ** 2 / len(side) for side in (above, below)]
     error, n = math.sqrt(sum(parts)), len(arm) + len(control)
-    if rules.sequential:
-        reach = always_valid_reach(n, tuned_for=rules.sequential, level=rules.level)
-        p = _sequential_p(change, error, n, rules)
+    if options.sequential:
+        reach = always_valid_reach(n, tuned_for=options.sequential, level=options.level)
+        p = _sequential_p(change, error, n, options)
     else:
         freedom = error**4 / sum(v * v / (len(s) - 1) for v, s in zip(parts, (above, below))) if error else n - 2
-        reach, p = t_quantile(level=rules.level, freedom=freedom), rank_sum_p(control, arm)
+        reach, p = t_quantile(level=options.level, freedom=freedom), rank_sum_p(control, arm)
     return Difference(change, max(-1.0, change - reach * error), min(1.0, change + reach * error), p, error)
 
 
@@ -181,8 +183,8 @@ def _t_p(change: float, error: float, freedom: float) -> float:
     return t_p_value(change / error, freedom=freedom)
 
 
-def _sequential_p(change: float, error: float, n: int, rules: AbOptions) -> float:
+def _sequential_p(change: float, error: float, n: int, options: AbOptions) -> float:
     if error == 0:
         return 1.0 if change == 0 else 0.0
-    assert rules.sequential is not None
-    return always_valid_p(change / error, n, tuned_for=rules.sequential, level=rules.level)
+    assert options.sequential is not None
+    return always_valid_p(change / error, n, tuned_for=options.sequential, level=options.level)

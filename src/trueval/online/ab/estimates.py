@@ -59,7 +59,9 @@ class Estimated:
     draws: np.ndarray | None = None
 
 
-def estimate(metric: DeclaredMetric, sample: Sample, *, rules: AbOptions = AbOptions(), stream: str = "") -> Estimated:
+def estimate(
+    metric: DeclaredMetric, sample: Sample, *, options: AbOptions = AbOptions(), stream: str = ""
+) -> Estimated:
     """A metric's value in an arm. Arms have streams of their own, for their users are not the same.
 
     >>> from trueval.online.ab.metric_declarations import parse_metrics
@@ -67,21 +69,21 @@ def estimate(metric: DeclaredMetric, sample: Sample, *, rules: AbOptions = AbOpt
     >>> round(e.value, 2), round(e.low, 3), round(e.high, 3)
     (0.3, 0.145, 0.519)
     """
-    seed = rules.seed_of(str(metric), stream)
-    found = _raw(metric, sample, rules.resamples, seed)
-    if rules.sequential:
+    seed = options.seed_of(str(metric), stream)
+    found = _raw(metric, sample, options.resamples, seed)
+    if options.sequential:
         # half of the users of a comparison are in one arm
-        reach = always_valid_reach(found.n, tuned_for=rules.sequential / 2, level=rules.level)
+        reach = always_valid_reach(found.n, tuned_for=options.sequential / 2, level=options.level)
         return around(found, reach)
     if metric.kind in SHARES:
-        ends = wilson_interval(found.value, found.n, level=rules.level)
+        ends = wilson_interval(found.value, found.n, level=options.level)
         return replace(found, low=float(ends[0]), high=float(ends[1]))
     if found.draws is not None:
-        low, high = percentile_bounds(found.draws, rules.level)
+        low, high = percentile_bounds(found.draws, options.level)
         return replace(found, low=low, high=high)
     if metric.kind in ("per_user", "per_payer"):
-        return around_log(found, sample.values, rules.level)
-    return around(found, t_quantile(level=rules.level, freedom=found.freedom))
+        return around_log(found, sample.values, options.level)
+    return around(found, t_quantile(level=options.level, freedom=found.freedom))
 
 
 def _raw(metric: DeclaredMetric, sample: Sample, resamples: int, seed: int) -> Estimated:
@@ -174,9 +176,9 @@ def trimmed(values: np.ndarray, share: float) -> Estimated:
     n, cut = len(values), int(share * len(values))
     ordered = np.sort(values)
     kept = n - 2 * cut
-    held = np.clip(values, ordered[cut], ordered[n - cut - 1])
-    influence = (held - held.mean()) * (n / kept)
-    spread = float(((held - held.mean()) ** 2).sum())
+    winsorised = np.clip(values, ordered[cut], ordered[n - cut - 1])
+    influence = (winsorised - winsorised.mean()) * (n / kept)
+    spread = float(((winsorised - winsorised.mean()) ** 2).sum())
     error = math.sqrt(spread / (kept * (kept - 1))) if kept > 1 else math.nan
     return Estimated(float(ordered[cut : n - cut].mean()), error, n, kept - 1, influence=influence)
 

@@ -15,8 +15,8 @@ GAP = 30 * 60  # seconds without an event that end a session
 DAY = 24 * 3600
 # Columns that need not be in a table of events, for they are counted from it.
 DERIVED = {
-    "events": "rows of the user",
-    "sessions": f"visits of the user, {GAP // 60} minutes without an event between them",
+    "events": "number of rows of the user",
+    "sessions": f"number of visits of the user, separated by more than {GAP // 60} minutes without an event",
     "session_length": "mean seconds from the first to the last event of a user's sessions",
     "returned": "whether the user had an event on a later day (UTC) than the first",
 }

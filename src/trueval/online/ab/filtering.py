@@ -28,7 +28,7 @@ _OTHER_TABLES = re.compile(r"\b(select|over|with|columns)\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class RowFilter:
-    """What was asked, the columns it reads, and what it left of the table."""
+    """The condition, the columns it uses, and how many rows it keeps."""
 
     text: str
     columns: tuple[str, ...]
@@ -42,11 +42,11 @@ def filter_rows(frame: pl.DataFrame, text: str, *, table: str = "table") -> tupl
     """The rows for which a condition holds.
 
     >>> frame = pl.DataFrame({"country": ["DE", "AT", "DE", None], "day": [1, 3, 5, 7]})
-    >>> kept, told = filter_rows(frame, "country == 'DE' and day >= 3")
-    >>> kept.rows(), told.rows_kept, told.rows_undefined
+    >>> kept, row_filter = filter_rows(frame, "country == 'DE' and day >= 3")
+    >>> kept.rows(), row_filter.rows_kept, row_filter.rows_undefined
     ([('DE', 5)], 1, 1)
     """
-    _check_words(text, frame.columns)
+    _check_syntax(text, frame.columns)
     try:
         condition = pl.sql_expr(text)
         names = tuple(dict.fromkeys(condition.meta.root_names()))
@@ -95,7 +95,7 @@ def kept_by_arm(
     return np.stack([left, all_users - left], axis=1), tuple(both["arm"].to_list())
 
 
-def _check_words(text: str, columns: Collection[str]) -> None:
+def _check_syntax(text: str, columns: Collection[str]) -> None:
     plain = _QUOTED.sub("''", text)
     other = _OTHER_TABLES.search(plain)
     if other is not None:
@@ -107,13 +107,16 @@ def _check_words(text: str, columns: Collection[str]) -> None:
         if call[1].lower() not in _GRAMMAR | _FUNCTIONS:
             raise DefinitionError(
                 f"a filter cannot use {call[1]}(…)", where=f"filter: {text}",
-                found=suggest(call[1], _FUNCTIONS), do="write a condition on the columns of a row",
+                do=f"write a condition on the columns of a row; {suggest(call[1], _FUNCTIONS)}",
             )  # fmt: skip
-    # polars takes these words for functions, and says so in words that do not help
+    # polars takes these words for functions, and its error message does not help
     for word in ("user", "current_user", "session_user"):
         if word in columns and re.search(rf"(?<![\w.]){word}(?!\w)", plain):
             raise DefinitionError(
-                f"{word} is a word of SQL", where=f"filter: {text}", found=word, do=f'write the column as "{word}"'
+                f"{word} is a reserved word of SQL",
+                where=f"filter: {text}",
+                found=word,
+                do=f'write the column as "{word}"',
             )
 
 

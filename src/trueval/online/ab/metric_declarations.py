@@ -15,13 +15,13 @@ MEANINGS = {
     "trimmed": "mean over users without the lowest and the highest {:.3g} % of them",
     "median": "median over users",
     "quantile": "{:.3g} quantile over users",
-    "mannwhitney": "chance that a user of the arm is above one of the control, minus the chance of below; "
-    "values shown are medians",
+    "mannwhitney": "probability that a user of the arm is above one of the control, minus the probability of being "
+    "below; the values are medians",
     "ratio": "sum over users divided by sum over users",
     "bootstrap": "sum over users divided by sum over users",
-    "per_user": "mean over users, those with 0 included",
+    "per_user": "mean over all users, including those with 0",
     "payers": "share of users whose value is not 0",
-    "per_payer": "mean over users whose value is not 0; these need not be the same kind of users in all arms",
+    "per_payer": "mean over users whose value is not 0; payers may be different kinds of users in each arm",
 }
 METHODS = {
     "conversion": "score test, Newcombe's interval of the difference, Wilson's of the shares",
@@ -128,7 +128,7 @@ class _DeclarationReader:
             if self._take("/"):
                 below = self._side("a column was expected after /")
         if self.at < len(self.text):
-            raise self._complaint("this was not expected", do="write name:kind=column or name=column/column")
+            raise self._complaint("unexpected text", do="write name:kind=column or name=column/column")
         if below and kind not in ("", "ratio", "bootstrap"):
             raise self._complaint(f"{kind} takes one column", do=f"write {name}={column}/{below}", at=kind_at)
         if kind in ("ratio", "bootstrap") and not below:
@@ -153,7 +153,7 @@ class _DeclarationReader:
         begin = self.at
         kind = self._match(re.compile(r"[A-Za-z_]+"), "a kind of metric was expected after :")
         if kind not in KINDS:
-            raise self._complaint(f"unknown kind of metric {kind!r}", found=suggest(kind, KINDS), at=begin)
+            raise self._complaint(f"unknown kind of metric {kind!r}", do=suggest(kind, KINDS), at=begin)
         parameter = DEFAULTS.get(kind)
         if self._take("("):
             begin = self.at
@@ -171,7 +171,7 @@ class _DeclarationReader:
         except ValueError:
             number = -1.0
         if not 0 < number < top:
-            raise self._complaint(f"a number between 0 and {top:g} was expected, not {text}", at=begin)
+            raise self._complaint(f"expected a number between 0 and {top:g}, not {text}", at=begin)
         return number
 
     def _take(self, character: str) -> bool:

@@ -1,4 +1,4 @@
-"""Before a test: how many users it takes to see an effect, how long that lasts, what can be seen with what there is."""
+"""Planning a test: the users needed to detect an effect, the duration, the effect detectable with given users."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WEEK = 7
 
 @dataclass(frozen=True, slots=True)
 class AbPlan:
-    """Users per arm that show `effect` (absolute) with probability `power`, and the days until they have come."""
+    """Users per arm needed to detect `effect` (absolute) with probability `power`, and the days this takes."""
 
     baseline: float
     sd: float | None
@@ -77,7 +77,7 @@ def ab_plan(
     daily_users: float | None = None,
     variance_reduction: float = 0.0,
 ) -> AbPlan:
-    """Plan an A/B test: the users that an effect takes, or the effect that can be seen with so many users.
+    """Plan an A/B test: the users needed to detect an effect, or the effect detectable with given users.
 
     Arms are of equal size. A baseline alone is a rate, a baseline with `sd` a mean over users.
 
@@ -86,7 +86,7 @@ def ab_plan(
     baseline : number
         Rate or mean of the control.
     effect : number or text, optional
-        The effect to be seen, absolute (0.01) or relative to the baseline ("5%"). Give this or `users`.
+        The effect to detect, absolute (0.01) or relative to the baseline ("5%"). Give this or `users`.
     sd : number, optional
         Standard deviation over users of a mean. For a ratio such as CTR take that of
         (clicks - CTR * impressions) / mean impressions over users. Default: the baseline is a rate.
@@ -95,15 +95,15 @@ def ab_plan(
     arms : int, default 2
         Number of arms, the control included.
     metrics : int, default 1
-        Number of metrics. Arms and metrics make comparisons, for which the level is corrected (Bonferroni).
+        Number of metrics. The level is corrected for (arms - 1) × metrics comparisons (Bonferroni).
     power : number, default 0.8
         Probability of finding the effect.
     level : number, default 0.95
         Confidence level of the two-sided test.
     daily_users : number, optional
-        New users a day in all arms together, to find the days it takes.
+        New users per day in all arms together, to compute the number of days.
     variance_reduction : number, default 0.0
-        Share of the variance that is taken out by what is known before the test (CUPED).
+        Share of the variance removed by data from before the test (CUPED).
 
     Returns
     -------
@@ -128,7 +128,7 @@ def ab_plan(
     alpha = (1 - level) / ((arms - 1) * metrics)
     keep = 1 - variance_reduction
     if (effect is None) == (users is None):
-        raise DefinitionError("a plan needs an effect or a number of users, one of the two", do='effect=0.01 or "5%"')
+        raise DefinitionError("a plan needs either an effect or a number of users", do='effect=0.01 or "5%"')
     if effect is not None:
         change = _absolute(effect, baseline, sd)
         per_arm = _smallest(lambda n: chance(baseline, change, n / keep, sd=sd, alpha=alpha) >= power)
@@ -185,13 +185,15 @@ def _smallest(enough: Callable[[int], bool]) -> int:
 
 
 def _visible(baseline: float, per_arm: float, sd: float | None, alpha: float, power: float) -> float:
-    """The smallest rise (fall, if rises have no room) that is seen with the wanted probability."""
+    """The smallest rise (fall, if rises have no room) that is seen with the required probability."""
     room = 1 - baseline if sd is None else math.inf
     high = min(room, (sd or 1) * 1e-9)
     while high < room and chance(baseline, high, per_arm, sd=sd, alpha=alpha) < power:
         high = min(room, 2 * high)
     if chance(baseline, high, per_arm, sd=sd, alpha=alpha) < power:
-        raise DefinitionError("so few users cannot detect any change", where="users", found=f"{per_arm:.0f} per arm")
+        raise DefinitionError(
+            "this number of users cannot detect any change", where="users", found=f"{per_arm:.0f} per arm"
+        )
     low = 0.0
     for _ in range(80):
         middle = (low + high) / 2
@@ -206,7 +208,7 @@ def _absolute(effect: float | str, baseline: float, sd: float | None) -> float:
         change = float(text.removesuffix("%")) * (baseline / 100 if text.endswith("%") else 1)
     except ValueError:
         raise DefinitionError(
-            "an effect is a number or a percentage", where="effect", found=text, do="0.01 or 5%"
+            "an effect must be a number or a percentage", where="effect", found=text, do="0.01 or 5%"
         ) from None
     if not math.isfinite(change) or change == 0:
         raise DefinitionError("the effect must not be 0", where="effect", found=text, do="0.01 or 5%")
@@ -224,10 +226,10 @@ def _check(
 ) -> None:  # fmt: skip
     if sd is None and not 0 < baseline < 1:
         raise DefinitionError(
-            "a baseline rate lies between 0 and 1", where="baseline", found=f"{baseline:g}",
+            "a baseline rate must lie between 0 and 1", where="baseline", found=f"{baseline:g}",
             do="for a mean, give its standard deviation too (sd=…, --sd …)",
         )  # fmt: skip
-    rules = [
+    limits = [
         ("baseline", baseline, math.isfinite(baseline), "a finite number"),
         ("sd", sd, sd is None or 0 < sd < math.inf, "above 0"),
         ("arms", arms, arms >= 2, "2 or more"),
@@ -237,6 +239,6 @@ def _check(
         ("daily_users", daily_users, daily_users is None or 0 < daily_users < math.inf, "above 0"),
         ("variance_reduction", variance_reduction, 0 <= variance_reduction < 1, "between 0 and 1"),
     ]
-    for name, value, fine, wanted in rules:
+    for name, value, fine, allowed in limits:
         if not fine:
-            raise DefinitionError(f"{name} must be {wanted}", where=name, found=f"{value:g}")
+            raise DefinitionError(f"{name} must be {allowed}", where=name, found=f"{value:g}")

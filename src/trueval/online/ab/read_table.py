@@ -118,12 +118,12 @@ def numbers(column: pl.Series, *, where: str, user: pl.Series | None = None) -> 
     values = column.cast(pl.Float64, strict=False)
     if kind == pl.String:
         lowered = column.str.to_lowercase()
-        words = pl.select(pl.when(lowered == "true").then(1.0).when(lowered == "false").then(0.0)).to_series()
-        values = values.fill_null(words)
+        booleans = pl.select(pl.when(lowered == "true").then(1.0).when(lowered == "false").then(0.0)).to_series()
+        values = values.fill_null(booleans)
     found = values.fill_null(np.nan).to_numpy()
     wrong = ~np.isfinite(found)
     if wrong.any():
-        do = "write 0 where nothing happened; leaving such users out would compare who is left"
+        do = "write 0 where nothing happened; leaving such users out would bias the comparison"
         raise bad_rows(column, wrong, "values are missing or not finite numbers", where=where, user=user, do=do)
     return found
 

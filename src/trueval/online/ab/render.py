@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 
 from trueval.online.ab.comparisons import ArmValue, Compared
-from trueval.online.ab.sentences import balance_words, ratio_words
-from trueval.render.alignment import words_left
+from trueval.online.ab.sentences import describe_balance, describe_sample_ratio
+from trueval.render.alignment import align_text_left
 from trueval.render.latex import latex_table
 from trueval.render.markdown import markdown_table
 from trueval.render.marks import SIGNS, verdict_text
@@ -22,75 +22,75 @@ from trueval.statistics.multiple_comparisons import NAMES
 if TYPE_CHECKING:
     from trueval.online.ab.result import AbTest
 
-_WORDS = ("metric", "group", "arm", "verdict")  # columns of words
+_TEXT_COLUMNS = ("metric", "group", "arm", "verdict")  # aligned to the left
 
 
-def as_text(found: AbTest, *, width: int = PIPED_WIDTH) -> str:
+def as_text(result: AbTest, *, width: int = PIPED_WIDTH) -> str:
     """The check of the sample ratio, the values, the verdict in words, and what the numbers rest on."""
-    users = sum(found.sample_ratio.users.values())
-    head = f"A/B test of {users:,} users, {len(found.arms)} arms, {control_words(found)}"
-    parts = [fill(head, width), fill("sample ratio: " + ratio_words(found.sample_ratio), width)]
-    parts += [*(fill(line, width) for line in balance_words(found)), ""]
-    parts.append(_fitting(found, "", width))
-    parts += ["", *(fill(line, width) for line in found.verdict.split("\n")), ""]
-    for segment in found.manifest["segments"]:
-        if any(c.segment == segment for c in found.segments):
-            parts += [f"by {segment}", _fitting(found, segment, width), ""]
-    parts += [fill(line, width) for line in foot(found)]
-    parts += [fill(f"! {warning}", width) for warning in found.warnings]
+    users = sum(result.sample_ratio.users.values())
+    head = f"A/B test of {users:,} users, {len(result.arms)} arms, {describe_control(result)}"
+    parts = [fill(head, width), fill("sample ratio: " + describe_sample_ratio(result.sample_ratio), width)]
+    parts += [*(fill(line, width) for line in describe_balance(result)), ""]
+    parts.append(_fitting(result, "", width))
+    parts += ["", *(fill(line, width) for line in result.verdict.split("\n")), ""]
+    for segment in result.manifest["segments"]:
+        if any(c.segment == segment for c in result.segments):
+            parts += [f"by {segment}", _fitting(result, segment, width), ""]
+    parts += [fill(line, width) for line in foot(result)]
+    parts += [fill(f"! {warning}", width) for warning in result.warnings]
     return "\n".join(parts) + "\n"
 
 
-def control_words(found: AbTest) -> str:
+def describe_control(result: AbTest) -> str:
     """Which arm is the control, and why."""
-    return f"control arm: {found.arms[0]} ({found.manifest['control_is']})"
+    return f"control arm: {result.arms[0]} ({result.manifest['control_is']})"
 
 
-def foot(found: AbTest) -> list[str]:
+def foot(result: AbTest) -> list[str]:
     """How intervals and p were made, what each metric is, and what was done to the table."""
-    m = found.manifest
-    level, corrected = level_percent(m["level"]), _correction(m["correct"], len(found.comparisons))
+    m = result.manifest
+    level, corrected = level_percent(m["level"]), _correction(m["correct"], len(result.comparisons))
     lines = [f"{level} confidence intervals by user, not corrected; p {corrected}"]
     if m["sequential"]:
         lines[0] += f"; always valid (normal mixture, narrowest at {m['sequential']:,} users)"
-    if found.segments:
-        lines.append(f"segments: p {_correction(m['correct'], len(found.segments))}")
-    saved = {c.metric: c.variance_reduction for c in found.comparisons if math.isfinite(c.variance_reduction)}
+    if result.segments:
+        lines.append(f"segments: p {_correction(m['correct'], len(result.segments))}")
+    saved = {c.metric: c.variance_reduction for c in result.comparisons if math.isfinite(c.variance_reduction)}
     if saved:
-        told = ", ".join(f"{name} {percent(share, 0)}" for name, share in saved.items())
-        lines.append(f"CUPED with {', '.join(m['pre'])}: variance of the difference reduced by {told}")
-    lines += [f"{name} = {text}" for name, text in found.definitions.items()]
-    return lines + list(found.notes)
+        reductions = ", ".join(f"{name} {percent(share, 0)}" for name, share in saved.items())
+        lines.append(f"CUPED with {', '.join(m['pre'])}: variance of the difference reduced by {reductions}")
+    lines += [f"{name} = {text}" for name, text in result.definitions.items()]
+    return lines + list(result.notes)
 
 
 def _correction(correct: str, n: int) -> str:
     return "uncorrected" if correct == "none" else f"corrected by {NAMES[correct]} over {n} comparisons"
 
 
-def headings(found: AbTest) -> list[str]:
+def headings(result: AbTest) -> list[str]:
     """Columns of the tables."""
-    level = level_percent(found.manifest["level"])
+    level = level_percent(result.manifest["level"])
     return [
         "metric", "group", "arm", "users", "value", f"value [{level}]", f"difference [{level}]", f"relative [{level}]",
-        "p" if found.manifest["correct"] == "none" else f"p ({NAMES[found.manifest['correct']]})", "verdict",
+        "p" if result.manifest["correct"] == "none" else f"p ({NAMES[result.manifest['correct']]})", "verdict",
     ]  # fmt: skip
 
 
-def rows(found: AbTest, segment: str = "") -> list[dict[str, str]]:
+def rows(result: AbTest, segment: str = "") -> list[dict[str, str]]:
     """One row per metric, group and arm, as text."""
-    compared = {(c.group, c.metric, c.arm): c for c in (*found.comparisons, *found.segments) if c.segment == segment}
-    ranks = {metric.name for metric in found.metrics if metric.kind == "mannwhitney"}
-    shown = []
-    for v in found.values:
+    compared = {(c.group, c.metric, c.arm): c for c in (*result.comparisons, *result.segments) if c.segment == segment}
+    ranks = {metric.name for metric in result.metrics if metric.kind == "mannwhitney"}
+    body = []
+    for v in result.values:
         if v.segment != segment:
             continue
         others = [c for (group, metric, _), c in compared.items() if (group, metric) == (v.group, v.metric)]
         cells = _cells(v, compared.get((v.group, v.metric, v.arm)), others, v.metric in ranks)
-        shown.append(dict(zip(headings(found), cells)))
+        body.append(dict(zip(headings(result), cells)))
     if segment:  # all groups of a metric together
-        names = [m.name for m in found.metrics]
-        shown.sort(key=lambda row: names.index(row["metric"]))
-    return shown
+        names = [m.name for m in result.metrics]
+        body.sort(key=lambda row: names.index(row["metric"]))
+    return body
 
 
 def _cells(v: ArmValue, c: Compared | None, others: Sequence[Compared], ranks: bool) -> list[str]:
@@ -110,23 +110,23 @@ def _cells(v: ArmValue, c: Compared | None, others: Sequence[Compared], ranks: b
     return [*first, change, relative, p_value(c.p_corrected), verdict]
 
 
-def columns_shown(found: AbTest, segment: str, left_out: Sequence[str] = ()) -> list[str]:
+def visible_columns(result: AbTest, segment: str, hidden: Sequence[str] = ()) -> list[str]:
     """Headings that are used: no groups without segments, one column of values."""
-    out = {"value", *left_out} | (set() if segment else {"group"})
-    return [name for name in headings(found) if name not in out]
+    out = {"value", *hidden} | (set() if segment else {"group"})
+    return [name for name in headings(result) if name not in out]
 
 
-def _layouts(found: AbTest, segment: str) -> Iterator[Table]:
+def _layouts(result: AbTest, segment: str) -> Iterator[Table]:
     """The whole table, then narrower ones: short verdicts first, then fewer columns."""
-    h = headings(found)
+    h = headings(result)
     full, brief = (verdict_text("not shown", short=short) for short in (False, True))
     dropped = ((), (), (h[7],), (h[7], h[5]), (h[7], h[5], "users"), (h[7], h[5], "users", "verdict"))
-    for step, left_out in enumerate(dropped):
-        names = [name for name in h if name not in left_out and (segment or name != "group")]
-        names = [name for name in names if name != "value" or h[5] in left_out]
-        table = plain_table(names, [], align=words_left(names, _WORDS))
+    for step, hidden in enumerate(dropped):
+        names = [name for name in h if name not in hidden and (segment or name != "group")]
+        names = [name for name in names if name != "value" or h[5] in hidden]
+        table = plain_table(names, [], align=align_text_left(names, _TEXT_COLUMNS))
         before = ("", "")
-        for row in rows(found, segment):
+        for row in rows(result, segment):
             now = (row["metric"], row["group"])
             if before != ("", "") and now[0] != before[0]:
                 table.add_section()
@@ -138,35 +138,39 @@ def _layouts(found: AbTest, segment: str) -> Iterator[Table]:
         yield table
 
 
-def _fitting(found: AbTest, segment: str, width: int) -> str:
-    return printed(first_fitting(_layouts(found, segment), width)).rstrip("\n")
+def _fitting(result: AbTest, segment: str, width: int) -> str:
+    return printed(first_fitting(_layouts(result, segment), width)).rstrip("\n")
 
 
-def _flat(found: AbTest) -> Iterator[tuple[list[str], list[list[str]]]]:
-    for segment in ("", *found.manifest["segments"]):
-        body = rows(found, segment)
-        names = columns_shown(found, segment)
+def _flat(result: AbTest) -> Iterator[tuple[list[str], list[list[str]]]]:
+    for segment in ("", *result.manifest["segments"]):
+        body = rows(result, segment)
+        names = visible_columns(result, segment)
         if body:
             yield names, [[row[name] for name in names] for row in body]
 
 
-def as_markdown(found: AbTest) -> str:
+def as_markdown(result: AbTest) -> str:
     """Tables with the sample ratio above and the verdict below."""
-    lines = ["C" + control_words(found)[1:], ""]
-    lines += [f"Sample ratio: {ratio_words(found.sample_ratio)}", ""]
-    lines += [f"{line.strip()}  " for line in balance_words(found)] + ([""] if found.balance else [])
-    for names, body in _flat(found):
-        lines.append(markdown_table(names, body, align=words_left(names, _WORDS)))
-    lines += [f"{line}  " for line in found.verdict.split("\n")]
-    lines += ["", *(f"- {note}" for note in found.notes), *(f"- **Warning:** {warning}" for warning in found.warnings)]
+    lines = ["C" + describe_control(result)[1:], ""]
+    lines += [f"Sample ratio: {describe_sample_ratio(result.sample_ratio)}", ""]
+    lines += [f"{line.strip()}  " for line in describe_balance(result)] + ([""] if result.balance else [])
+    for names, body in _flat(result):
+        lines.append(markdown_table(names, body, align=align_text_left(names, _TEXT_COLUMNS)))
+    lines += [f"{line}  " for line in result.verdict.split("\n")]
+    lines += [
+        "",
+        *(f"- {note}" for note in result.notes),
+        *(f"- **Warning:** {warning}" for warning in result.warnings),
+    ]
     return "\n".join(lines).rstrip() + "\n"
 
 
-def as_latex(found: AbTest) -> str:
+def as_latex(result: AbTest) -> str:
     """Booktabs tables, the sample ratio and the verdict as comments."""
-    lines = [f"% {control_words(found)}", f"% sample ratio: {ratio_words(found.sample_ratio)}"]
-    lines += [f"% {line.strip()}" for line in balance_words(found)]
-    lines += [f"% {line}" for line in (*found.verdict.split("\n"), *found.notes)]
-    lines += [f"% warning: {warning}" for warning in found.warnings]
-    tables = [latex_table(names, body, align=words_left(names, _WORDS)) for names, body in _flat(found)]
+    lines = [f"% {describe_control(result)}", f"% sample ratio: {describe_sample_ratio(result.sample_ratio)}"]
+    lines += [f"% {line.strip()}" for line in describe_balance(result)]
+    lines += [f"% {line}" for line in (*result.verdict.split("\n"), *result.notes)]
+    lines += [f"% warning: {warning}" for warning in result.warnings]
+    tables = [latex_table(names, body, align=align_text_left(names, _TEXT_COLUMNS)) for names, body in _flat(result)]
     return "\n".join([*lines, *tables])

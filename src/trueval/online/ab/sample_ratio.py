@@ -39,7 +39,7 @@ class SampleRatio:
 def check_sample_ratio(
     users: Mapping[str, int], *, expected_shares: Mapping[str, float] | None = None, threshold: float = THRESHOLD
 ) -> SampleRatio:
-    """Compare the numbers of users with the shares the arms were to get (equal, if not said).
+    """Compare the numbers of users with the planned shares of the arms (default: equal).
 
     >>> check = check_sample_ratio({"gate_30": 44_700, "gate_40": 45_489})
     >>> round(check.p, 4), check.failed
@@ -49,8 +49,8 @@ def check_sample_ratio(
 
     shares = _shares(list(users), expected_shares)
     counts = np.array(list(users.values()), float)
-    wanted = np.array(list(shares.values())) * counts.sum()
-    chi2 = float(((counts - wanted) ** 2 / wanted).sum())
+    expected = np.array(list(shares.values())) * counts.sum()
+    chi2 = float(((counts - expected) ** 2 / expected).sum())
     return SampleRatio(dict(users), shares, chi2, float(chdtrc(len(counts) - 1, chi2)), threshold)
 
 

@@ -58,7 +58,7 @@ class Events:
         if self.time is None:
             alike = [column for column in self.frame.columns if looks_like(column, "time")]
             raise DataError(
-                f"{name} of {role} is counted from the times of events", where=self.where,
+                f"{role}: {name} is counted from the times of events, and there is no time column", where=self.where,
                 found=", ".join(alike) or "no column that looks like a time",
                 do="name the column with time=… (--time …), or give a column of this name",
             )  # fmt: skip
@@ -183,14 +183,14 @@ def _check_ratio(table: Events, metric: DeclaredMetric, above: np.ndarray, below
     if clicks and (wrong := above > below).any():
         at = np.flatnonzero(wrong)
         ids = table.users.ids
-        shown = [
+        examples = [
             f"{'row' if ids is None else 'user'} {i + 1 if ids is None else ids[i]}: "
             f"{metric.column} {above[i]:g}, {metric.below} {below[i]:g}"
             for i in at[:5].tolist()
         ]
         raise DataError(
             f"{metric.name}: more {metric.column} than {metric.below}", where=table.where,
-            found=f"{len(at):,} {'users' if len(at) != 1 else 'user'}:\n" + "\n".join(shown),
+            found=f"{len(at):,} {'users' if len(at) != 1 else 'user'}:\n" + "\n".join(examples),
             do="count both over the same time and the same places",
         )  # fmt: skip
     if (above * below.sum() == below * above.sum()).all():

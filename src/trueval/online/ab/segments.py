@@ -14,7 +14,7 @@ MIN_GROUP = 30  # users in every arm; below, intervals that rest on large number
 
 
 def compare_segments(
-    units: Units, rules: AbOptions, *, min_group: int = MIN_GROUP
+    units: Units, options: AbOptions, *, min_group: int = MIN_GROUP
 ) -> tuple[list[ArmValue], list[Compared], list[str]]:
     """Values and differences in every group that is large enough in every arm, and what was left out."""
     values: list[ArmValue] = []
@@ -26,12 +26,14 @@ def compare_segments(
             fewest = int(np.bincount(units.arm[within], minlength=len(units.arms)).min())
             if fewest < max(2, min_group):
                 noun = "user" if fewest == 1 else "users"
-                notes.append(f"{column} {group} is left out: {fewest} {noun} in one arm, {min_group} are needed")
+                notes.append(
+                    f"{column} {group} is left out: one arm has {fewest} {noun}, at least {min_group} are needed"
+                )
                 continue
             constant = [m.name for m in units.metrics if _constant(units, m.name, m.kind, within)]
             notes += [f"{column} {group}: {name} is the same for every user, or undefined" for name in constant]
             more, compared = compare_arms(
-                _without(units, constant), rules, within=within, segment=column, group=str(group)
+                _without(units, constant), options, within=within, segment=column, group=str(group)
             )
             values += more
             found += compared

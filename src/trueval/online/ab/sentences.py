@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from trueval.online.ab.result import AbTest
 
 
-def ratio_words(ratio: SampleRatio) -> str:
+def describe_sample_ratio(ratio: SampleRatio) -> str:
     """Users by arm, against what was expected, and what chance says to it."""
     total = sum(ratio.users.values())
     parts = [
@@ -27,14 +27,14 @@ def ratio_words(ratio: SampleRatio) -> str:
     return f"{' · '.join(parts)}; χ² = {ratio.chi2:.2f}, {p_phrase(ratio.p)}, {state}"
 
 
-def balance_words(found: AbTest) -> list[str]:
+def describe_balance(result: AbTest) -> list[str]:
     """What was checked beyond the sample ratio, and every check that failed."""
-    asked = [check for check in found.balance if check.asked]
-    return [*(_asked_words(asked, found) if asked else []), *_unasked_words(found)]
+    asked = [check for check in result.balance if check.asked]
+    return [*(_describe_asked(asked, result) if asked else []), *_describe_unasked(result)]
 
 
-def _unasked_words(found: AbTest) -> list[str]:
-    checks = [check for check in found.balance if not check.asked]
+def _describe_unasked(result: AbTest) -> list[str]:
+    checks = [check for check in result.balance if not check.asked]
     if not checks:
         return []
     names = list(dict.fromkeys(check.name for check in checks))
@@ -43,24 +43,27 @@ def _unasked_words(found: AbTest) -> list[str]:
     return [f"also checked, although not declared as known before the test: {', '.join(names)}: {state}"]
 
 
-def _asked_words(asked: list[BalanceCheck], found: AbTest) -> list[str]:
+def _describe_asked(asked: list[BalanceCheck], result: AbTest) -> list[str]:
     within = dict.fromkeys(check.name for check in asked if check.test == "sample ratio")
     over = dict.fromkeys(check.name for check in asked if check.test != "sample ratio")
     parts = [f"sample ratio within {', '.join(within)}"] if within else []
     parts += [f"{', '.join(over)} over the arms"] if over else []
     n = f"{len(asked)} check{'s' if len(asked) != 1 else ''}"
     begin = f"balance: {n} ({'; '.join(parts)}), corrected by Holm: "
-    if not found.imbalances:
+    if not result.imbalances:
         lowest = min(check.p_corrected for check in asked)
         return [f"{begin}none below {asked[0].threshold:g} (lowest {p_phrase(lowest)})"]
-    return [f"{begin}MISMATCH, {len(found.imbalances)} below {asked[0].threshold:g}", *map(check_words, _worst(found))]
+    return [
+        f"{begin}MISMATCH, {len(result.imbalances)} below {asked[0].threshold:g}",
+        *map(describe_check, _worst(result)),
+    ]
 
 
-def _worst(found: AbTest, most: int = 5) -> list[BalanceCheck]:
-    return sorted(found.imbalances, key=lambda check: check.p)[:most]
+def _worst(result: AbTest, most: int = 5) -> list[BalanceCheck]:
+    return sorted(result.imbalances, key=lambda check: check.p)[:most]
 
 
-def check_words(check: BalanceCheck) -> str:
+def describe_check(check: BalanceCheck) -> str:
     """One failed check in words."""
     p = p_phrase(check.p_corrected) if check.p_corrected >= 1e-4 else f"p = {check.p_corrected:.0e}"
     if check.test == "sample ratio":
@@ -69,44 +72,44 @@ def check_words(check: BalanceCheck) -> str:
     return f"  {check.name} over the arms: {check.detail}; {name} = {check.statistic:.1f}, {p}"
 
 
-def verdict(found: AbTest) -> str:
+def verdict(result: AbTest) -> str:
     """The result in words: a mismatch first, then a sentence for each comparison."""
-    if found.stopped:
+    if result.stopped:
         return (
-            f"no verdict: {_mismatch(found)}. Such arms are unlikely to arise by chance: which users were counted may "
+            f"no verdict: {_mismatch(result)}. Such arms are unlikely to arise by chance: which users were counted may "
             "depend on the arm, and every difference may be due to that. Find the cause first; to see verdicts "
             "anyway, ignore the mismatch explicitly (ignore_mismatch=True, --ignore-mismatch)."
         )
     begin = ""
-    if found.sample_ratio.failed or found.imbalances:
-        begin = f"A {_mismatch(found)} was ignored on request.\n"
-    doubtful = [check for check in found.balance if check.failed and not check.asked]
+    if result.sample_ratio.failed or result.imbalances:
+        begin = f"A {_mismatch(result)} was ignored on request.\n"
+    doubtful = [check for check in result.balance if check.failed and not check.asked]
     if doubtful:
         names = " and ".join(dict.fromkeys(check.name for check in doubtful))
         begin += f"Caution: the arms differ in {names}; if that was known before the test, do not trust what follows.\n"
-    return begin + "\n".join(sentence(c, found) for c in found.comparisons)
+    return begin + "\n".join(comparison_sentence(c, result) for c in result.comparisons)
 
 
-def _mismatch(found: AbTest) -> str:
+def _mismatch(result: AbTest) -> str:
     """Which checks failed."""
-    ratio = found.sample_ratio
+    ratio = result.sample_ratio
     parts = [f"sample ratio mismatch ({p_phrase(ratio.p)}, below {ratio.threshold:g})"] if ratio.failed else []
-    if found.imbalances:
-        names = ", ".join(dict.fromkeys(check.name for check in _worst(found, len(found.balance))))
-        worst = _worst(found)[0]
+    if result.imbalances:
+        names = ", ".join(dict.fromkeys(check.name for check in _worst(result, len(result.balance))))
+        worst = _worst(result)[0]
         p = f"{p_phrase(worst.p_corrected)} after Holm, below {worst.threshold:g}"
         parts.append(f"mismatch of the arms in {names} ({p})")
     return " and ".join(parts)
 
 
-def sentence(c: Compared, found: AbTest) -> str:
+def comparison_sentence(c: Compared, result: AbTest) -> str:
     """One comparison in words."""
     digits = digits_for((c.high - c.low) / 2)
-    level = level_percent(found.manifest["level"])
-    kind = "always-valid interval" if found.manifest["sequential"] else "interval"
+    level = level_percent(result.manifest["level"])
+    kind = "always-valid interval" if result.manifest["sequential"] else "interval"
     span = f"{level} {kind} {c.low:+.{digits}f} to {c.high:+.{digits}f}" if c.low == c.low else "no interval"
-    span += " before correction" if c.low == c.low and c.p < 1 - found.manifest["level"] <= c.p_corrected else ""
-    n, correct = len(found.comparisons), found.manifest["correct"]
+    span += " before correction" if c.low == c.low and c.p < 1 - result.manifest["level"] <= c.p_corrected else ""
+    n, correct = len(result.comparisons), result.manifest["correct"]
     how = "" if n == 1 or correct == "none" else f" by {NAMES[correct]} over {n} comparisons"
     p = p_phrase(c.p_corrected) + how + (f": {c.reason}" if c.reason else "")
     if c.verdict == "not shown":

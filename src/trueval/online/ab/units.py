@@ -99,13 +99,13 @@ def make_units(
     if metrics is None:
         metrics = usual_metrics(frame, {arm, user, time, *pre, *segments, *balance}, where)
     built, why = _measured(table, metrics, arms)
-    past, known, said = _past(table, pre)
+    past, known, past_notes = _past(table, pre)
     columns = tuple(dict.fromkeys(name for metric, _ in built for name in columns_of(table, metric)))
     _check_roles(columns, {"pre": pre, "segments": segments, "balance": balance}, where)
     used = {arm, user, table.time, *pre, *columns}
     groups = {name: _segment(table, name) for name in segments}
     covariates, more = _covariates(table, groups, past_covariates(known, past), balance, used)
-    notes = (*_notes(frame, table, [metric for metric, _ in built]), *why, *said, *more)
+    notes = (*_notes(frame, table, [metric for metric, _ in built]), *why, *past_notes, *more)
     units = Units(
         arms.names, arms.codes, tuple(metric for metric, _ in built), {metric.name: sample for metric, sample in built},
         past, groups, user, len(frame), notes, covariates, arms.why, columns,
@@ -119,7 +119,7 @@ def _check_roles(columns: Sequence[str], named: Mapping[str, Sequence[str]], whe
         both = [name for name in names if name in columns]
         if both:
             raise DefinitionError(
-                f"{both[0]} is compared between the arms and cannot be known before the test as well",
+                f"{both[0]} is compared between the arms, so it cannot also be known before the test",
                 where=f"{where}, {role}", found=", ".join(both),
                 do=f"leave it out of {role}, or out of the metrics",
             )  # fmt: skip
@@ -146,7 +146,7 @@ def _covariates(
     used: set[str | None],
 ) -> tuple[tuple[Covariate, ...], list[str]]:  # fmt: skip
     """What the arms should have alike: segments, days, the past, what was named, and columns nobody asked about."""
-    found = [grouped(name, "segment", words) for name, words in groups.items()]
+    found = [grouped(name, "segment", labels) for name, labels in groups.items()]
     day, note = days(table)
     found += [] if day is None or day.name in groups else [day]
     found += past
@@ -170,16 +170,16 @@ def _users(frame: pl.DataFrame, user: str | None, where: str) -> Users:
 
 def _past(table: Events, pre: Sequence[str]) -> tuple[np.ndarray | None, list[str], list[str]]:
     """What was known before, with names; users without it get the mean, and a mark of their own, adjusted for too."""
-    columns, names, said = [], [], []
+    columns, names, notes = [], [], []
     for name in pre:
         do = "give one value from before the test per user"
-        what = "what was known before must be the same in all rows of a user"
+        what = "a column known before the test must have one value per user"
         own = one_per_user(table.frame[name], table.users, what=what, where=table.where, do=do)
         missing = (own.is_null() | (own.is_nan() if own.dtype.is_float() else False)).to_numpy()
         known = numbers(own.filter(pl.Series(~missing)), where=table.where) if not missing.all() else np.empty(0)
         if not len(known) or known.min() == known.max():
             raise DataError(
-                "a constant explains nothing", where=f"{table.where}, column {name}",
+                "a constant column cannot reduce variance", where=f"{table.where}, column {name}",
                 found=f"{known[0]:g} for all" if len(known) else "no value", do="name another column, or none",
             )  # fmt: skip
         values = np.full(len(own), known.mean())
@@ -189,30 +189,34 @@ def _past(table: Events, pre: Sequence[str]) -> tuple[np.ndarray | None, list[st
         if missing.any():
             columns.append(missing.astype(np.float64))
             names.append(f"{name} missing")
-            said.append(f"{int(missing.sum()):,} users have no {name}: they count as average, marked as missing")
-    return (np.stack(columns, axis=1) if columns else None), names, said
+            notes.append(
+                f"{int(missing.sum()):,} users have no {name}: they get the mean and an indicator of missing values"
+            )
+    return (np.stack(columns, axis=1) if columns else None), names, notes
 
 
 def _segment(table: Events, name: str) -> np.ndarray:
     what = "a user is in two segments"
     do = "give one value per user, such as the first"
-    words = as_text(table.frame[name], what="segments", where=f"{table.where}, column {name}")
-    own = one_per_user(words, table.users, what=what, where=table.where, do=do)
+    labels = as_text(table.frame[name], what="segments", where=f"{table.where}, column {name}")
+    own = one_per_user(labels, table.users, what=what, where=table.where, do=do)
     return own.fill_null("(missing)").to_numpy().astype(str)
 
 
 def _notes(frame: pl.DataFrame, table: Events, metrics: Sequence[DeclaredMetric]) -> tuple[str, ...]:
     if table.user is None:
-        return ("no column of user ids: every row counts as a user of its own (name one with user=…, --user …)",)
+        return ("no column of user ids: every row counts as a separate user (name a column with user=…, --user …)",)
     if not table.users.repeated:
         return ()
-    said = [f"{len(frame):,} rows became {table.users.n:,} users: rows of a user are added up, a conversion is any"]
-    said += [
+    notes = [
+        f"{len(frame):,} rows became {table.users.n:,} users: rows of a user are summed, and any conversion counts"
+    ]
+    notes += [
         f"{name} is empty in {gaps:,} of {len(frame):,} rows: such a row adds nothing to the sum of its user"
         for name, gaps in table.empty.items()
     ]
     counted = {c for m in metrics for c in columns_of(table, m) if c in DERIVED and not table.known(c)}
-    return (*said, *(f"{name} = {DERIVED[name]}" for name in sorted(counted)))
+    return (*notes, *(f"{name} = {DERIVED[name]}" for name in sorted(counted)))
 
 
 def _in_order(units: Units) -> Units:

@@ -65,7 +65,7 @@ class Regression:
 
 
 def case_features(rows: LogRows, context: Sequence[str]) -> Any:
-    """Features of the cases: a column per word, numbers centred and scaled; positions are words."""
+    """Features of the cases: one column per category, numbers centred and scaled; positions are categories."""
     from scipy import sparse
 
     parts = []

@@ -56,8 +56,8 @@ def ope(
         probabilities: one item per context); a log of the policy; "uniform"; "column:NAME", its probability of the
         shown item; "choice:NAME", the item it would have shown.
     estimators : text or list of text, optional
-        Among "ips", "snips", "clipped", "dm", "dr" and "sndr"; "naive" is always there. Default: all but sndr, as far
-        as the input allows.
+        Any of "ips", "snips", "clipped", "dm", "dr" and "sndr"; "naive" is always included. Default: all but sndr, as
+        far as the input allows.
     propensity : text, table or Propensity, optional
         Probability that the live policy showed the item: "column:NAME", "uniform", "display_share", "popularity:GAMMA",
         "position_model", "randomised:FILE", a table or a Propensity. Default: a column of the log.
@@ -68,9 +68,9 @@ def ope(
     position : text, optional
         Column of the position. Default: the one with a common name, if there is any.
     context : text or list of text, optional
-        Columns that the reward model of dm and dr sees. Default: none.
+        Columns that the reward model of dm and dr uses. Default: none.
     columns : mapping or text, optional
-        Column roles that common names do not tell: {"item": "action"} or "item=action,user=round".
+        Column roles that are not clear from common names: {"item": "action"} or "item=action,user=round".
     interval : {"t", "bootstrap", "none"}, default "t"
         Method of the confidence intervals. Users (or rounds) are taken as independent; without them, rows.
     level : number, default 0.95
@@ -98,12 +98,12 @@ def ope(
     >>> found["naive"].value, found["ips"].value, found["snips"].value
     (0.75, 0.875, 0.875)
     """
-    said = parse_columns(columns, BANDIT_ROLES) if isinstance(columns, str) else dict(columns or {})
-    said |= {role: name for role, name in (("reward", reward), ("position", position)) if name is not None}
-    table = read_log(log, said)
+    column_map = parse_columns(columns, BANDIT_ROLES) if isinstance(columns, str) else dict(columns or {})
+    column_map |= {role: name for role, name in (("reward", reward), ("position", position)) if name is not None}
+    table = read_log(log, column_map)
     frame, seen = table.frame, context_columns(table, context)
-    policy = read_policy(target, table, columns=said)
-    chances = read_chances(propensity, table, columns=said)
+    policy = read_policy(target, table, columns=column_map)
+    chances = read_chances(propensity, table, columns=column_map)
     names, notes = _chosen(estimators, policy, chances)
     chance = chances.p if chances.examination is None else chances.examination
     extra = {"target probability": policy.of(frame), "chance": pl.Series(chance)}
@@ -131,14 +131,15 @@ def _chosen(asked: str | Sequence[str] | None, policy: Policy, chances: Chances)
             raise DefinitionError(f"unknown estimator {name!r}", do=suggest(name, known))
     impossible: dict[str, str] = {}
     if policy.table is None:
-        reason = "needs the target policy's probabilities of all items: give a table"
+        reason = "the target policy's probabilities of all items are needed; give a table"
         impossible = dict.fromkeys(("dm", "dr", "sndr"), reason)
     elif chances.examination is not None:
-        impossible = dict.fromkeys(("dr", "sndr"), "does not go with a position-based model")
+        impossible = dict.fromkeys(("dr", "sndr"), "not supported by the position-based model")
     refused = [name for name in names if name in impossible]
     if refused and asked is not None:
-        raise DefinitionError(f"{refused[0]} {impossible[refused[0]]}", do="leave it out")
-    notes = [f"{' and '.join(refused)} left out: {impossible[refused[0]]}"] if refused else []
+        raise DefinitionError(f"{refused[0]} cannot be computed: {impossible[refused[0]]}", do="leave it out")
+    verb = "is" if len(refused) == 1 else "are"
+    notes = [f"{' and '.join(refused)} {verb} left out: {impossible[refused[0]]}"] if refused else []
     return [name for name in names if name not in refused], notes
 
 
@@ -150,7 +151,7 @@ def _clip(clip: float | str, weight: np.ndarray, reward: np.ndarray) -> float:
     except ValueError:
         value = math.nan
     if not value > 0:
-        raise DefinitionError("a clip is a weight above 0, or 'tuned'", found=repr(clip), do="clip=20 (--clip 20)")
+        raise DefinitionError("clip must be a weight above 0 or 'tuned'", found=repr(clip), do="clip=20 (--clip 20)")
     return value
 
 
@@ -205,14 +206,14 @@ def _assumptions(
     if policy.own_log is not None:
         notes.append(
             "the target policy is approximated by its shares of items: where it depends on context or changes over "
-            "time, that part is lost, and the intervals take the shares as exact"
+            "time, that is ignored, and the intervals take the shares as exact"
         )
     if chances.estimated:
         notes.append(f"propensities are estimated ({chances.source}); the intervals take them as exact")
     if chances.examination is not None:
         notes.append("the position-based model assumes that a click is an examined position times an attractive item")
     if SLATE in weights.scopes:
-        notes.append("slate = sum over positions, if a click depends on its own item and position alone")
+        notes.append("slate = sum over positions, assuming that a click depends only on its own item and position")
     if any(v.estimator == "dm" and math.isnan(v.low) and not math.isnan(v.value) for v in values):
         notes.append("dm has no interval here")
     elif any(v.estimator == "dm" for v in values):

@@ -96,10 +96,10 @@ def intervals(
     if interval not in INTERVALS:
         raise DefinitionError(f"unknown interval {interval!r}", do=suggest(interval, INTERVALS))
     if not 0 < level < 1:
-        raise DefinitionError("the level of an interval lies between 0 and 1", found=str(level), do="level=0.95")
+        raise DefinitionError("level must lie between 0 and 1", found=str(level), do="level=0.95")
     if interval == "bootstrap":
         if resamples < 1:
-            raise DefinitionError("a bootstrap needs resamples", found=str(resamples), do="resamples=1000")
+            raise DefinitionError("a bootstrap needs at least 1 resample", found=str(resamples), do="resamples=1000")
         found = _bootstrap(ratios, level=level, seed=seed, resamples=resamples)
     else:
         found = [r.t_interval(level) if interval == "t" else (np.nan, np.nan) for r in ratios]

@@ -18,8 +18,8 @@ def read_log(source: Any, columns: ColumnMap, *, name: str = "log") -> RoleTable
     """Read a log with its roles as column names.
 
     >>> import polars as pl
-    >>> shown = pl.DataFrame({"action": ["a", "b"], "click": [1, 0], "propensity_score": [0.5, 0.5]})
-    >>> read_log(shown, {}).frame.columns
+    >>> log = pl.DataFrame({"action": ["a", "b"], "click": [1, 0], "propensity_score": [0.5, 0.5]})
+    >>> read_log(log, {}).frame.columns
     ['item', 'reward', 'propensity']
     """
     log = read_roles(source, columns, roles=_ROLES, name=name)
@@ -33,13 +33,13 @@ def context_columns(log: RoleTable, context: str | Sequence[str]) -> list[str]:
     names = [log.column(name.strip(), what="context") for name in asked if name.strip()]
     for name in names:
         if name in ("item", "reward", "propensity"):
-            raise DefinitionError(f"the {name} is not a context", found=", ".join(names), do="leave it out")
+            raise DefinitionError(f"the {name} cannot be a context column", found=", ".join(names), do="leave it out")
         check_known(log, name)
     return [name for name in dict.fromkeys(names) if name != "position"]
 
 
 def check_known(table: RoleTable, column: str) -> None:
-    """Refuse a column with unknown entries, or of which no words or numbers can be made."""
+    """Refuse a column with missing values, or one that holds neither text nor numbers."""
     series = table.frame[column]
     as_text(series.head(1), what="contexts", where=f"{table.name}, column {column}")
     unknown = series.is_null() | (~series.is_finite() if series.dtype.is_float() else False)
@@ -48,5 +48,5 @@ def check_known(table: RoleTable, column: str) -> None:
             "the context is missing in some rows",
             where=f"{table.name}, column {column}",
             found=f"{int(unknown.sum()):,} of {len(series):,} rows",
-            do="fill these rows, e.g. with a word of their own",
+            do="fill these rows, e.g. with 'unknown'",
         )

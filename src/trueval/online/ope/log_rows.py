@@ -68,8 +68,8 @@ def rows_of(log: pl.DataFrame, policy: Policy, context: Sequence[str], extra: Se
     """Arrays of a log that has been read and checked."""
     keys = list(dict.fromkeys([*(["position"] if "position" in log.columns else []), *context, *policy.keys]))
     own = [name for name in ("user", "item", "reward") if name in log.columns]
-    wanted = list(dict.fromkeys([*keys, *own, *extra]))
-    frame = log.select(wanted).sort(wanted)
+    columns = list(dict.fromkeys([*keys, *own, *extra]))
+    frame = log.select(columns).sort(columns)
     cases = frame.select(keys).unique().sort(keys) if keys else pl.DataFrame({_CODE: [0]})
     coded = cases.with_columns(pl.int_range(pl.len()).alias(_CODE)) if keys else cases
     case = frame.select(keys).join(coded, on=keys, how="left", maintain_order="left")[_CODE] if keys else None

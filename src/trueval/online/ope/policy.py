@@ -1,4 +1,4 @@
-"""The policy to be judged: how likely it shows each item, in each case that it tells apart."""
+"""The target policy: the probability of showing each item, in each case that it distinguishes."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def read_policy(target: Any, log: RoleTable, *, columns: ColumnMap) -> Policy:
             name = log.column(detail, what="target policy")
             return _column(log, name) if kind == "column" else _choice(log, name)
         if not Path(target).exists() and not Path(target).suffix:
-            raise DefinitionError("a policy cannot be read from this", found=repr(target), do=f"give {_FORMS}")
+            raise DefinitionError("unknown target policy", found=repr(target), do=f"give {_FORMS}")
         locate(target)
     table = read_roles(target, columns, roles=_ROLES, name="target", second=True)
     check_same_kind(log.frame["item"], table.frame["item"], role="item", where=(log.name, table.name))
@@ -84,7 +84,7 @@ def _column(log: RoleTable, name: str) -> Policy:
 def _choice(log: RoleTable, name: str) -> Policy:
     if name in ("item", "probability"):
         raise DefinitionError(
-            "the items that the policy would have shown are a column of their own",
+            "the items that the policy would have shown need a column of their own",
             where=log.name,
             found=f"choice:{name}, the {'items that were shown' if name == 'item' else 'probabilities'}",
             do="name the column of the policy's own items, choice:NAME",
@@ -92,7 +92,7 @@ def _choice(log: RoleTable, name: str) -> Policy:
     chosen = plain(log.frame[name], where=f"{log.name}, column {name}")
     check_same_kind(log.frame["item"], chosen, role="item", where=("shown items", f"column {name}"))
     if chosen.null_count():
-        do = "say for every row what the policy shows"
+        do = "fill in the item that the policy shows in every row"
         raise bad_rows(log.frame, chosen.is_null(), name, "the chosen item is missing", where=log.name, do=do)
     table = log.frame.select(name, item=chosen, probability=pl.lit(1.0)).unique().sort("item")
     return Policy(f"deterministic, column {name}", table, (name,))
@@ -114,7 +114,7 @@ def _of_table(table: RoleTable, log: RoleTable) -> Policy:
     unknown = [key for key in keys if key not in log.frame.columns]
     if unknown:
         raise DataError(
-            f"the policy depends on {unknown[0]!r}, which the log does not tell",
+            f"the policy depends on {unknown[0]!r}, which is not a column of the log",
             where=table.name,
             found=f"columns of the log: {shortened(log.names)}",
             do="drop the column, or call it `probability` if it holds the probabilities",
@@ -145,7 +145,7 @@ def _check_single(frame: pl.DataFrame, keys: Sequence[str], name: str) -> None:
     many = frame.select(keys).is_duplicated() if keys else pl.repeat(len(frame) > 1, len(frame), eager=True)
     if many.any():
         raise DataError(
-            "a policy without probabilities shows one item per case",
+            "a policy without probabilities must show one item per case",
             where=name,
             found=f"{int(many.sum()):,} rows for the same {same}; columns {shortened(frame.columns)}",
             do="add a column `probability`, or a reward column if this is a log of the policy",
@@ -161,14 +161,14 @@ def _check_distributions(frame: pl.DataFrame, keys: Sequence[str], name: str) ->
     totals = frame.group_by(by).agg(total=pl.col("probability").sum()).sort(pl.all())
     wrong = totals.filter((pl.col("total") - 1).abs() > _TOLERANCE)
     if len(wrong):
-        told = [
+        examples = [
             ", ".join(f"{k} {row[k]}" for k in keys) + (": " if keys else "") + f"sum {row['total']:.6g}"
             for row in wrong.head(5).iter_rows(named=True)
         ]
         raise DataError(
             "probabilities of the target policy must add up to 1" + (f" for each {', '.join(keys)}" if keys else ""),
             where=name,
-            found=rows_found(told, len(wrong)).replace("row", "case", 1),
+            found=rows_found(examples, len(wrong)).replace("row", "case", 1),
             do="give every item its probability; items left out count as 0",
         )
 
@@ -188,11 +188,11 @@ def _check_cases(policy: Policy, table: RoleTable) -> None:
     if policy.keys:
         lost = log.select(policy.keys).unique().join(policy.table, on=policy.keys, how="anti").sort(policy.keys)
         if len(lost):
-            shown = [", ".join(f"{k} {v}" for k, v in row.items()) for row in lost.head(5).rows(named=True)]
+            examples = [", ".join(f"{k} {v}" for k, v in row.items()) for row in lost.head(5).rows(named=True)]
             raise DataError(
-                "the policy says nothing about some cases of the log",
+                "the policy does not cover some cases of the log",
                 where=policy.source,
-                found=rows_found(shown, len(lost)).replace("row", "case", 1),
+                found=rows_found(examples, len(lost)).replace("row", "case", 1),
                 do="add these cases to the policy, or drop their rows from the log",
             )
     if not policy.table["item"].is_in(log["item"].unique().to_list()).any():

@@ -51,16 +51,16 @@ def read_chances(propensity: Any, table: RoleTable, *, columns: ColumnMap) -> Ch
         return _popularity(log, detail)
     if kind in ("position_model", "randomised", "randomized"):
         return _examination(kind, detail, table, columns)
-    raise DefinitionError("propensities cannot be read from this", found=repr(propensity), do=f"give {_FORMS}")
+    raise DefinitionError("unknown source of propensities", found=repr(propensity), do=f"give {_FORMS}")
 
 
 def _given(table: RoleTable, name: str | None) -> Chances:
     if name is None and "propensity" not in table.frame.columns:
         raise DataError(
-            "the log does not tell how likely the items were to be shown",
+            "the log has no propensities: how likely each item was to be shown",
             where=table.name,
             found="no propensity column",
-            do=f"name it, or say how to estimate it, with propensity= (--propensity): {_FORMS}",
+            do=f"name the column, or choose how to estimate them, with propensity= (--propensity): {_FORMS}",
         )
     column = table.column(name, what="propensities") if name is not None else "propensity"
     p = numbers(table.frame, column, where=table.name, role="propensity")
@@ -72,7 +72,7 @@ def _checked(log: pl.DataFrame, column: str, where: str) -> np.ndarray:
     wrong = (p <= 0) | (p > 1)
     if wrong.any():
         what = "propensities must be above 0 and at most 1"
-        do = "an item that was shown had some chance to be: correct these rows, or estimate the propensities"
+        do = "correct these rows or estimate the propensities: an item that was shown had a probability above 0"
         raise bad_rows(log, wrong, column, what, where=where, do=do)
     return p.to_numpy()
 
@@ -106,7 +106,7 @@ def _popularity(log: pl.DataFrame, gamma: str) -> Chances:
 
 def _examination(kind: str, detail: str, log: RoleTable, columns: ColumnMap) -> Chances:
     if kind != "position_model" and not detail:
-        raise DefinitionError("a randomised slice is a file", found=kind, do="randomised:slice.csv")
+        raise DefinitionError("the randomised slice must be a file", found=kind, do="randomised:slice.csv")
     source = log if kind == "position_model" else read_log(detail, columns)
     for table in (log, source):
         if "position" not in table.frame.columns:

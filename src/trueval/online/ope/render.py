@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 
 from trueval.online.ope.weights import ALL
-from trueval.render.alignment import words_left
+from trueval.render.alignment import align_text_left
 from trueval.render.latex import latex_table
 from trueval.render.markdown import markdown_table
 from trueval.render.marks import SIGNS, verdict_text
@@ -29,34 +29,36 @@ _TRUST = {
 }
 
 
-def as_text(found: OffPolicy, *, width: int = READING_WIDTH) -> str:
+def as_text(result: OffPolicy, *, width: int = READING_WIDTH) -> str:
     """Estimates over all rows, then by position, then what they rest on."""
-    text = printed(first_fitting(_overall(found), width))
-    if _scopes(found):
-        text += "\n" + printed(first_fitting(_by_position(found), width))
-    return text + "\n" + "\n".join(fill(line, width) for line in _footer(found)) + "\n"
+    text = printed(first_fitting(_overall(result), width))
+    if _scopes(result):
+        text += "\n" + printed(first_fitting(_by_position(result), width))
+    return text + "\n" + "\n".join(fill(line, width) for line in _footer(result)) + "\n"
 
 
-def _overall(found: OffPolicy) -> Iterator[Table]:
+def _overall(result: OffPolicy) -> Iterator[Table]:
     """The estimates over all rows; then with half widths in the place of intervals."""
-    digits = _digits(found)
-    level = level_percent(found.manifest["level"])
+    digits = _digits(result)
+    level = level_percent(result.manifest["level"])
     for short in (False, True):
-        words = ("value", "minus naive") if short else (f"value [{level} interval]", f"minus naive [{level} interval]")
+        headings = (
+            ("value", "minus naive") if short else (f"value [{level} interval]", f"minus naive [{level} interval]")
+        )
         rows = []
-        for v in _of(found, ALL):
+        for v in _of(result, ALL):
             verdict = f"{SIGNS.get(v.verdict, ' ')} {verdict_text(v.verdict, short=short)}" if v.verdict else ""
             value = plus_minus(v, digits) if short else with_interval(v.value, v.low, v.high, digits)
             rows.append([v.estimator, value, _difference(v, digits, short=short), verdict])
-        head = ["estimator", *words, "verdict"]
-        yield plain_table(head, rows, align=words_left(head, ("estimator", "verdict")))
+        head = ["estimator", *headings, "verdict"]
+        yield plain_table(head, rows, align=align_text_left(head, ("estimator", "verdict")))
 
 
-def _by_position(found: OffPolicy) -> Iterator[Table]:
+def _by_position(result: OffPolicy) -> Iterator[Table]:
     """Positions side by side, else one below the other, else without intervals."""
-    digits, scopes = _digits(found), _scopes(found)
-    names = list(dict.fromkeys(v.estimator for v in found.values))
-    known = {(v.estimator, v.scope): v for v in found.values}
+    digits, scopes = _digits(result), _scopes(result)
+    names = list(dict.fromkeys(v.estimator for v in result.values))
+    known = {(v.estimator, v.scope): v for v in result.values}
 
     def text(name: str, scope: str, bare: bool = False) -> str:
         v = known.get((name, scope))
@@ -67,14 +69,14 @@ def _by_position(found: OffPolicy) -> Iterator[Table]:
         yield plain_table(["", *names], [[scope, *(text(name, scope, bare) for name in names)] for scope in scopes])
 
 
-def as_markdown(found: OffPolicy) -> str:
+def as_markdown(result: OffPolicy) -> str:
     """One row per estimator: its value and interval, the difference from the naive one, and by position."""
-    return "\n".join([markdown_table(*_grid(found)), *(f"{line}  " for line in _footer(found))]) + "\n"
+    return "\n".join([markdown_table(*_grid(result)), *(f"{line}  " for line in _footer(result))]) + "\n"
 
 
-def as_latex(found: OffPolicy) -> str:
+def as_latex(result: OffPolicy) -> str:
     """The same as a booktabs table, what it rests on as comments."""
-    return "\n".join([*(f"% {line}" for line in _footer(found)), latex_table(*_grid(found))])
+    return "\n".join([*(f"% {line}" for line in _footer(result)), latex_table(*_grid(result))])
 
 
 def plus_minus(v: Value, digits: int) -> str:
@@ -86,17 +88,17 @@ def plus_minus(v: Value, digits: int) -> str:
     return f"{v.value:.{digits}f}" + ("" if math.isnan(v.low) else f" ± {(v.high - v.low) / 2:.{digits}f}")
 
 
-def _of(found: OffPolicy, scope: str) -> list[Value]:
-    return [v for v in found.values if v.scope == scope]
+def _of(result: OffPolicy, scope: str) -> list[Value]:
+    return [v for v in result.values if v.scope == scope]
 
 
-def _scopes(found: OffPolicy) -> list[str]:
-    return list(dict.fromkeys(v.scope for v in found.values if v.scope != ALL))
+def _scopes(result: OffPolicy) -> list[str]:
+    return list(dict.fromkeys(v.scope for v in result.values if v.scope != ALL))
 
 
-def _digits(found: OffPolicy) -> int:
+def _digits(result: OffPolicy) -> int:
     """Three digits that count in the smallest value, four after the point at least."""
-    sizes = [abs(v.value) for v in _of(found, ALL) if math.isfinite(v.value) and v.value != 0]
+    sizes = [abs(v.value) for v in _of(result, ALL) if math.isfinite(v.value) and v.value != 0]
     return min(9, max(4, 2 - math.floor(math.log10(min(sizes))))) if sizes else 4
 
 
@@ -109,18 +111,18 @@ def _difference(v: Value, digits: int, *, short: bool = False) -> str:
     return with_interval(numbers[0], numbers[1], numbers[2], digits, sign=True)
 
 
-def _grid(found: OffPolicy) -> tuple[list[str], list[list[str]]]:
-    digits, scopes = _digits(found), [ALL, *_scopes(found)]
-    known = {(v.estimator, v.scope): v for v in found.values}
+def _grid(result: OffPolicy) -> tuple[list[str], list[list[str]]]:
+    digits, scopes = _digits(result), [ALL, *_scopes(result)]
+    known = {(v.estimator, v.scope): v for v in result.values}
     rows = []
-    for name in dict.fromkeys(v.estimator for v in found.values):
+    for name in dict.fromkeys(v.estimator for v in result.values):
         cells = [plus_minus(known[name, s], digits) if (name, s) in known else "" for s in scopes]
         rows.append([name, cells[0], _difference(known[name, ALL], digits), *cells[1:]])
     return ["estimator", "value", "minus naive", *scopes[1:]], rows
 
 
-def _footer(found: OffPolicy) -> list[str]:
-    m, s = found.manifest, found.support
+def _footer(result: OffPolicy) -> list[str]:
+    m, s = result.manifest, result.support
     units = f", {m['clusters']:,} users or rounds" if m["clusters"] != m["rows"] else ""
     where = f", {len(m['positions'])} positions" if m["positions"] else ""
     lines = [
@@ -128,13 +130,13 @@ def _footer(found: OffPolicy) -> list[str]:
     ]
     lines.append(f"target: {m['target']}" + (f" · reward model: {m['reward_model']}" if m["reward_model"] else ""))
     interval = {"t": "linearised, Student t", "bootstrap": "percentile bootstrap", "none": "none"}[m["interval"]]
-    told = f"effective sample size (ESS) {s.effective:,.0f} of {s.rows:,}; weights: mean {s.mean:.3f}"
-    told += "" if math.isnan(s.mean_low) else f" [{s.mean_low:.3f}, {s.mean_high:.3f}]"
-    told += f", largest {s.largest:.3g}" + (
+    weights_line = f"effective sample size (ESS) {s.effective:,.0f} of {s.rows:,}; weights: mean {s.mean:.3f}"
+    weights_line += "" if math.isnan(s.mean_low) else f" [{s.mean_low:.3f}, {s.mean_high:.3f}]"
+    weights_line += f", largest {s.largest:.3g}" + (
         "" if math.isnan(s.top_share) else f", the largest 1 % hold {s.top_share:.0%}"
     )
-    told += f"; {s.zero:.1%} are 0" if s.zero else ""
-    lines += [f"interval: {interval}; verdict: whether the target policy earns more than the live one", told]
+    weights_line += f"; {s.zero:.1%} are 0" if s.zero else ""
+    lines += [f"interval: {interval}; verdict: whether the target policy earns more than the live one", weights_line]
     if s.clip is not None and math.isfinite(s.clip):
         asked = " (tuned)" if m["clip"]["asked"] == "tuned" else ""
         lines.append(
@@ -147,7 +149,7 @@ def _footer(found: OffPolicy) -> list[str]:
     lines += [f"{name} = {text}" for name, text in m["definitions"].items()]
     return [
         *lines,
-        f"trust: {found.trust} ({_TRUST[found.trust]})",
-        *(f"! {text}" for text in found.warnings),
-        *found.assumptions,
+        f"trust: {result.trust} ({_TRUST[result.trust]})",
+        *(f"! {text}" for text in result.warnings),
+        *result.assumptions,
     ]

@@ -56,12 +56,12 @@ class OffPolicy:
 
     def __getitem__(self, name: str | tuple[str, str]) -> Value:
         """The estimate over all rows, or `found["snips", "slate"]` in another scope."""
-        wanted = name if isinstance(name, tuple) else (name, ALL)
+        key = name if isinstance(name, tuple) else (name, ALL)
         known = {(v.estimator, v.scope): v for v in self.values}
-        if wanted not in known:
-            do = suggest(" ".join(wanted), [" ".join(key) for key in known])
+        if key not in known:
+            do = suggest(" ".join(key), [" ".join(pair) for pair in known])
             raise DefinitionError("there is no such estimate", found=repr(name), do=do)
-        return known[wanted]
+        return known[key]
 
     def table(self) -> pl.DataFrame:
         """One row per estimator and scope."""
@@ -74,10 +74,10 @@ class OffPolicy:
         """The record that `trueval ope --format json` prints; what is undefined becomes None."""
         scopes: dict[str, dict[str, Any]] = {}
         for v in self.values:
-            told = {key: x for key, x in asdict(v).items() if key not in ("estimator", "scope")}
+            fields = {key: x for key, x in asdict(v).items() if key not in ("estimator", "scope")}
             if not _compared(v):
-                told = {key: x for key, x in told.items() if not key.startswith("difference")}
-            scopes.setdefault(v.scope, {})[v.estimator] = told | (
+                fields = {key: x for key, x in fields.items() if not key.startswith("difference")}
+            scopes.setdefault(v.scope, {})[v.estimator] = fields | (
                 {"verdict": v.verdict or None} if _compared(v) else {}
             )
         record = {

@@ -1,4 +1,4 @@
-"""How far the log carries the target policy: weights, effective rows, items it never showed."""
+"""How well the log covers the target policy: weights, effective sample size, items it never showed."""
 
 from __future__ import annotations
 
@@ -128,10 +128,10 @@ def _unsupported(rows: LogRows, policy: Policy) -> dict[str, Any]:
     }
 
 
-def trust(found: Support) -> str:
+def trust(diagnostics: Support) -> str:
     """One word on how far weighted estimates can be trusted: undefined, no, with care, yes."""
-    doubts = found.doubts
-    if found.effective == 0:
+    doubts = diagnostics.doubts
+    if diagnostics.effective == 0:
         return "undefined"
     if any(grave for grave, _ in doubts):
         return "no"

@@ -151,9 +151,9 @@ def numbers(frame: pl.DataFrame, column: str, *, where: str, role: str = "") -> 
 def bad_rows(frame: pl.DataFrame, wrong: pl.Series, column: str, what: str, *, where: str, do: str) -> DataError:
     """An error that shows up to five rows."""
     about = [name for name in ("user", "item", "position") if name in frame.columns and name != column]
-    shown = frame.with_row_index("row", offset=1).filter(wrong).head(5)
-    told = [
+    wrong_rows = frame.with_row_index("row", offset=1).filter(wrong).head(5)
+    examples = [
         f"row {row['row']}: " + ", ".join([*(f"{a} {row[a]}" for a in about), f"{column} {row[column]!r}"])
-        for row in shown.iter_rows(named=True)
+        for row in wrong_rows.iter_rows(named=True)
     ]
-    return DataError(what, where=f"{where}, column {column}", found=rows_found(told, int(wrong.sum())), do=do)
+    return DataError(what, where=f"{where}, column {column}", found=rows_found(examples, int(wrong.sum())), do=do)

@@ -84,10 +84,12 @@ def weighting(rows: LogRows, policy: Policy, chances: Chances) -> Weighting:
     look = rows.frame["chance"].to_numpy()
     of_place = np.bincount(rows.place, look) / np.bincount(rows.place)
     shares = np.bincount(rows.place) / len(rows)
-    shown = rows.exposures / len(rows)  # share of rows by item and position
-    wanted = target_mass(rows, policy) / shares * of_place  # chance to be shown at, and looked at
-    exposure = shown @ of_place
-    gain = np.divide(wanted, exposure[:, None], out=np.zeros_like(wanted), where=exposure[:, None] > 0)
+    display_share = rows.exposures / len(rows)  # share of rows by item and position
+    target_exposure = target_mass(rows, policy) / shares * of_place  # chance to be shown at, and looked at
+    exposure = display_share @ of_place
+    gain = np.divide(
+        target_exposure, exposure[:, None], out=np.zeros_like(target_exposure), where=exposure[:, None] > 0
+    )
     return Weighting(rows, None, gain[rows.item], look)
 
 
