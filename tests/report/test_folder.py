@@ -12,7 +12,7 @@ from trueval.report.folder import check_folder, write_together
 
 
 def write(folder: Path, files: dict) -> None:
-    write_together(folder, files, marker="made.json", told={"by": "test"})
+    write_together(folder, files, marker="made.json", manifest={"by": "test"})
 
 
 def contents(folder: Path) -> dict[str, str]:
