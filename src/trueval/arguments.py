@@ -35,7 +35,7 @@ def _is_collection(value: Any, method: str) -> bool:
 
 # Kinds as annotations write them: a check, and a description for messages.
 _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "str": (lambda value: isinstance(value, str), "text"),
+    "str": (lambda value: isinstance(value, str), "a string"),
     "int": (_is_whole, "a whole number"),
     "float": (_is_number, "a number"),
     "bool": (lambda value: isinstance(value, bool), "true or false"),

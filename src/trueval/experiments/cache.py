@@ -90,7 +90,7 @@ class Pruned(NamedTuple):
 
     def __str__(self) -> str:
         return (
-            f"removed {self.number:,} stored facts that no system or design uses any more ({self.size / 1e6:,.1f} MB)"
+            f"removed stored facts that no system or design uses any more: {self.number:,} ({self.size / 1e6:,.1f} MB)"
         )
 
 
