@@ -132,7 +132,7 @@ def evaluate(
     repeated = not isinstance(parts, Parts) or isinstance(seed, Sequence)
     method = interval or ("nested" if repeated else "bootstrap")
     seeds = list(seed) if isinstance(seed, Sequence) else [seed]
-    asked, left_out = (metrics, []) if metrics is not None else default_metrics(design, compat)
+    asked, notes = (metrics, []) if metrics is not None else default_metrics(design, compat)
     options = EvaluationOptions(
         metrics=asked, threshold=threshold, population=population, missing=missing, ties=ties, compat=compat,
         interval=each_interval(method) if repeated else method, resamples=resamples, level=level,
@@ -141,11 +141,11 @@ def evaluate(
     keeper = Keeper(keep_facts)
     with use_threads(threads):
         if isinstance(parts, Parts) and not repeated:
-            sides = evaluate_sides(parts, systems, options, design=design, items=items, notes=left_out, keeper=keeper)
+            sides = evaluate_sides(parts, systems, options, design=design, items=items, notes=notes, keeper=keeper)
             return _of_sides({side: Result(found) for side, found in sides.items()})
         several = [parts] if isinstance(parts, Parts) else list(parts)
         repeats = evaluate_repeats(
-            several, systems, options, seeds=seeds, design=design, items=items, notes=left_out, keeper=keeper
+            several, systems, options, seeds=seeds, design=design, items=items, notes=notes, keeper=keeper
         )
     whole = {side: Result(combine(own, interval=method, level=level), own) for side, own in repeats.items()}
     return _of_sides(whole)

@@ -1,4 +1,4 @@
-"""Arguments of public functions: a value of the wrong kind is refused in words, before it fails somewhere inside."""
+"""Arguments of public functions: a value of the wrong kind is refused with a clear message."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ def _are_texts(value: Any) -> bool:
     return isinstance(value, (list, tuple)) and all(isinstance(part, str) for part in value)
 
 
-def _holds(value: Any, how: str) -> bool:
-    """Whether a value is some things one after the other, and neither a table nor bytes."""
+def _is_collection(value: Any, method: str) -> bool:
+    """Whether a value is a collection with this method, and neither a table nor bytes."""
     is_one = isinstance(value, (type, bytes)) or hasattr(value, "columns")
-    return hasattr(value, "__len__") and hasattr(value, how) and not is_one
+    return hasattr(value, "__len__") and hasattr(value, method) and not is_one
 
 
-# Kinds as annotations write them: how they are known, and in words.
+# Kinds as annotations write them: a check, and a description for messages.
 _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "str": (lambda value: isinstance(value, str), "text"),
+    "str": (lambda value: isinstance(value, str), "a string"),
     "int": (_is_whole, "a whole number"),
     "float": (_is_number, "a number"),
     "bool": (lambda value: isinstance(value, bool), "true or false"),
@@ -45,15 +45,15 @@ _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "ColumnMap": (lambda value: isinstance(value, Mapping), "a mapping from roles to columns"),
     "Columns": (lambda value: isinstance(value, Mapping), "a mapping from roles to columns"),
     "By": (lambda value: value is None or isinstance(value, str) or _are_texts(value), "a name or a list of names"),
-    "Sequence[str]": (lambda value: _are_texts(value), "a list of texts"),
+    "Sequence[str]": (lambda value: _are_texts(value), "a list of strings"),
     "Sequence[int]": (lambda value: isinstance(value, (list, tuple)) and all(map(_is_whole, value)), "a list of them"),
-    "Sequence": (lambda value: _holds(value, "__getitem__") and not isinstance(value, Mapping), "a list"),
-    "Collection": (lambda value: _holds(value, "__iter__"), "a list or a set"),
+    "Sequence": (lambda value: _is_collection(value, "__getitem__") and not isinstance(value, Mapping), "a list"),
+    "Collection": (lambda value: _is_collection(value, "__iter__"), "a list or a set"),
 }
 
 
 def checked(function: Function) -> Function:
-    """Refuse arguments that are none of the plain kinds of their annotation; others are for the function to judge.
+    """Refuse arguments of none of the plain kinds in their annotation; other kinds are checked by the function itself.
 
     >>> @checked
     ... def share(threshold: float | None = None) -> float: ...
@@ -75,9 +75,9 @@ def checked(function: Function) -> Function:
             return function(*given, **named)  # which says what is missing or unknown
         for name, kinds in plain.items():
             if name in arguments and not any(_KINDS[kind][0](arguments[name]) for kind in kinds):
-                words = " or ".join(_KINDS[kind][1] for kind in kinds)
+                expected = " or ".join(_KINDS[kind][1] for kind in kinds)
                 found = _short(arguments[name])
-                raise DefinitionError(f"{name} must be {words}", where=function.__name__, found=found)
+                raise DefinitionError(f"{name} must be {expected}", where=function.__name__, found=found)
         return function(*given, **named)
 
     return call  # type: ignore[return-value]

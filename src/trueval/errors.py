@@ -1,4 +1,4 @@
-"""What trueval says when it cannot go on: what is wrong, where, what was found, what to do."""
+"""Errors of trueval: what is wrong, where, what was found, what to do."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class OutputError(TruevalError):
 
 
 def defect(what: str, *, where: str = "", found: str = "") -> TruevalError:
-    """For what cannot be, whatever the input: it must not become a number.
+    """An error for a state that no input should lead to.
 
     >>> print(defect("a share above 1", where="hit@1", found="2.0"))
     a share above 1
@@ -63,7 +63,7 @@ def defect(what: str, *, where: str = "", found: str = "") -> TruevalError:
 
 
 def suggest(name: object, known: Iterable[object], *, most: int = 3) -> str:
-    """Words for the reader who mistyped a name.
+    """A hint for a name that does not exist: similar names, or all names.
 
     >>> suggest("ndgc", ["ndcg", "precision"])
     'did you mean ndcg?'
@@ -82,6 +82,6 @@ def rows_found(rows: Sequence[object], total: int, *, most: int = 5) -> str:
     12 rows, among them:
     user 1, item 2
     """
-    shown = "\n".join(str(row) for row in list(rows)[:most])
+    listed = "\n".join(str(row) for row in list(rows)[:most])
     noun = "row" if total == 1 else "rows"
-    return f"{total:,} {noun}{', among them' if total > len(rows[:most]) else ''}:\n{shown}"
+    return f"{total:,} {noun}{', among them' if total > len(rows[:most]) else ''}:\n{listed}"

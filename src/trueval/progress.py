@@ -36,7 +36,7 @@ def note(text: str) -> None:
 
 
 def bars_are_shown() -> bool:
-    """Whether somebody looks who wants to see progress."""
+    """Whether progress bars are shown: on a terminal, unless `--quiet`."""
     return not _quiet and sys.stderr.isatty()
 
 
@@ -88,16 +88,16 @@ def _bar(title: str, total: int, after: float) -> Iterator[NamedStep]:
 
 
 def _lines(title: str, total: int, after: float) -> Iterator[NamedStep]:
-    begun = said = time.monotonic()
+    begun = printed = time.monotonic()
     finished = 0
 
     def step(done: int = 1, doing: str = "") -> None:
-        nonlocal said, finished, title
+        nonlocal printed, finished, title
         finished += done
         title = doing or title
         now = time.monotonic()
-        if finished and now - begun >= after and (now - said >= 10 or (finished >= total and now - begun >= 10)):
-            said = now
+        if finished and now - begun >= after and (now - printed >= 10 or (finished >= total and now - begun >= 10)):
+            printed = now
             left = (now - begun) / finished * (total - finished)
             print(f"{title}: {finished:,} of {total:,}, {left:.0f} s left", file=sys.stderr, flush=True)
 

@@ -117,7 +117,7 @@ def test_same_seed_same_files_other_seed_other_files(tmp_path: Path, trueval: Ca
 
 def test_words_are_computed_from_the_values() -> None:
     demo = demo_run.make_demo(3)
-    told = " ".join(demo_run.truth_in_words(demo))
+    told = " ".join(demo_run.truth_sentences(demo))
     assert f"{10 * demo.true['popularity']:.1f} from popularity" in told
     assert demo.true["oracle"] == max(demo.true.values())
     liked = demo.world.relevance >= 3.5

@@ -128,7 +128,7 @@ def test_one_user_has_no_interval():
     found = Result(world(values)).agreement()
     assert found["ndcg@10", "recall@10"] == 1
     assert np.isnan(found.tau.low[0, 1])
-    assert "without sampling error: ndcg@10, recall@10" in str(found)
+    assert "sampling error is unknown: ndcg@10, recall@10" in str(found)
 
 
 def test_systems_that_no_user_tells_apart_are_tied():

@@ -44,10 +44,11 @@ def test_the_sentence_says_which_test_and_why():
     sparse = compare([0.5, 0.25, 1.0, *[0.0] * 97])
     assert (sparse.test, sparse.reason, sparse.p) == ("exact", "only 3 differ", 0.25)
     same = compare(np.full(40, 0.25))
-    assert (same.test, same.reason) == ("exact", "all differ by the same")
+    assert (same.test, same.reason) == ("exact", "all differ by the same amount")
     assert same.p == 2 / 2**40
     assert (
-        "by 0.2500, no interval, p < 0.0001 (exact sign-flip test, 40 users: all differ by the same)" in same.sentence
+        "by 0.2500, no interval, p < 0.0001 (exact sign-flip test, 40 users: all differ by the same amount)"
+        in same.sentence
     )
     usual = compare(np.arange(1.0, 41))
     assert (usual.test, usual.reason) == ("t", "")
@@ -137,7 +138,7 @@ def test_few_users_within_seeds():
         for seed in range(4)
     ]
     (c,) = tv.compare(noisy, baseline="a")
-    assert (c.p, c.test, c.reason) == (0.25, "t", "no p below 0.25 from 3 who differ")
+    assert (c.p, c.test, c.reason) == (0.25, "t", "no p-value below 0.25 with 3 users who differ")
 
 
 def test_gains_over_five_seeds_are_the_worked_example():

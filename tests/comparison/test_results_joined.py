@@ -95,7 +95,7 @@ def test_the_same_system_twice():
 def test_systems_of_different_seeds_cannot_be_paired():
     with pytest.raises(DataError) as refused:
         tv.compare([result({"a": BASE}, seed=1), result({"b": BASE}, seed=2)], baseline="a")
-    assert "no result of the same seed" in str(refused.value)
+    assert "no results of the same seed" in str(refused.value)
     assert "b: seed 2\na: seed 1" in refused.value.found
 
 

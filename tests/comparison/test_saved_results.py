@@ -113,7 +113,7 @@ def test_different_catalogues_leave_coverage_out(tmp_path):
         tv.evaluate_run({name: run}, test, metrics="coverage@1").save(tmp_path / f"only {name}")
     found = tv.compare([tmp_path / "a", tmp_path / "b"])
     assert [c.metric for c in found] == ["hit@1"]
-    assert any("catalogues differ" in note and "coverage@1" in note for note in found.notes)
+    assert any("catalogues differ in size" in note and "coverage@1" in note for note in found.notes)
     with pytest.raises(DataError, match="items in the catalogue: 20"):
         tv.compare([tmp_path / "only a", tmp_path / "only b"])
 

@@ -88,7 +88,7 @@ def test_tables_on_a_terminal(log: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     listed, described = RUNNER.invoke(app, ["list"]), RUNNER.invoke(app, ["info", str(log)])
     assert listed.exit_code == described.exit_code == 0
     assert "MovieLens" in listed.stdout
-    assert "kept in" in listed.stdout
+    assert "stored in" in listed.stdout
     assert "─" in described.stdout
     assert "Gini of items" in described.stdout
 

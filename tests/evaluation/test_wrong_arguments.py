@@ -146,7 +146,7 @@ def test_values_of_a_result():
     assert list(RESULT["a"]) == ["ndcg@5", "recall@5"]
     with pytest.raises(tv.TruevalError, match="'ndcg@20' was not measured") as caught:
         RESULT["a", "ndcg@20"]
-    assert "ndcg@5" in caught.value.found
+    assert "ndcg@5" in caught.value.do
     with pytest.raises(tv.TruevalError, match="no system 'als'"):
         RESULT["als"]
     with pytest.raises(tv.TruevalError, match="by system and metric"):

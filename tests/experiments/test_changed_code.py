@@ -141,7 +141,7 @@ def test_files_that_change_during_the_work(tmp_path, capsys):
     mine.write_text(mine.read_text().replace("        from helper", f"        {edit}\n        from helper"))
     found = tv.run(path, tmp_path / "out")["AR-TI-AN"]
     assert found["mine", "ndcg@10"].value == found["popularity", "ndcg@10"].value
-    assert "mine: its files changed during the work, so its facts are not kept" in capsys.readouterr().err
+    assert "mine: its files changed during the run, so its facts are not stored" in capsys.readouterr().err
     value.write_text(VALUE.format(sign=-1))
     mine.write_text(mine.read_text().replace(edit, "pass"))
     again = tv.run(path, tmp_path / "out", resume=True)["AR-TI-AN"]

@@ -40,14 +40,14 @@ def refusal(place: Path, old: str, new: str) -> TruevalError:
 # what is replaced, by what, where it is, and words of the message
 REFUSED = {
     "unknown section": ("[data]", "[dta]", "line 1: [dta]", "no section [dta]", "did you mean data?"),
-    "key in no section": ("[data]", "threads = 2\n[data]", "line 1: threads", "outside of the sections", "move it"),
+    "key in no section": ("[data]", "threads = 2\n[data]", "line 1: threads", "outside of all sections", "move it"),
     "key before its section": ("[data]", "ties = 2\n[data]", "line 1: ties", "outside", "it belongs to [evaluation]"),
     "misspelt key": ("threshold = 4", "treshold = 4", "line 3: [data] treshold", "no key", "did you mean threshold?"),
     "key of another section": ("ratio = 0.25", "metrics = []", "[split] metrics", "no key", "belongs to [evaluation]"),
     "path missing": ('path = "log.parquet"', "", "line 1: [data]", "[data] path is missing", 'path = "ml-1m"'),
     "metrics missing": ('metrics = ["ndcg@10", "recall@20", "coverage@10"]', "", "[evaluation]", "is missing", "add"),
     "no systems": (EXPERIMENT[EXPERIMENT.index("[systems]") :], "", "[systems]", "no systems", "popularity = {}"),
-    "path not a text": ('"log.parquet"', "3", "line 2: [data] path", "path must be a text", "ratings.csv"),
+    "path not a text": ('"log.parquet"', "3", "line 2: [data] path", "path must be a string", "ratings.csv"),
     "no such file": ('"log.parquet"', '"lig.parquet"', "line 2: [data] path", "no such file", "mean log.parquet"),
     "threshold not a number": ("threshold = 4", 'threshold = "4"', "[data] threshold", "must be a number", "= 4"),
     "unknown column role": (
@@ -84,9 +84,9 @@ REFUSED = {
         '"recall@20"', '"recall"', "line 12: [evaluation] metrics", "needs a cutoff", "recall@10"),
     "metric twice": ('"recall@20"', '"ndcg@10"', "line 12: [evaluation] metrics", "twice", ""),
     "parameter of a metric": ('"recall@20"', '"recall@20[cup=true]"', "[evaluation] metrics", "no parameter", "cap"),
-    "metrics of the wrong kind": ('["ndcg@10", "recall@20", "coverage@10"]', "10", "[evaluation] metrics", "texts", ""),
+    "metrics of the wrong kind": ('["ndcg@10", "recall@20", "coverage@10"]', "10", "[evaluation] metrics", "list", ""),
     "no metric has a meaning": (
-        '"ndcg@10", "recall@20", "coverage@10"', '"coverage@10"', "[evaluation] designs", "no metric has", ""),
+        '"ndcg@10", "recall@20", "coverage@10"', '"coverage@10"', "[evaluation] designs", "no metric is", ""),
     "unknown baseline": (
         '= "popularity"', '= "popularty"', "line 13: [evaluation] baseline", "not among", "mean popul"),
     "unknown population": ('baseline = "popularity"', 'population = "al"', "[evaluation] population", "unknown", "all"),
@@ -99,14 +99,14 @@ REFUSED = {
         'baseline = "popularity"', 'test = "wilcoxon"', "[evaluation] test", "users of one seed", '"t"'),
     "unknown correction": ('baseline = "popularity"', 'correct = "hlm"', "[evaluation] correct", "hlm", "holm"),
     "groups over seeds": (
-        'baseline = "popularity"', 'by = "activity"', "[evaluation] by", "not told apart", "leave by"),
+        'baseline = "popularity"', 'by = "activity"', "[evaluation] by", "cannot be combined", "remove by"),
     "unknown system": ("popularity = {}", "popularty = {}", "line 16: [systems] popularty", "no system", "popularity?"),
     "unknown parameter": ("factors = 4", "fctors = 4", "line 17: [systems] plsa", "no parameter 'fctors'", "factors?"),
     "wrong parameter": ("factors = 4", "factors = 0", "line 17: [systems] plsa", "must be at least 1", "factors"),
     "parameter of the wrong kind": ("factors = 4", 'factors = "4"', "[systems] plsa", "must be a whole number", ""),
     "system is no table": ("plsa = { factors = 4, iterations = 5 }", "plsa = 4", "[systems] plsa", "table of", "{}"),
     "system of another name": ("factors = 4", 'system = "plsaa"', "[systems] plsa", "unknown system", "plsa"),
-    "two things at once": ("factors = 4", 'run = "log.parquet", system = "plsa"', "[systems] plsa", "two things", ""),
+    "two things at once": ("factors = 4", 'run = "log.parquet", system = "plsa"', "[systems] plsa", "only one of", ""),
     "run not there": ("{ factors = 4, iterations = 5 }", '{ run = "r.csv" }', "[systems] plsa", "no such file", ""),
     "run of one seed not there": (
         "{ factors = 4, iterations = 5 }", '{ run = "r-{seed}.csv" }', "line 17: [systems] plsa", "no such file", ""),
@@ -116,7 +116,7 @@ REFUSED = {
         "bentmodels:Bent", "bentmodel:Bent", "line 18: [systems] bent", "cannot be imported", "beside"),
     "class not there": ("bentmodels:Bent", "bentmodels:Bend", "line 18: [systems] bent", "has no 'Bend'", "mean Bent"),
     "import without a class": ("bentmodels:Bent", "bentmodels", "[systems] bent", "must be module:name", "MyModel"),
-    "import of no class": ("bentmodels:Bent", "bentmodels:NOTHING", "[systems] bent", "no class or function", ""),
+    "import of no class": ("bentmodels:Bent", "bentmodels:NOTHING", "[systems] bent", "not a class or function", ""),
     "class that is no system": (
         "bentmodels:Bent\", power = 0.5", 'bentmodels:Empty"', "[systems] bent", "is not a system", "score(users)"),
     "parameter of a class": ("power = 0.5", "pwer = 0.5", "[systems] bent", "no parameter 'pwer'", "mean power"),
@@ -209,7 +209,7 @@ def test_a_known_name_is_found_in_the_data_home(place: Path, monkeypatch: pytest
 
 
 def test_a_table_is_refused_in_place_of_a_number() -> None:
-    with pytest.raises(TruevalError, match="path must be a text"):
+    with pytest.raises(TruevalError, match="path must be a string"):
         read_experiment(sections(data={"path": 3}))
     with pytest.raises(TruevalError, match="not an experiment"):
         read_experiment(pl.DataFrame())  # type: ignore[arg-type]

@@ -214,7 +214,7 @@ def test_a_file_of_somebody_else_in_the_way_is_said_before_the_work(place: Path)
     with pytest.raises(TruevalError, match="stopped here"):
         tv.run(place / "experiment.toml", place / "out")
     (place / "out" / "report.html").write_text("mine")
-    with pytest.raises(TruevalError, match="a file of yours is in the way"):
+    with pytest.raises(TruevalError, match="a file that trueval did not write would be overwritten"):
         tv.run(place / "experiment.toml", place / "out", resume=True)
     assert fits(place) == ["bent 3"]
     assert (place / "out" / "report.html").read_text() == "mine"

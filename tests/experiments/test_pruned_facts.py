@@ -42,7 +42,7 @@ def test_a_changed_system_keeps_the_facts_of_others_and_loses_its_own(place: Pat
     assert before.keys() - after.keys() == stale
     assert len(after) == len(before)
     megabytes = sum(before[key] for key in stale) / 1e6
-    assert f"removed facts that no system or design refers to any more: 4, {megabytes:.1f} MB" in ran.err
+    assert f"removed stored facts that no system or design uses any more: 4 ({megabytes:.1f} MB)" in ran.err
     again = trueval("run", path, "-o", place / "out", "--resume")
     assert "removed" not in again.err
     assert fits(place) == ["other 3", "other 5"]

@@ -1,4 +1,4 @@
-"""trueval calibrate: make predicted probabilities mean what they say, and show that they do."""
+"""trueval calibrate: calibrate predicted probabilities, and measure them before and after."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def list_(quiet: Quiet = False, seed: Seed = 0, threads: Threads = None) -> None
     from trueval.render.terminal import console_for, plain_table
 
     table = plain_table(["name", "", "size", "what", "terms"], rows, align="lllll", wrap=True)
-    table.caption = f"kept in {home}"
+    table.caption = f"stored in {home}"
     console_for(sys.stdout).print(table)
 
 
@@ -95,7 +95,7 @@ def info(
     lines = described_lines(described)
     if not _on_terminal():
         width = max(len(label) for label, _ in lines)
-        text = "\n".join([described["name"], *(f"{label:<{width}}  {words}" for label, words in lines)])
+        text = "\n".join([described["name"], *(f"{label:<{width}}  {value}" for label, value in lines)])
         print(text if "utf" in (sys.stdout.encoding or "").lower() else text.replace("█", "#"))
         return
     from trueval.render.terminal import console_for, plain_table

@@ -1,4 +1,4 @@
-"""trueval demo: a small world, four systems, and what an evaluation can and cannot see of them."""
+"""trueval demo: a small world, four systems, and what an evaluation can and cannot measure."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ def demo_command(
 
 
 def _show(demo: Demo, output: Path) -> None:
-    """The table, what one sees in it, and what to do next."""
+    """The table, the findings, and the next steps."""
     from trueval.cli.demo_files import next_commands
-    from trueval.cli.demo_run import BASELINE, truth_in_words
+    from trueval.cli.demo_run import BASELINE, truth_sentences
     from trueval.render.terminal import console_for, fill
     from trueval.render.widths import READING_WIDTH
     from trueval.report.findings import findings
@@ -73,7 +73,7 @@ def _show(demo: Demo, output: Path) -> None:
     evaluation = demo.result.evaluation
     print_evaluation(evaluation, file=sys.stdout, comparisons=comparisons, width=console.width, brief=True)
     console.print("\n[bold]Findings[/]\n")
-    for line in [*findings(evaluation, comparisons), *truth_in_words(demo)]:
+    for line in [*findings(evaluation, comparisons), *truth_sentences(demo)]:
         console.print(fill(line, min(console.width, 100), begin="• "), markup=False)
     console.print("\n[bold]Next steps[/]\n")
     print(next_commands(output))

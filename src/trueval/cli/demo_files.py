@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from trueval.cli.demo_run import BASELINE, SHOWN, SYSTEMS, THRESHOLD, Demo, truth_in_words
+from trueval.cli.demo_run import BASELINE, CUTOFF, SYSTEMS, THRESHOLD, Demo, truth_sentences
 from trueval.render.html_elements import Bar, Section
 from trueval.render.numbers import short_percent
 from trueval.report.findings import findings, values
@@ -61,19 +61,19 @@ def demo_page(demo: Demo, output: Path) -> str:
         comparisons=comparisons,
         title="What a test set shows, and what it misses",
         lead=lead,
-        notes=[*findings(evaluation, comparisons), *truth_in_words(demo)],
+        notes=[*findings(evaluation, comparisons), *truth_sentences(demo)],
         sections=[_truth(demo), _data(demo), _leaks(demo), _next(output)],
     )
 
 
 def _truth(demo: Demo) -> Section:
-    measured = values(demo.result.evaluation, f"precision@{SHOWN}")
+    measured = values(demo.result.evaluation, f"precision@{CUTOFF}")
     rows: list[list[str | Bar]] = [
         [name, Bar(measured[name], f"{measured[name]:.3f}"), Bar(true, f"{true:.3f}", strong=True)]
         for name, true in sorted(demo.true.items(), key=lambda pair: -pair[1])
     ]
     text = (
-        f"Precision@{SHOWN} as measured on the test set, and its true value: the share of the first {SHOWN} that the "
+        f"Precision@{CUTOFF} as measured on the test set, and its true value: the share of the first {CUTOFF} that the "
         f"user would rate {THRESHOLD} or more, rated or not. No real data set has the last column."
     )
     return Section("Measured and true", [text], columns=["system", "measured", "true"], rows=rows)

@@ -24,7 +24,7 @@ METRICS = (
     "ndcg@10", "recall@10", "precision@10", "auc", "novelty@10", "coverage@10", "gini@10", "ild@10", "unjudged@10",
 )  # fmt: skip
 SYSTEMS = ("random", "popularity", "average", "oracle")
-BASELINE, THRESHOLD, LISTED, SHOWN = "popularity", 4, 100, 10
+BASELINE, THRESHOLD, LIST_LENGTH, CUTOFF = "popularity", 4, 100, 10
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def make_lists(world: World, parts: Parts, systems: Mapping[str, object], seed: 
     lists = {}
     for name, spec in systems.items():
         system = make_system(spec).fit(train)
-        facts = rank_system(system, task, depth=LISTED, name=name)
+        facts = rank_system(system, task, depth=LIST_LENGTH, name=name)
         lists[name] = pl.DataFrame({
             "user": task.users.decode(task.unit_user[facts.list_unit]),
             "item": task.items.decode(facts.list_item),
@@ -71,31 +71,31 @@ def make_lists(world: World, parts: Parts, systems: Mapping[str, object], seed: 
 
 def truly_liked(world: World, result: Result, run: pl.DataFrame) -> float:
     """Share of the first 10 that the evaluated users would give at least the threshold, were there no noise."""
-    top = run.filter((pl.col("rank") <= SHOWN) & pl.col("user").is_in(result.per_user["user"].unique().implode()))
+    top = run.filter((pl.col("rank") <= CUTOFF) & pl.col("user").is_in(result.per_user["user"].unique().implode()))
     true = world.relevance[world.users.codes(top["user"]), world.items.codes(top["item"])]
     return float((true >= THRESHOLD - 0.5).mean())
 
 
-def truth_in_words(demo: Demo) -> list[str]:
+def truth_sentences(demo: Demo) -> list[str]:
     """What the test set cannot know and this world does."""
-    measured = values(demo.result.evaluation, f"precision@{SHOWN}")
+    measured = values(demo.result.evaluation, f"precision@{CUTOFF}")
     true = dict(sorted(demo.true.items(), key=lambda pair: -pair[1]))
-    found = [f"{SHOWN * share:.1f} from {name}" for name, share in true.items()]
-    credited = [f"{SHOWN * measured[name]:.1f}" for name in true]
-    told = [
-        f"Here the truth is known. Of {SHOWN} recommended items, users would really like {listed(found)}; "
+    found = [f"{CUTOFF * share:.1f} from {name}" for name, share in true.items()]
+    credited = [f"{CUTOFF * measured[name]:.1f}" for name in true]
+    sentences = [
+        f"Here the truth is known. Of {CUTOFF} recommended items, users would really like {listed(found)}; "
         f"the test set gives credit for {listed(credited)}."
     ]
     if list(measured) != list(true):
-        told.append(
+        sentences.append(
             f"The order from best to worst is {listed(list(measured))} on the test set, "
             f"and {listed(list(true))} in truth."
         )
     best = next(iter(true))
     if measured[best] > 0 and true[best] > 0:
         seen, really = (short_percent(of[BASELINE] / of[best]) for of in (measured, true))
-        told.append(
-            f"{BASELINE} reaches {seen} of {best}'s precision@{SHOWN} on the test set, and {really} in truth. "
+        sentences.append(
+            f"{BASELINE} reaches {seen} of {best}'s precision@{CUTOFF} on the test set, and {really} in truth. "
             "People rate the items that they come across, and those are the popular ones."
         )
-    return told
+    return sentences

@@ -131,7 +131,7 @@ def _other_outputs(output: str | None) -> str:
     if output is None:
         return ""
     option = {".html": "--report", ".parquet": "--per-user"}.get(Path(output).suffix.lower())
-    return f"{option} {output} is for such a file" if option else f"a folder is -o {output}/"
+    return f"for such a file use {option} {output}" if option else f"for a folder use -o {output}/"
 
 
 def _check_folder(folder: str, format: str | None) -> None:
@@ -143,12 +143,12 @@ def _check_folder(folder: str, format: str | None) -> None:
         raise OutputError(
             "the format and the output contradict each other",
             where=f"-o {folder}",
-            found=f"--format {format}, and the name of a folder, which has files of its own formats",
-            do=f"leave --format out, or name a file: -o {name}{FORMATS[format].ending}",
+            found=f"--format {format} and a folder, whose files have fixed formats",
+            do=f"omit --format, or name a file: -o {name}{FORMATS[format].ending}",
         )
     if Path(name).is_file():
         raise OutputError(
-            "a name without an ending is a result folder, and there is a file of this name",
+            "the result folder cannot be written, since a file has its name",
             where=f"-o {folder}",
             do=f"name another folder, or a file by its ending: -o {name}.csv",
         )
@@ -173,7 +173,7 @@ def _write_side_files(result: Result, baseline: str | None, per_user: Path | Non
     from trueval.report.saved_results import save_per_user
 
     if baseline is not None:
-        result.compare(baseline)  # a wrong name is said before anything is written
+        result.compare(baseline)  # a wrong name is refused before anything is written
     if per_user is not None:
         save_per_user(result.evaluation, per_user)
     if report is not None:
@@ -189,7 +189,7 @@ def _write_side_files(result: Result, baseline: str | None, per_user: Path | Non
 
 
 def _counted(train: str | None, columns: str | None, count: str | None) -> object:
-    """The train set, read with what popularity counts where that is said."""
+    """The train set, read with `count` where it is given."""
     if count is None:
         return train
     from trueval.data.column_roles import parse_columns
@@ -198,7 +198,7 @@ def _counted(train: str | None, columns: str | None, count: str | None) -> objec
 
     if train is None:
         raise DefinitionError(
-            "popularity is counted in the train set", where="--count", found="no train", do="pass --train FILE"
+            "popularity is counted in the train set", where="--count", found="no train set", do="pass --train FILE"
         )
     return read(read_log(train, parse_columns(columns) if columns else None, name="train"), count=count)
 

@@ -72,7 +72,9 @@ def explain(name: str) -> str:
 
     metric = find(name) if name in names() else parse(name).metric
     low, high = (f"{bound:g}" if abs(bound) != float("inf") else "∞" for bound in metric.range)
-    better = {"higher": "higher is better", "lower": "lower is better", "neither": "neither is better"}[metric.better]
+    better = {"higher": "higher is better", "lower": "lower is better", "neither": "neither direction is better"}[
+        metric.better
+    ]
     cutoff = {"required": "@k is required", "optional": "@k is optional", "none": "no cutoff"}[metric.cutoff]
     lines = [f"{metric.name}: {metric.summary}", "", f"  formula     {metric.formula}"]
     if metric.condensed:

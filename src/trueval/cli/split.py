@@ -65,10 +65,10 @@ def split_command(
         made = split(log, how, seed=seed, min_user=min_user, min_item=min_item, **options)
         save_parts(made, output, log=log, force=force)
         if not quiet:
-            typer.echo(_told(made, log, output))
+            typer.echo(_split_report(made, log, output))
 
 
-def _told(made: Parts | Sequence[Parts], log: Interactions, output: Path) -> str:
+def _split_report(made: Parts | Sequence[Parts], log: Interactions, output: Path) -> str:
     """The report: counts of each part, reasons of drops, the leakage table."""
     from trueval.splits import Parts, leakage
 
@@ -87,5 +87,5 @@ def _told(made: Parts | Sequence[Parts], log: Interactions, output: Path) -> str
 
 def _named(parts: Parts) -> str:
     own = ("how", "fold", "window", "from", "to")  # what differs from fold to fold is not the split's name
-    told = [f"{name}={value}" for name, value in parts.how.items() if name not in own and value is not None]
-    return f"{parts.how['how']}({', '.join(told)})"
+    options = [f"{name}={value}" for name, value in parts.how.items() if name not in own and value is not None]
+    return f"{parts.how['how']}({', '.join(options)})"

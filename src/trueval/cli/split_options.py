@@ -61,8 +61,8 @@ def _parameters() -> tuple[Any, ...]:
     from trueval.splits.registry import all_splits
 
     names = [name for name, record in all_splits().items() if record.of_one_log]
-    told = f"{', '.join(names[:-1])} or {names[-1]}."
-    own = [_parameter("how", Annotated[str, typer.Option("--how", help=told)], default="holdout")]
+    choices = f"{', '.join(names[:-1])} or {names[-1]}."
+    own = [_parameter("how", Annotated[str, typer.Option("--how", help=choices)], default="holdout")]
     for flag, by_split in _flags().items():
         kinds = {option.kind for option in by_split.values()}
         kind: Any = str if str in kinds else float if float in kinds else int
@@ -71,7 +71,7 @@ def _parameters() -> tuple[Any, ...]:
         own.append(_parameter(flag, Annotated[typed, typer.Option(f"--{flag}", help=_help(by_split))]))
 
     def options_alone() -> None:
-        """Never called: its parameters are what is wanted."""
+        """Never called: only its parameters are used."""
 
     options_alone.__signature__ = inspect.Signature(own)  # type: ignore[attr-defined]
     options_alone.__annotations__ = {parameter.name: parameter.annotation for parameter in own}
@@ -97,7 +97,7 @@ def _flags() -> dict[str, dict[str, Option]]:
 
 def _help(by_split: Mapping[str, Option]) -> str:
     """Which splits have an option, and what it says there."""
-    said: dict[str, list[str]] = {}
+    splits_by_help: dict[str, list[str]] = {}
     for how, option in by_split.items():
-        said.setdefault(option.help, []).append(how)
-    return "; ".join(f"{', '.join(splits)}: {text}" for text, splits in said.items()) + "."
+        splits_by_help.setdefault(option.help, []).append(how)
+    return "; ".join(f"{', '.join(splits)}: {text}" for text, splits in splits_by_help.items()) + "."

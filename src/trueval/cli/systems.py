@@ -1,4 +1,4 @@
-"""trueval systems: which systems come along, what they optimise, and what they can be told."""
+"""trueval systems: which systems are included, what they optimise, and their parameters."""
 
 from __future__ import annotations
 
@@ -30,9 +30,11 @@ def listing() -> str:
 
     records = [find(name) for name in systems()]
     kinds = {
-        "Personal: each user has a list of their own": [r for r in records if r.personalised],
+        "Personalised: each user has a list of their own": [r for r in records if r.personalised],
         "The same for everybody": [r for r in records if not r.personalised and not r.oracle],
-        "Oracles: they read the test part and show the best that others can reach": [r for r in records if r.oracle],
+        "Oracles: they read the test part and give the best values that others can reach": [
+            r for r in records if r.oracle
+        ],
     }
     lines = []
     for title, members in kinds.items():

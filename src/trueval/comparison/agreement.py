@@ -18,7 +18,7 @@ from trueval.comparison.render_agreement import (
     agreement_text,
     print_agreement,
 )
-from trueval.comparison.sampling_noise import Results, SamplingNoise, Wanted, repeated_scores, sampling_noise
+from trueval.comparison.sampling_noise import RankingKey, Results, SamplingNoise, repeated_scores, sampling_noise
 from trueval.comparison.tau import taus
 from trueval.comparison.true_tau import Draws, true_taus
 from trueval.data.ids import Ids, check_same_kind
@@ -33,7 +33,7 @@ class Ranking:
 
     label: str
     scores: np.ndarray
-    wanted: Wanted
+    key: RankingKey
     sampled: bool  # whether the scores are a sample of users, or taken as they are
 
 
@@ -52,7 +52,7 @@ class Agreement:
     """How far rankings of systems agree: τ-b and top-weighted τ of every two of them. Prints as a matrix.
 
     `tau` and `top` have estimates (`value`, `low`, `high`) for the true scores, those of the population that the users
-    are a sample of, and the τ `observed` on these very users.
+    are a sample of, and the τ `observed` for these users.
 
     >>> import polars as pl, trueval as tv
     >>> test = pl.DataFrame({"user": range(30), "item": [0] * 30})
@@ -78,7 +78,7 @@ class Agreement:
         places = []
         for label in pair:
             if label not in self.labels:
-                raise DefinitionError(f"there is no ranking {label!r}", found=suggest(label, self.labels))
+                raise DefinitionError(f"there is no ranking {label!r}", do=suggest(label, self.labels))
             places.append(self.labels.index(label))
         return float(self.tau.value[places[0], places[1]])
 
@@ -91,8 +91,13 @@ class Agreement:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""
-        told = {"systems": self.systems, "users": self.users, "level": self.level, "warnings": self.notes}
-        return {"agreement": agreement_rows(self), **told}
+        return {
+            "agreement": agreement_rows(self),
+            "systems": self.systems,
+            "users": self.users,
+            "level": self.level,
+            "warnings": self.notes,
+        }
 
     def to_json(self) -> str:
         """The record as text."""
@@ -128,20 +133,20 @@ def agree(
     if not 0.5 <= level < 1:
         raise DefinitionError("the level must be from 0.5 to below 1", found=f"{level:g}", do="use 0.95")
     if resamples < 1:
-        raise DefinitionError("resamples are one or more", found=str(resamples), do="1,000 is usual")
+        raise DefinitionError("resamples must be at least 1", found=str(resamples), do="1,000 is usual")
     systems = _systems(results, true)
     by_name = sorted(systems)  # so that nothing depends on the order in which systems are given
     users = _vocabulary(results)
-    wanted = [(name, label) for name, parts in results.items() for label in _labels(parts[0], metrics)]
-    noise = sampling_noise(results, wanted, by_name, users)
-    rankings = [_ranking(results, one, by_name, sampled=one in noise.wanted) for one in wanted]
+    keys = [(name, label) for name, parts in results.items() for label in _labels(parts[0], metrics)]
+    noise = sampling_noise(results, keys, by_name, users)
+    rankings = [_ranking(results, key, by_name, sampled=key in noise.keys) for key in keys]
     fixed = [r.label for r in rankings if not r.sampled]
     if true is not None:
         rankings.append(Ranking("true", np.array([true[name] for name in by_name], float), ("", "true"), sampled=False))
     if len(rankings) < 2:
         found = rankings[0].label if rankings else "no metric"
-        raise DataError("agreement needs two rankings", found=found, do="give more metrics or results")
-    notes = [f"taken as they are, without sampling error: {', '.join(fixed)}"] if fixed else []
+        raise DataError("agreement needs at least two rankings", found=found, do="give more metrics or results")
+    notes = [f"taken as exact, since their sampling error is unknown: {', '.join(fixed)}"] if fixed else []
     tau, top = _matrices(rankings, noise, level, Draws.of(len(systems), draws=resamples, seed=seed))
     return Agreement([r.label for r in rankings], systems, tau, top, len(users), level, notes)
 
@@ -180,13 +185,13 @@ def _vocabulary(results: Results) -> Ids:
     return Ids.of(*(column for _, column in columns))
 
 
-def _ranking(results: Results, one: Wanted, systems: Sequence[str], *, sampled: bool) -> Ranking:
+def _ranking(results: Results, key: RankingKey, systems: Sequence[str], *, sampled: bool) -> Ranking:
     """Scores by one metric; of several folds or seeds, their means."""
-    name, label = one
+    name, label = key
     scores = repeated_scores(results[name], label, systems).mean(axis=0)
     if np.isnan(scores).any():
         raise DefinitionError(f"{label} is undefined for {systems[int(np.argmax(np.isnan(scores)))]}")
-    return Ranking(label if len(results) == 1 else f"{name}: {label}", scores, one, sampled)
+    return Ranking(label if len(results) == 1 else f"{name}: {label}", scores, key, sampled)
 
 
 def _matrices(rankings: Sequence[Ranking], noise: SamplingNoise, level: float, draws: Draws) -> tuple[Matrix, Matrix]:
@@ -210,12 +215,12 @@ def _drawn(one: Ranking, other: Ranking, noise: SamplingNoise, draws: Draws) -> 
     """Both τ in draws of the true scores; none where no score is a sample."""
     if not one.sampled and not other.sampled:
         return None
-    covariance = np.block([[noise.of(a.wanted, b.wanted) for b in (one, other)] for a in (one, other)])
+    covariance = np.block([[noise.of(a.key, b.key) for b in (one, other)] for a in (one, other)])
     return true_taus(one.scores, other.scores, covariance, users=noise.users, draws=draws)
 
 
 def _middle(drawn: np.ndarray, level: float) -> tuple[float, float, float]:
-    """Mean, and the ends of the middle, values that were drawn (τ has steps), or the mean where that is outside."""
+    """Mean and percentile interval: its ends are drawn values (τ has steps), widened to include the mean."""
     known = drawn[~np.isnan(drawn)]
     if not len(known):
         return np.nan, np.nan, np.nan

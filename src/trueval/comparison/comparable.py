@@ -13,9 +13,9 @@ from trueval.errors import DataError
 from trueval.evaluation.outcome import Evaluation, SystemResult
 from trueval.metrics.grammar import Spec
 
-# Results that differ in these alone repeat each other; other rules must be equal.
+# Results that differ in these alone repeat each other; everything else must be equal.
 REPEATED = ("seed", "split.seed", "split.fold", "split.window", "split.from", "split.to")
-# What says how a number is shown, or by which program, but not what it is; or (without_head) what another rule came to.
+# How a number is rendered, or by which program, but not what it is; or (without_head) what follows from another field.
 _ASIDE = ("version", "versions", "interval", "resamples", "level", "comparison", "catalogue", "files", "without_head")
 # Where only what both results have must agree.
 _SOME = ("definitions.", "systems.", "data.train")
@@ -25,7 +25,7 @@ _SOME = ("definitions.", "systems.", "data.train")
 class Replicate:
     """The systems of one seed or fold."""
 
-    label: dict[str, Any]  # what tells it apart from the others
+    label: dict[str, Any]  # its seeds, fold or window
     systems: dict[str, SystemResult]
 
 
@@ -60,31 +60,31 @@ def join(results: Mapping[str, Evaluation]) -> Joined:
     names, evaluations = list(results), list(results.values())
     first = evaluations[0]
     for evaluation, name in zip(evaluations[1:], names[1:]):
-        check_rules(first.manifest, evaluation.manifest, (names[0], name))
+        check_comparable(first.manifest, evaluation.manifest, (names[0], name))
     specs, notes = _shared(evaluations, names)
     specs, notes = _of_one_catalogue(evaluations, names, specs, notes)
     found: dict[str, Replicate] = {}
     origin: dict[tuple[str, str], str] = {}
     for evaluation, name in zip(evaluations, names):
-        told = repeated(evaluation.manifest)
-        part = found.setdefault(repr(sorted(told.items())), Replicate(told, {}))
+        label = replicate_label(evaluation.manifest)
+        part = found.setdefault(repr(sorted(label.items())), Replicate(label, {}))
         for system, values in evaluation.systems.items():
             if system in part.systems:
-                raise _twice(system, origin[repr(told), system], name, told)
+                raise _twice(system, origin[repr(label), system], name, label)
             part.systems[system] = values
-            origin[repr(told), system] = name
+            origin[repr(label), system] = name
     return Joined(list(found.values()), specs, _vocabulary(evaluations, names), first.manifest, notes)
 
 
-def check_rules(one: Mapping[str, Any], other: Mapping[str, Any], names: tuple[str, str]) -> None:
-    """Refuse two results under different rules, and say all that differs.
+def check_comparable(one: Mapping[str, Any], other: Mapping[str, Any], names: tuple[str, str]) -> None:
+    """Refuse two results that were made in different ways, and name all differences.
 
-    >>> check_rules({"design": "AR-TI-AN"}, {"design": "1R-TI-AN"}, ("a", "b"))
+    >>> check_comparable({"design": "AR-TI-AN"}, {"design": "1R-TI-AN"}, ("a", "b"))
     Traceback (most recent call last):
     trueval.errors.DataError: the results cannot be compared
       where: a and b
       found: design: AR-TI-AN and 1R-TI-AN
-      do:    evaluate all systems under the same rules
+      do:    evaluate all systems on the same data with the same options
     """
     left, right = dict(_flat(one)), dict(_flat(other))
     resplit = any(left.get(key) != right.get(key) for key in REPEATED if key != "seed")
@@ -92,29 +92,31 @@ def check_rules(one: Mapping[str, Any], other: Mapping[str, Any], names: tuple[s
     keys = [key for key in dict.fromkeys([*left, *right]) if key not in free]
     keys = [key for key in keys if not key.startswith(_SOME) or (key in left and key in right)]
     differing = [
-        f"{key}: {_told(left.get(key))} and {_told(right.get(key))}" for key in keys if left.get(key) != right.get(key)
+        f"{key}: {_value_text(left.get(key))} and {_value_text(right.get(key))}"
+        for key in keys
+        if left.get(key) != right.get(key)
     ]
     if differing:
         raise DataError(
             "the results cannot be compared",
             where=" and ".join(names),
             found="\n".join(differing),
-            do="evaluate all systems under the same rules",
+            do="evaluate all systems on the same data with the same options",
         )
 
 
-def _told(value: Any) -> str:
+def _value_text(value: Any) -> str:
     return "not given" if value is None else str(value)
 
 
-def repeated(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """What tells a replication apart: its seeds, fold or window."""
+def replicate_label(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """The seeds, fold or window of a result: what identifies a replicate."""
     flat = dict(_flat(manifest))
     return {key: flat[key] for key in REPEATED if key in flat}
 
 
 def _flat(manifest: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Fields with their paths, without what does not bear on the numbers."""
+    """Fields with their paths, without those that do not affect the numbers."""
     for key, value in manifest.items():
         if not prefix and key in _ASIDE:
             continue
@@ -127,23 +129,25 @@ def _flat(manifest: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, 
 
 
 def _shared(evaluations: Sequence[Evaluation], names: Sequence[str]) -> tuple[dict[str, Spec], list[str]]:
-    """The metrics of all results, and words about those that only some have."""
+    """The metrics of all results, and a note about those that only some have."""
     everywhere = set.intersection(*(set(evaluation.specs) for evaluation in evaluations))
     if not everywhere:
         listed = "\n".join(f"{name}: {', '.join(e.specs)}" for e, name in zip(evaluations, names))
         raise DataError("the results have no metric in common", where=" and ".join(names), found=listed)
     some = [label for label in dict.fromkeys(n for e in evaluations for n in e.specs) if label not in everywhere]
-    notes = [f"not in every result, and so not compared: {', '.join(some)}"] if some else []
+    notes = [f"not compared, since not every result has them: {', '.join(some)}"] if some else []
     return {label: spec for label, spec in evaluations[0].specs.items() if label in everywhere}, notes
 
 
 def _of_one_catalogue(
     evaluations: Sequence[Evaluation], names: Sequence[str], specs: dict[str, Spec], notes: list[str]
 ) -> tuple[dict[str, Spec], list[str]]:
-    """Coverage and its like mean nothing over different catalogues; the other metrics do not mind."""
+    """Leave out metrics of the whole system (coverage) where catalogues differ; other metrics do not depend on them."""
     sizes: dict[str, dict[str, str]] = {}  # by seed and fold: those of different folds may well differ
     for e, name in zip(evaluations, names):
-        sizes.setdefault(repr(repeated(e.manifest)), {}).setdefault(_told(e.manifest.get("catalogue")), name)
+        sizes.setdefault(repr(replicate_label(e.manifest)), {}).setdefault(
+            _value_text(e.manifest.get("catalogue")), name
+        )
     lost = [label for label, spec in specs.items() if spec.metric.system]
     apart = next((own for own in sizes.values() if len(own) > 1), None)
     if apart is None or not lost:
@@ -157,7 +161,7 @@ def _of_one_catalogue(
             found=f"items in the catalogue: {found}",
             do="evaluate all systems with the same catalogue (--items)",
         )
-    return kept, [*notes, f"catalogues differ, {found} items, and so not compared: {', '.join(lost)}"]
+    return kept, [*notes, f"not compared, since the catalogues differ in size, {found}: {', '.join(lost)}"]
 
 
 def _vocabulary(evaluations: Sequence[Evaluation], names: Sequence[str]) -> Ids:
@@ -174,8 +178,8 @@ def _vocabulary(evaluations: Sequence[Evaluation], names: Sequence[str]) -> Ids:
     return Ids.of(*(users.values for _, users in distinct.values()))
 
 
-def _twice(system: str, first: str, second: str, told: Mapping[str, Any]) -> DataError:
-    seed = ", ".join(f"{key} {value}" for key, value in told.items()) or "no seed"
+def _twice(system: str, first: str, second: str, label: Mapping[str, Any]) -> DataError:
+    seed = ", ".join(f"{key} {value}" for key, value in label.items()) or "no seed"
     return DataError(
         f"{system!r} is in two results of the same seed",
         where=f"{first} and {second}",
@@ -185,7 +189,7 @@ def _twice(system: str, first: str, second: str, told: Mapping[str, Any]) -> Dat
 
 
 def mixing(parts: Sequence[Replicate]) -> np.ndarray:
-    """Which replications make one repeat: a row of weights for each.
+    """Which replicates make one repeat: a row of weights for each.
 
     Seeds on the same split are no new data. Where there are several splits (folds, windows), each is one repeat,
     the mean over its seeds; otherwise each seed is.

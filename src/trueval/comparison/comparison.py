@@ -1,4 +1,4 @@
-"""Paired comparison of systems with a baseline, corrected for the number of comparisons shown."""
+"""Paired comparison of systems with a baseline, corrected for the number of comparisons."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from trueval.comparison.comparable import Joined
 from trueval.comparison.paired_tests import Tested, all_tested
-from trueval.comparison.sentences import in_words
+from trueval.comparison.sentences import comparison_sentence
 from trueval.errors import DefinitionError, suggest
 from trueval.metrics.grammar import Spec, parse
 from trueval.statistics.multiple_comparisons import check_correction, corrected
@@ -26,10 +26,10 @@ class Comparison:
     """System minus baseline on one metric, over common users.
 
     `low` and `high` bound the difference at `level` (two-sided, whatever the alternative). `test` is the one that was
-    made, with the `reason` where it is not the one asked for or had to be bounded. `error` is the standard
+    made, with the `reason` where it is another one than requested or its p-value was bounded. `error` is the standard
     error with `free` degrees of freedom; `effect` is Cohen's dz, the difference in standard deviations of users'
     differences. Wins are users for whom the system is better (higher, where the metric has no better side);
-    `detectable` is the true difference that would be shown with 80 % probability.
+    `detectable` is the true difference found with 80 % power.
     """
 
     metric: str
@@ -40,7 +40,7 @@ class Comparison:
     high: float
     p: float
     p_corrected: float
-    verdict: str  # better, worse, different (metrics without a better side) or not shown
+    verdict: str  # better, worse, different (metrics without a better side), or not shown: no significant difference
     n: int
     test: str
     reason: str
@@ -61,15 +61,15 @@ class Comparison:
     @property
     def sentence(self) -> str:
         """The comparison as a sentence."""
-        return in_words(self)
+        return comparison_sentence(self)
 
     @property
     def enough(self) -> bool:
-        """Whether so many users can show a difference at all, were it ever so large."""
+        """Whether any difference, however large, could be significant with this number of users."""
         return least_p(self.n) < _share_of_alpha(self)
 
     def power(self, difference: float) -> float:
-        """Chance that these users would show a true difference of this size (two-sided t-test)."""
+        """Power: probability that this number of users detects a true difference of this size (two-sided t-test)."""
         if not self.enough:
             return 0.0
         if not self.error > 0:
@@ -97,7 +97,7 @@ class ComparisonOptions:
         check_correction(self.correct)
         if self.alternative not in ALTERNATIVES:
             raise DefinitionError(
-                f"unknown alternative {self.alternative!r}", found=suggest(self.alternative, ALTERNATIVES)
+                f"unknown alternative {self.alternative!r}", do=suggest(self.alternative, ALTERNATIVES)
             )
         if not 0.5 <= self.level < 1:
             raise DefinitionError("the level must be from 0.5 to below 1", found=f"{self.level:g}", do="use 0.95")
@@ -111,7 +111,7 @@ def compare_joined(
     """Every other system against the baseline; corrected over all comparisons returned."""
     options = options or ComparisonOptions()
     if baseline not in joined.names:
-        raise DefinitionError(f"there is no system {baseline!r} to compare with", found=suggest(baseline, joined.names))
+        raise DefinitionError(f"there is no system {baseline!r} to compare with", do=suggest(baseline, joined.names))
     labels = chosen(joined, metrics)
     rows = all_tested(
         joined, baseline, labels, test=options.test, alternative=options.alternative, level=options.level,
@@ -124,12 +124,12 @@ def compare_joined(
 
 
 def chosen(joined: Joined, metrics: Sequence[str] | None) -> list[str]:
-    """Labels of the metrics asked for; all of them unless said otherwise."""
+    """Labels of the metrics asked for; by default all of them."""
     if metrics is None:
         return list(joined.specs)
     labels = [label_of(metric, joined.specs) for metric in metrics]
     if not labels:
-        raise DefinitionError("no metric to compare on was given", found=", ".join(joined.specs))
+        raise DefinitionError("no metric to compare on was given", do=f"available: {', '.join(joined.specs)}")
     return list(dict.fromkeys(labels))
 
 
@@ -141,7 +141,7 @@ def label_of(metric: str, specs: Mapping[str, Spec]) -> str:
     for label in specs:
         if label.partition("|n=")[0] == canonical:
             return label
-    raise DefinitionError(f"{metric} was not measured", found=suggest(metric, specs))
+    raise DefinitionError(f"{metric} was not measured", do=suggest(metric, specs))
 
 
 def _comparison(
@@ -166,7 +166,7 @@ def _effect(row: Tested) -> float:
 
 
 def _verdict(row: Tested, p: float, better: str, options: ComparisonOptions) -> str:
-    """What is shown; a mean that the ranks contradict is not."""
+    """The verdict of a test; a mean that the ranks contradict is not significant."""
     difference = row.mean.value
     if not p < 1 - options.level or row.lean * difference < 0:
         return "not shown"
@@ -182,5 +182,5 @@ def _detectable(c: Comparison) -> float:
 
 
 def _share_of_alpha(c: Comparison) -> float:
-    """The level at which one of several comparisons is sure to be shown: its equal share, as Bonferroni's."""
+    """The significance level of one of several comparisons: an equal share of alpha, as in Bonferroni's correction."""
     return (1 - c.level) / (1 if c.correction == "none" else max(c.family, 1))

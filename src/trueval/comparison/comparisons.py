@@ -36,7 +36,7 @@ class Level:
 
 @dataclass(frozen=True)
 class Comparisons(Sequence[Comparison]):
-    """Every other system against a baseline. Prints as a table, with a verdict in words for each comparison.
+    """Every other system against a baseline. Prints as a table, with a sentence for each comparison.
 
     >>> import trueval as tv
     >>> test = pl.DataFrame({"user": range(8), "item": range(8)})
@@ -86,10 +86,10 @@ class Comparisons(Sequence[Comparison]):
         """The record that `trueval compare --format json` prints; undefined numbers are None."""
         systems: dict[str, Any] = {}
         for level in self.levels:
-            told = {k: v for k, v in asdict(level).items() if k not in ("system", "metric")}
+            record = {k: v for k, v in asdict(level).items() if k not in ("system", "metric")}
             if level.repeats == 1:
-                del told["repeats"], told["sd"]
-            systems.setdefault(level.system, {"metrics": {}})["metrics"][level.metric] = told
+                del record["repeats"], record["sd"]
+            systems.setdefault(level.system, {"metrics": {}})["metrics"][level.metric] = record
         comparisons = [c.record() for c in self.rows]
         return without_nan(
             {"systems": systems, "comparisons": comparisons, "manifest": self.manifest, "warnings": self.notes}
@@ -126,24 +126,24 @@ def compare_results(
     labels = chosen(joined, metrics)
     levels = [level for system in joined.names for level in _levels(joined, system, labels, options.level)]
     notes = list(joined.notes)
-    silent = [label for label in labels if label not in {c.metric for c in rows}]
+    untested = [label for label in labels if label not in {c.metric for c in rows}]
     if not rows:
         raise DataError(
             "there is nothing to test",
-            found=f"{', '.join(silent)}: no value of a single user, and no interval",
+            found=f"{', '.join(untested)}: neither values of single users nor an interval",
             do="evaluate with an interval, or compare on other metrics",
         )
-    if silent:
-        notes.append(f"without an interval, or over different users, and so not compared: {', '.join(silent)}")
+    if untested:
+        notes.append(f"not compared, since they have no interval or are over different users: {', '.join(untested)}")
     if len(joined.repeats) > 1:
-        notes.append(_repeats_told(joined))
+        notes.append(_repeats_note(joined))
     manifest = {**joined.manifest, "comparison": {"baseline": name, **asdict(options)}}
     return Comparisons(tuple(rows), tuple(levels), name, manifest, notes)
 
 
-def _repeats_told(joined: Joined) -> str:
-    told = [", ".join(f"{key} {value}" for key, value in part.label.items()) for part in joined.repeats]
-    text = f"{len(told)} repeats: {'; '.join(told)}"
+def _repeats_note(joined: Joined) -> str:
+    labels = [", ".join(f"{key} {value}" for key, value in part.label.items()) for part in joined.repeats]
+    text = f"{len(labels)} repeats: {'; '.join(labels)}"
     folds = any("split.fold" in part.label for part in joined.repeats)
     return text + (". Folds share train rows: their spread understates that of new data" if folds else "")
 

@@ -87,7 +87,7 @@ def alike_grid(found: list[Alike]) -> tuple[list[str], list[list[str]]]:
     ]
 
 
-def alike_told(found: list[Alike]) -> list[str]:
+def alike_notes(found: list[Alike]) -> list[str]:
     """What the numbers mean."""
     if not found:
         return []

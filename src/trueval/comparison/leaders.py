@@ -1,4 +1,4 @@
-"""The systems that lead on each metric: the best, and all that are not shown to be worse."""
+"""The systems that lead on each metric: the best, and all that are not significantly worse."""
 
 from __future__ import annotations
 

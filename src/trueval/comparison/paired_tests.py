@@ -32,7 +32,7 @@ class Tested:
     equal: int
     below: int
     repeats: int
-    reason: str = ""  # why the test is not quite, or not at all, the one asked for
+    reason: str = ""  # why another test was made than requested, or why p was bounded
     lean: float = 0.0  # against the sign of the mean, where a test of ranks leans the other way
 
 
@@ -57,13 +57,13 @@ def all_tested(
         shared = [common_users(p.systems[name], p.systems[baseline], joined.users) for p in parts]
         for label in labels:
             tail = _tail(joined, label, alternative)
-            shown = "two-sided" if tail == "two-sided" else alternative
+            stated = "two-sided" if tail == "two-sided" else alternative
             if all(label in part.systems[who].sums for part in parts for who in (name, baseline)):
                 found = [pair(p.systems[name], p.systems[baseline], label, who) for p, who in zip(parts, shared)]
                 pairs[len(rows)] = found[0]
-                rows.append(_by_t(label, name, found, parts, tail=tail, shown=shown, level=level))
+                rows.append(_by_t(label, name, found, parts, tail=tail, alternative=stated, level=level))
             elif (tally := _by_jackknife(label, name, baseline, parts, shared, tail=tail, level=level)) is not None:
-                rows.append(replace(tally, alternative=shown))
+                rows.append(replace(tally, alternative=stated))
     if test == "t" or not pairs:
         return rows
     places, numbered = list(pairs), _numbered(list(pairs.values()))
@@ -102,22 +102,22 @@ def _together(joined: Joined, name: str, baseline: str) -> list[Replicate]:
     """The repeats with both systems."""
     both = joined.having(name, baseline)
     if not both:
-        told = [f"{who}: {_seeds_of(joined, who)}" for who in (name, baseline)]
+        seeds = [f"{who}: {_seeds_of(joined, who)}" for who in (name, baseline)]
         raise DataError(
-            f"{name} and {baseline} are in no result of the same seed",
-            found="\n".join(told),
+            f"{name} and {baseline} have no results of the same seed",
+            found="\n".join(seeds),
             do="evaluate both with the same seed and on the same split",
         )
     return both
 
 
 def _seeds_of(joined: Joined, name: str) -> str:
-    told = [part.label for part in joined.repeats if name in part.systems]
-    return "; ".join(", ".join(f"{key} {value}" for key, value in one.items()) or "no seed" for one in told)
+    labels = [part.label for part in joined.repeats if name in part.systems]
+    return "; ".join(", ".join(f"{key} {value}" for key, value in one.items()) or "no seed" for one in labels)
 
 
 def _by_t(
-    label: str, name: str, pairs: list[SystemPair], parts: list[Replicate], *, tail: str, shown: str, level: float
+    label: str, name: str, pairs: list[SystemPair], parts: list[Replicate], *, tail: str, alternative: str, level: float
 ) -> Tested:
     """Student's t over users, or over users within seeds; the exact test of signs where t cannot be trusted."""
     if len(pairs) == 1:
@@ -132,7 +132,7 @@ def _by_t(
     if np.isnan(p) and len(own) and not own.any():
         p = 1.0
     above, below = int(np.count_nonzero(own > 0)), int(np.count_nonzero(own < 0))
-    row = Tested(label, name, mean, low, high, p, "t", shown, above, len(own) - above - below, below, len(pairs))
+    row = Tested(label, name, mean, low, high, p, "t", alternative, above, len(own) - above - below, below, len(pairs))
     if len(pairs) == 1 and _needs_exact(mean, pairs[0]):
         return _by_signs(row, pairs[0], tail, level)
     return _bounded(row, _differ(pairs), tail, level)
@@ -153,17 +153,17 @@ def _by_signs(row: Tested, one: SystemPair, tail: str, level: float) -> Tested:
         low, high = min(low, row.low), max(high, row.high)
     differ, users = np.count_nonzero(one.shares), len(one.shares)
     few = "too few for t" if users <= FEW else f"only {differ} differ"
-    reason = few if differ <= FEW else "all differ by the same"
+    reason = few if differ <= FEW else "all differ by the same amount"
     p = exact_p(one.shares, tail)
     return replace(row, p=p, low=low, high=high, test="exact", reason=reason)
 
 
-def _bounded(row: Tested, units: int, tail: str, level: float, what: str = "who differ") -> Tested:
-    """The row with a p no smaller than so many units can give, and no interval where it would say more than p."""
+def _bounded(row: Tested, units: int, tail: str, level: float, what: str = "users who differ") -> Tested:
+    """The row with p bounded below by the number of units, and without an interval that would claim more than p."""
     least = least_p(units, tail)
     if not 0 < units <= FEW or not row.p < least:
         return row
-    row = replace(row, p=least, reason=f"no p below {least:.2g} from {units} {what}")
+    row = replace(row, p=least, reason=f"no p-value below {least:.2g} with {units} {what}")
     if least_p(units) < 1 - level or row.low <= 0 <= row.high:
         return row
     return replace(row, low=float("nan"), high=float("nan"))
@@ -244,7 +244,7 @@ def _by_bootstrap(
     found = []
     for at, (row, one, tail) in enumerate(zip(rows, pairs, tails)):
         if not row.mean.error > 0:
-            same = replace(row, reason="all differ by the same")
+            same = replace(row, reason="all differ by the same amount")
             found.append(same if row.test == "exact" else _with_p(row, "bootstrap", row.p))
             continue
         own = sums[:, [at, -len(pairs) + at, len(pairs) + min(at, len(inside) - 1)]]

@@ -72,7 +72,7 @@ def common_pairs(left: SystemResult, right: SystemResult, label: str) -> tuple[S
     """The sums of two systems; in 1R over the pairs of user and item for which both have a value.
 
     Under one test set, all systems have the same pairs. Values of pooled metrics (ratios of sums) stay as they are:
-    they are not told pair by pair.
+    they are not known pair by pair.
     """
     sides = (left, right)
     found = left.sums[label], right.sums[label]

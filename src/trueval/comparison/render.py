@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 _TESTS = {
     "t": "paired t-test",
-    "exact": "exact sign-flip test (at most 12 users differ, or all by the same)",
+    "exact": "exact sign-flip test (at most 12 users differ, or all by the same amount)",
     "wilcoxon": "Wilcoxon's signed-rank test (zeros by Pratt)",
     "permutation": "sign-flip permutation test",
     "bootstrap": "bootstrap-t of the difference",
     "jackknife": "t-test on a jackknife by groups of users",
 }
-_WORDS = ("system", "metric")  # columns of words; the verdict is one too, at the end
+_TEXT_COLUMNS = ("system", "metric")  # the verdict, at the end, is one too
 _DETAILS = ("detectable", "win/tie/loss", "dz")
 
 
@@ -58,13 +58,13 @@ def cells_of(c: Comparison, head: str, *, short: bool = False) -> dict[str, str]
 
 
 def grid(comparisons: Sequence[Comparison], *, short: bool = False) -> tuple[list[str], list[list[str]]]:
-    """Heads and rows; what is the same in every row and says nothing is left out."""
+    """Heads and rows; columns that are empty in every row are omitted."""
     head = correction_head(comparisons)
     rows = [cells_of(c, head, short=short) for c in comparisons]
-    left_out = {name for name in rows[0] if not any(row[name] for row in rows)} if rows else set()
+    omitted = {name for name in rows[0] if not any(row[name] for row in rows)} if rows else set()
     if comparisons and comparisons[0].correction == "none":
-        left_out.add(head)
-    names = [name for name in rows[0] if name not in left_out] if rows else []
+        omitted.add(head)
+    names = [name for name in rows[0] if name not in omitted] if rows else []
     return names, [[row[name] for name in names] for row in rows]
 
 
@@ -91,7 +91,7 @@ def _table(comparisons: Sequence[Comparison], names: list[str], rows: list[list[
     table = new_table(title=f"compared with {comparisons[0].baseline}")
     for name in names:
         fold = name == "system"  # a long name takes two lines rather than lose its end
-        justify: JustifyMethod = "left" if name in (*_WORDS, "verdict") else "right"
+        justify: JustifyMethod = "left" if name in (*_TEXT_COLUMNS, "verdict") else "right"
         table.add_column(name, no_wrap=not fold, justify=justify, overflow="fold" if fold else "ellipsis")
     for place, (c, row) in enumerate(zip(comparisons, rows)):
         if place and c.system != comparisons[place - 1].system:
@@ -102,23 +102,23 @@ def _table(comparisons: Sequence[Comparison], names: list[str], rows: list[list[
     return table
 
 
-def method(comparisons: Sequence[Comparison]) -> str:
+def describe_method(comparisons: Sequence[Comparison]) -> str:
     """How the comparisons were made, in one line."""
     if not comparisons:
         return ""
     first = comparisons[0]
     tests = list(dict.fromkeys(c.test for c in comparisons))
-    told = [" and ".join(_test_told(test, comparisons) for test in tests)]
+    parts = [" and ".join(_describe_test(test, comparisons) for test in tests)]
     sides = {c.alternative for c in comparisons}
-    told.append("two-sided" if sides == {"two-sided"} else f"one-sided: {' or '.join(sorted(sides - {'two-sided'}))}?")
+    parts.append("two-sided" if sides == {"two-sided"} else f"one-sided ({' or '.join(sorted(sides - {'two-sided'}))})")
     if first.correction == "none":
-        told.append("not corrected for the number of comparisons")
+        parts.append("not corrected for the number of comparisons")
     else:
-        told.append(f"{NAMES[first.correction]}'s correction over {first.family} comparisons")
-    return ", ".join([*told, f"{100 * (1 - first.level):.3g} %"])
+        parts.append(f"{NAMES[first.correction]}'s correction over {first.family} comparisons")
+    return ", ".join([*parts, f"{100 * (1 - first.level):.3g} %"])
 
 
-def _test_told(test: str, comparisons: Sequence[Comparison]) -> str:
+def _describe_test(test: str, comparisons: Sequence[Comparison]) -> str:
     own = [c for c in comparisons if c.test == test]
     repeats = max(c.repeats for c in own)
     users = sorted({c.n for c in own})
@@ -129,7 +129,7 @@ def _test_told(test: str, comparisons: Sequence[Comparison]) -> str:
 
 def legend(comparisons: Sequence[Comparison]) -> list[str]:
     """What the columns mean."""
-    lines = [method(comparisons)]
+    lines = [describe_method(comparisons)]
     lines.append("dz = mean difference / standard deviation of users' differences; win: a user with a better value")
     share = (1 - comparisons[0].level) / (1 if comparisons[0].correction == "none" else comparisons[0].family or 1)
     lines.append(f"detectable = true difference found with 80 % power, by a two-sided t-test at level {share:.2g}")

@@ -25,7 +25,7 @@ UNCLEAR_NOTE = (
 )
 
 
-def told(a: Agreement) -> list[str]:
+def agreement_notes(a: Agreement) -> list[str]:
     """What the numbers mean."""
     lines = [f"Kendall's τ-b below the diagonal, top-weighted τ above it, over {len(a.systems)} systems"]
     if np.isfinite(a.tau.low).any():
@@ -74,7 +74,7 @@ def print_agreement(a: Agreement, file: TextIO, *, width: int | None = None) -> 
     console = console_for(file, width=width)
     console.print(first_fitting(_tables(a), console.width))
     console.print()
-    say(console, told(a), style="dim")
+    say(console, agreement_notes(a), style="dim")
 
 
 def _tables(a: Agreement) -> Iterator[Table]:
@@ -100,13 +100,13 @@ def agreement_text(a: Agreement) -> str:
 def agreement_markdown(a: Agreement) -> str:
     """The matrix in Markdown."""
     head, rows = grid(a)
-    return markdown_table(head, rows, notes=told(a))
+    return markdown_table(head, rows, notes=agreement_notes(a))
 
 
 def agreement_latex(a: Agreement) -> str:
     """The matrix as a booktabs table."""
     head, rows = grid(a)
-    return latex_table(head, rows, notes=told(a))
+    return latex_table(head, rows, notes=agreement_notes(a))
 
 
 def agreement_rows(a: Agreement) -> list[dict[str, Any]]:

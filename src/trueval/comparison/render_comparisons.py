@@ -18,7 +18,7 @@ from trueval.render.terminal import console_for, first_fitting, plain_table, say
 if TYPE_CHECKING:
     from trueval.comparison.comparisons import Comparisons, Level
 
-_SENTENCES = 20  # more comparisons than these are told in words for the first metric alone
+_SENTENCES = 20  # with more comparisons, only those of the first metric get a sentence
 
 
 def print_comparisons(found: Comparisons, file: TextIO, *, width: int | None = None) -> None:
@@ -40,8 +40,8 @@ def comparisons_markdown(found: Comparisons) -> str:
     """Values with marks, comparisons, and what they mean, in Markdown."""
     head, rows = grid(found.rows)
     notes = [*legend(found.rows), *(f"Note: {note}" for note in found.notes)]
-    told = "".join(f"\n- {sentence}" for sentence in found.sentences) + "\n"
-    return f"{markdown_table(*_values(found))}\n{markdown_table(head, rows, align='ll', notes=notes)}{told}"
+    bullets = "".join(f"\n- {sentence}" for sentence in found.sentences) + "\n"
+    return f"{markdown_table(*_values(found))}\n{markdown_table(head, rows, align='ll', notes=notes)}{bullets}"
 
 
 def comparisons_latex(found: Comparisons) -> str:
@@ -53,7 +53,7 @@ def comparisons_latex(found: Comparisons) -> str:
 
 
 def _values(found: Comparisons, *, short: bool = False) -> tuple[list[str], list[list[str]]]:
-    """A row per system, a column per metric, marks where a difference is shown."""
+    """A row per system, a column per metric, marks where a difference is significant."""
     systems = list(dict.fromkeys(level.system for level in found.levels))
     metrics = list(dict.fromkeys(level.metric for level in found.levels))
     signs = {(c.system, c.metric): SIGNS.get(c.verdict, "") for c in found.rows}

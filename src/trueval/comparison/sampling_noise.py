@@ -14,28 +14,28 @@ from trueval.evaluation.repeats import influence_on
 from trueval.statistics.resampling import one_thread
 
 Results = Mapping[str, Sequence[Evaluation]]  # by name, each one evaluation or those of its folds and seeds
-Wanted = tuple[str, str]  # name of a result, label of a metric
+RankingKey = tuple[str, str]  # name of a result, label of a metric: what systems are ranked by
 
 _USERS = 4096  # of one matrix product
 
 
 class SamplingNoise(NamedTuple):
-    """Covariances of scores over users: those of `wanted[i]` are rows and columns i · systems and following."""
+    """Covariances of scores over users: those of `keys[i]` are rows and columns i · systems and following."""
 
-    wanted: list[Wanted]
+    keys: list[RankingKey]
     covariance: np.ndarray
     users: int
     systems: int
 
-    def of(self, one: Wanted, other: Wanted) -> np.ndarray:
+    def of(self, one: RankingKey, other: RankingKey) -> np.ndarray:
         """Covariances between the scores of two rankings; 0 where one is not a sample."""
-        if one not in self.wanted or other not in self.wanted:
+        if one not in self.keys or other not in self.keys:
             return np.zeros((self.systems, self.systems))
-        i, j = (self.wanted.index(name) * self.systems for name in (one, other))
+        i, j = (self.keys.index(name) * self.systems for name in (one, other))
         return self.covariance[i : i + self.systems, j : j + self.systems]
 
 
-def sampling_noise(results: Results, wanted: Sequence[Wanted], systems: Sequence[str], users: Ids) -> SamplingNoise:
+def sampling_noise(results: Results, keys: Sequence[RankingKey], systems: Sequence[str], users: Ids) -> SamplingNoise:
     """Covariances of the scores of all rankings, each a mean over the repeats of its result.
 
     A user moves every score a little (its influence); sums of products of what users move are the covariances, so
@@ -44,7 +44,7 @@ def sampling_noise(results: Results, wanted: Sequence[Wanted], systems: Sequence
     """
     known = [
         (name, label)
-        for name, label in wanted
+        for name, label in keys
         if len(users) > 1 and all(label in part.systems[system].sums for part in results[name] for system in systems)
     ]
     number, width = len(systems), len(known) * len(systems)
@@ -64,7 +64,9 @@ def sampling_noise(results: Results, wanted: Sequence[Wanted], systems: Sequence
     return SamplingNoise(known, covariance, len(users), number)
 
 
-def _moved(results: Results, known: Sequence[Wanted], systems: Sequence[str], users: Ids, repeat: int) -> np.ndarray:
+def _moved(
+    results: Results, known: Sequence[RankingKey], systems: Sequence[str], users: Ids, repeat: int
+) -> np.ndarray:
     """What each user moves each score of one repeat by, better counting as higher."""
     moved = np.zeros((len(users), len(known) * len(systems)))
     for name in dict.fromkeys(name for name, _ in known):
@@ -91,7 +93,7 @@ def _products(moved: np.ndarray) -> np.ndarray:
 
 
 def _by_repeats(
-    results: Results, known: Sequence[Wanted], systems: Sequence[str], by_user: np.ndarray, apart: np.ndarray
+    results: Results, known: Sequence[RankingKey], systems: Sequence[str], by_user: np.ndarray, apart: np.ndarray
 ) -> np.ndarray:
     """What repeats vary by on top of their users: see `nested_error`, here for covariances and pooled over systems."""
     number = len(systems)

@@ -23,7 +23,7 @@ TESTS = {
 }
 
 
-def in_words(c: Comparison) -> str:
+def comparison_sentence(c: Comparison) -> str:
     """The sentence."""
     if math.isnan(c.p):
         return f"{c.system} and {c.baseline} cannot be compared on {c.metric}: {_too_few(c)}."

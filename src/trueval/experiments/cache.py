@@ -1,4 +1,4 @@
-"""Facts that are kept: what a system did on one split under one design is worked out once.
+"""Stored facts: what a system did on one split under one design is computed once.
 
 Facts are found again by a key of all that decides them: the rows of the split, seed, threshold, design, ties, the
 candidates, the system with its parameters, and the version of trueval. Metrics are no part of it.
@@ -34,7 +34,7 @@ DEPTH = 100
 
 @dataclass(frozen=True)
 class Cache:
-    """A folder of facts, by key; without a folder nothing is kept. `notes` is what somebody should hear of."""
+    """A folder of facts, by key; without a folder nothing is kept. `notes` collects messages for the user."""
 
     folder: Path | None = None
     notes: list[str] = field(default_factory=list)
@@ -57,7 +57,7 @@ class Cache:
             save_facts(facts, self.folder / key)
 
     def reader(self, key: str) -> Callable[[], RankingFacts] | Missing:
-        """What reads facts when they are asked for; without a folder, why there are none."""
+        """A function that reads facts when they are needed; without a folder, why there are none."""
         if self.folder is None:
             return Missing("the experiment has no folder", "give it one: tv.run(…, out=folder)")
         return partial(load_facts, self.folder / key)
@@ -89,7 +89,9 @@ class Pruned(NamedTuple):
     size: int
 
     def __str__(self) -> str:
-        return f"removed facts that no system or design refers to any more: {self.number:,}, {self.size / 1e6:,.1f} MB"
+        return (
+            f"removed stored facts that no system or design uses any more: {self.number:,} ({self.size / 1e6:,.1f} MB)"
+        )
 
 
 def remove(path: Path) -> None:
@@ -104,10 +106,10 @@ def remove(path: Path) -> None:
 def split_key(split: PreparedSplit, catalogue: pl.DataFrame | None) -> dict[str, Any]:
     """All that decides facts on a split, whatever the system."""
     parts, options = split.parts, split.options
-    held = {"train": parts.train, "test": parts.test, "validation": parts.validation, "observed": parts.observed}
+    logs = {"train": parts.train, "test": parts.test, "validation": parts.validation, "observed": parts.observed}
     return {
         "version": __version__,
-        "data": {name: None if log is None else log.fingerprint() for name, log in held.items()},
+        "data": {name: None if log is None else log.fingerprint() for name, log in logs.items()},
         "catalogue": None if catalogue is None else _ids_digest(catalogue),
         "seed": options.seed,
         "threshold": options.threshold,

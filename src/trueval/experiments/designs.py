@@ -18,7 +18,7 @@ DEFAULT = "AR-TI-AN"
 
 @dataclass(frozen=True)
 class DesignPlan:
-    """What is done under one design. `notes` tell the reader what is left out."""
+    """What is done under one design. `notes` say what is left out."""
 
     design: Design
     metrics: tuple[Spec, ...]
@@ -33,7 +33,7 @@ class DesignPlan:
 def read_plans(
     written: Written, systems: Mapping[str, Entry], options: EvaluationOptions, *, uniform: bool
 ) -> dict[str, DesignPlan]:
-    """The designs by name. Metrics and systems without meaning under a design are left out of it, and said."""
+    """The designs by name. Metrics and systems without meaning under a design are left out of it, with a note."""
     given = written.section("evaluation").get("designs", DEFAULT)
     plans: dict[str, DesignPlan] = {}
     for text in [given] if isinstance(given, str) else given:
@@ -53,17 +53,17 @@ def _plan(design: Design, systems: Mapping[str, Entry], metrics: list[Spec]) -> 
     ranked = [name for name, entry in systems.items() if entry.kind != "run" or not design.sample]
     if len(ranked) < len(systems):
         lost = ", ".join(name for name in systems if name not in ranked)
-        notes.append(f"not ranked here, since the lists of a run say nothing of sampled targets: {lost}")
+        notes.append(f"not ranked under this design, since the lists of a run do not cover sampled targets: {lost}")
     if not kept:
         raise DefinitionError(
-            "no metric has a meaning under this design",
+            "no metric is defined under this design",
             found=", ".join(map(str, metrics)),
             do="add an accuracy metric such as ndcg@10, or use AR designs",
         )
     if not ranked:
         raise DefinitionError(
             "no system can be ranked under this design",
-            found="runs, whose lists say nothing of sampled targets",
+            found="only runs, whose lists do not cover sampled targets",
             do="use designs with all non-relevant items (AN), or add systems that are fitted",
         )
     return DesignPlan(design, tuple(kept), tuple(ranked), tuple(notes))

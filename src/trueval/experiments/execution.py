@@ -17,7 +17,7 @@ from trueval.experiments.cache import DEPTH, Cache, facts_key, shortened, split_
 from trueval.experiments.designs import DesignPlan
 from trueval.experiments.experiment import Experiment
 from trueval.experiments.splitting import SplitReplicate
-from trueval.experiments.system_entries import Entry, said_of
+from trueval.experiments.system_entries import Entry, system_errors
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.progress import hushed, note, progress
 from trueval.recommenders.registry import cautions_on
@@ -28,7 +28,7 @@ Evaluations = dict[str, dict[str, Evaluation]]  # by design and repeat
 
 @dataclass
 class _Bench:
-    """One design on one split while its systems come by."""
+    """One design on one split, and the systems measured on it so far."""
 
     plan: DesignPlan
     split: PreparedSplit
@@ -63,7 +63,7 @@ def do_experiment(experiment: Experiment, log: Interactions, cache: Cache) -> Fo
             for entry in experiment.systems.values():
                 step(0, f"{entry.name}, {repeat.name}" if repeat.name else entry.name)
                 with hushed():
-                    used = _judge(entry, repeat, benches, cache)
+                    used = _measure(entry, repeat, benches, cache)
                 while cache.notes:
                     note(cache.notes.pop(0))
                 for design, key in used.items():
@@ -98,9 +98,9 @@ def _benches(
     return found
 
 
-def _judge(entry: Entry, repeat: SplitReplicate, benches: dict[str, _Bench], cache: Cache) -> dict[str, str]:
+def _measure(entry: Entry, repeat: SplitReplicate, benches: dict[str, _Bench], cache: Cache) -> dict[str, str]:
     """Measure one system under every design; it is fitted only where facts are missing. Keys of facts by design."""
-    with said_of(entry):
+    with system_errors(entry):
         identity = entry.identity(repeat.seed, repeat.fold)
     fitted = _Once(lambda split: _fit(entry, repeat, split))
     used = {}
@@ -114,10 +114,10 @@ def _judge(entry: Entry, repeat: SplitReplicate, benches: dict[str, _Bench], cac
             if entry.is_still(identity, repeat.seed, repeat.fold):
                 cache.put(key, facts)
             else:
-                cache.notes.append(f"{entry.name}: its files changed during the work, so its facts are not kept")
+                cache.notes.append(f"{entry.name}: its files changed during the run, so its facts are not stored")
         if entry.kind != "run" and not bench.plan.design.condensed:
             facts = shortened(facts, bench.split.depth)
-        with said_of(entry):
+        with system_errors(entry):
             bench.measured[entry.name] = measure_system(
                 facts, bench.split, first=not bench.measured, where=entry.target, description=entry.text,
                 notes=[f"{entry.name}{caution}" for caution in facts.label["cautions"]],
@@ -139,7 +139,7 @@ class _Once:
 
 def _fit(entry: Entry, repeat: SplitReplicate, split: PreparedSplit) -> Any:
     """The system, fitted; a run is as it is."""
-    with said_of(entry):
+    with system_errors(entry):
         system = entry.made(repeat.seed, repeat.fold, test=split.parts.test)
         if isinstance(system, Run):
             return system
@@ -150,10 +150,10 @@ def _fit(entry: Entry, repeat: SplitReplicate, split: PreparedSplit) -> Any:
 
 
 def _rank(system: Any, entry: Entry, split: PreparedSplit) -> RankingFacts:
-    """Facts that carry what a reader must know of the system, for who reads them without fitting it."""
+    """Facts with the cautions about the system, so that they are known when facts are read without fitting it."""
     depth = max(DEPTH, split.depth)
-    with said_of(entry):
+    with system_errors(entry):
         facts = rank_tasks(system, split.tasks, split.design, depth=depth, ties=split.options.ties, name=entry.name)
-    cautions = [told.removeprefix(entry.name) for told in cautions_on(entry.name, system)]
+    cautions = [caution.removeprefix(entry.name) for caution in cautions_on(entry.name, system)]
     cautions += [f": {note}" for note in facts.label["notes"]]
     return facts.changed(label={**facts.label, "depth": depth, "system": entry.text, "cautions": cautions})

@@ -38,7 +38,7 @@ class Experiment:
 
     @property
     def record(self) -> dict[str, Any]:
-        """As plain data: what the file says, for manifests and to tell experiments apart."""
+        """As plain data: what the file says, for manifests and to compare experiments."""
         return {name: _plain(inner) for name, inner in self.written.sections.items()}
 
 
@@ -83,9 +83,9 @@ def _options(written: Written, chosen: Mapping[str, Any], splitting: Splitting) 
     by = chosen.get("by")
     if by is not None and splitting.repeated:
         raise DefinitionError(
-            "groups are not told apart over several folds or seeds",
+            "groups cannot be combined with several folds or seeds",
             where=written.at("evaluation", "by"),
-            do="leave by out, or use one seed and one part",
+            do="remove by, or use one seed and one part",
         )
     ties = chosen.get("ties", "random")
     if ties not in TIES:
@@ -144,14 +144,14 @@ def _baseline(written: Written, chosen: Mapping[str, Any], plans: Mapping[str, D
             raise DefinitionError(
                 f"the baseline {name!r} is not ranked under {design}",
                 where=where,
-                found="a run: its lists say nothing of sampled targets",
+                found="a run: its lists do not cover sampled targets",
                 do="choose a baseline that is fitted, or designs with all non-relevant items (AN)",
             )
     return name
 
 
 def _check_run(written: Written, entry: Entry, splitting: Splitting) -> None:
-    """A run that is not there is said before anything is fitted; folds are known once the log is split."""
+    """Refuse a missing run before anything is fitted; runs of folds are checked once the log is split."""
     if entry.kind != "run" or "{fold}" in entry.target:
         return
     for seed in splitting.seeds:
@@ -162,7 +162,7 @@ def _check_run(written: Written, entry: Entry, splitting: Splitting) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON has it; tables that were given from Python are told by their type."""
+    """A value as JSON has it; tables given from Python are represented by their type."""
     if isinstance(value, Mapping):
         return {str(key): _plain(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):

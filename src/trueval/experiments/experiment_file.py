@@ -53,7 +53,7 @@ class Written:
         return replace(self, sections={**self.sections, "split": {**split, "seed": seed}})
 
     def refused(self, problem: TruevalError, section: str, key: str = "") -> TruevalError:
-        """The same problem, said of a key: where it stands comes first, what the problem pointed at is found."""
+        """The same error with the place of a key as `where`; what the error pointed at becomes part of `found`."""
         pointed = problem.where if "^" in problem.where else ""  # metrics point at a character
         found = "\n".join(filter(None, (pointed, problem.found)))
         do = problem.do
@@ -84,8 +84,8 @@ def read_written(source: Any) -> Written:
     except tomllib.TOMLDecodeError as problem:
         what, _, place = str(problem).partition(" (at ")
         where = f"{path.name}, {place.rstrip(')')}" if place else path.name
-        shown = _line_shown(text, place)
-        raise DataError("the experiment file is not valid TOML", where=where, found=f"{what}{shown}") from None
+        line = _quoted_line(text, place)
+        raise DataError("the experiment file is not valid TOML", where=where, found=f"{what}{line}") from None
     return Written(sections, path.name, path.resolve().parent, text, find_lines(text))
 
 
@@ -96,7 +96,7 @@ def _unreadable(path: Path, problem: Exception) -> DataError:
     return DataError("the experiment file cannot be read", where=str(path), found=found or str(problem), do=do)
 
 
-def _line_shown(text: str, place: str) -> str:
+def _quoted_line(text: str, place: str) -> str:
     number = re.match(r"line (\d+)", place)
     lines = text.splitlines()
     return f"\n{lines[int(number[1]) - 1]}" if number and int(number[1]) <= len(lines) else ""

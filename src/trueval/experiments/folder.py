@@ -1,4 +1,4 @@
-"""The folder of an experiment: opened before the work, filled after it, never over what is somebody else's."""
+"""The folder of an experiment: opened before the work, filled after it, without overwriting files of others."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MARKER = "experiment.json"
 
 
 def check_folder(folder: Path, record: Mapping[str, Any], *, resume: bool) -> None:
-    """Refuse a folder that is somebody else's, or holds an experiment that nobody asked to go on with."""
+    """Refuse a folder that is somebody else's, or holds an experiment where `resume` was not given."""
     if folder.exists() and not folder.is_dir():
         raise OutputError("the output folder is a file", where=str(folder), do="choose another folder (-o DIR)")
     before = _marked(folder) or _recovered(folder)
@@ -38,10 +38,10 @@ def check_folder(folder: Path, record: Mapping[str, Any], *, resume: bool) -> No
             )
     elif not resume and (before["files"] or has_facts(folder)):
         raise OutputError(
-            "the output folder holds an experiment already",
+            "the output folder already holds an experiment",
             where=str(folder),
             found=_state(before, record),
-            do="add --resume (finished results are kept, changed ones computed again), or choose another one (-o DIR)",
+            do="add --resume (finished results are kept, changed ones computed again), or use another folder (-o DIR)",
         )
     elif before["state"] != "damaged":
         check_names(folder, (TABLE, SUMMARY, MANIFEST, REPORT, COPY), marker=MARKER)
@@ -62,28 +62,28 @@ def open_folder(folder: Path, record: Mapping[str, Any]) -> None:
 
 
 def has_facts(folder: Path) -> bool:
-    """Whether work was done that can be gone on with."""
+    """Whether the folder has facts with which an experiment can be resumed."""
     return any(not entry.name.startswith(".") for entry in folder.glob(f"{FACTS}/*"))
 
 
 def is_unfinished(folder: Path) -> bool:
-    """Whether the folder holds an experiment that stopped before its end, with something to go on with."""
+    """Whether the folder holds an experiment that stopped before its end and can be resumed."""
     return (_marked(folder) or {}).get("state") == "unfinished" and has_facts(folder)
 
 
 def write_results(result: ExperimentResult, folder: Path) -> None:
-    """Write all files, and remove those of an earlier time that no longer belong here."""
+    """Write all files, and remove files of an earlier run that no longer belong here."""
     files = _files(result)
     earlier = set((_marked(folder) or {"files": []})["files"])
-    told = {"experiment": result.manifest["experiment"], "state": "finished"}
-    # an interruption must leave no file that the list does not know, or it would pass for somebody else's
-    _mark(folder, {**told, "state": "unfinished", "files": sorted(earlier | set(files))})
+    manifest = {"experiment": result.manifest["experiment"], "state": "finished"}
+    # an interruption must leave no file that the list does not know, or it would be taken for a file of the user's
+    _mark(folder, {**manifest, "state": "unfinished", "files": sorted(earlier | set(files))})
     for name in earlier - set(files):
         (folder / name).unlink(missing_ok=True)
         for parent in list((folder / name).parents)[: name.count("/")]:
             if parent.is_dir() and not any(parent.iterdir()):
                 parent.rmdir()
-    write_together(folder, files, marker=MARKER, manifest=told, as_text=seal)
+    write_together(folder, files, marker=MARKER, manifest=manifest, as_text=seal)
 
 
 def _files(result: ExperimentResult) -> dict[str, Content]:
@@ -103,30 +103,30 @@ def _files(result: ExperimentResult) -> dict[str, Content]:
     return files
 
 
-def _mark(folder: Path, told: Mapping[str, Any]) -> None:
+def _mark(folder: Path, manifest: Mapping[str, Any]) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
         raise OutputError(
-            "the output folder cannot be made",
+            "the output folder cannot be created",
             where=str(folder),
             found=problem.strerror or str(problem),
             do="choose another folder (-o DIR)",
         ) from None
-    write_whole(folder / MARKER, seal(told))
+    write_whole(folder / MARKER, seal(manifest))
 
 
 def _marked(folder: Path) -> dict[str, Any] | None:
-    """What the folder of an experiment says of itself; None where it is no such folder."""
+    """The marker of an experiment folder; None where there is no valid one."""
     try:
-        told = unseal((folder / MARKER).read_text(encoding="utf-8"))
+        manifest = unseal((folder / MARKER).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return told if {"experiment", "state", "files"} <= told.keys() else None
+    return manifest if {"experiment", "state", "files"} <= manifest.keys() else None
 
 
 def _recovered(folder: Path) -> dict[str, Any] | None:
-    """What can be said of a folder whose marker is there, but damaged; None where nothing shows that it is ours."""
+    """A marker for a folder whose own marker is damaged; None where it may not be an experiment's."""
     if not (folder / MARKER).is_file() or not any(folder.glob(f"{FACTS}/*/facts.json")):
         return None
     names = [name for name in (TABLE, SUMMARY, MANIFEST, REPORT, COPY) if (folder / name).is_file()]

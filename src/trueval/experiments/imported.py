@@ -56,7 +56,9 @@ def find_maker(text: str, folder: Path) -> Callable[..., Any]:
         found = getattr(found, part)
     if not callable(found):
         raise DefinitionError(
-            f"{text} is no class or function", found=type(found).__name__, do="name what makes the system"
+            f"{text} is not a class or function",
+            found=type(found).__name__,
+            do="name the class or function that makes the system",
         )
     return found
 

@@ -39,12 +39,12 @@ def _is_columns(value: Any) -> bool:
     return isinstance(value, Mapping) and all(v in (None, "") or _is_text(v) or _is_whole(v) for v in value.values())
 
 
-Kind = tuple[Callable[[Any], bool], str, str]  # check, in words, an example
+Kind = tuple[Callable[[Any], bool], str, str]  # check, description, example
 
 _NUMBER: Kind = (_is_number, "a number", "4")
 _WHOLE: Kind = (_is_whole, "a whole number", "1000")
-_TEXT: Kind = (_is_text, "a text", '"…"')
-_TEXTS: Kind = (_is_texts, "a list of texts", '["…", "…"]')
+_TEXT: Kind = (_is_text, "a string", '"…"')
+_TEXTS: Kind = (_is_texts, "a list of strings", '["…", "…"]')
 _SEED: Kind = (_is_seed, "a whole number, 0 or more", "1")
 _SEEDS: Kind = (_is_seeds, "a list of whole numbers, 0 or more", "[1, 2, 3]")
 _COLUMNS: Kind = (_is_columns, "a table from roles to names or positions", '{ user = "uid", item = "sku" }')
@@ -75,7 +75,7 @@ def check_sections(written: Written, *, split_options: Iterable[str]) -> None:
     for name, value in written.sections.items():
         if name not in KINDS and not isinstance(value, Mapping):
             do = _home_of(name) or f"move it into one of the sections {', '.join(KINDS)}"
-            raise DefinitionError(f"{name} stands outside of the sections", where=written.at("", name), do=do)
+            raise DefinitionError(f"{name} is outside of all sections", where=written.at("", name), do=do)
         if name not in KINDS:
             raise DefinitionError(
                 f"an experiment has no section [{name}]", where=written.at(name), do=suggest(name, KINDS)
@@ -107,11 +107,11 @@ def check_sections(written: Written, *, split_options: Iterable[str]) -> None:
 
 def check_kind(written: Written, section: str, key: str, value: Any) -> None:
     """Refuse a value of the wrong kind."""
-    check, words, example = KINDS[section][key]
+    check, description, example = KINDS[section][key]
     example = _EXAMPLES.get(key, example)
     if not check(value):
         raise DefinitionError(
-            f"{key} must be {words}", where=written.at(section, key), found=f"{key} = {show(value)}",
+            f"{key} must be {description}", where=written.at(section, key), found=f"{key} = {show(value)}",
             do=f"for example {key} = {example}",
         )  # fmt: skip
 

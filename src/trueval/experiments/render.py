@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.console import Console
 
-from trueval.comparison.design_agreement import LEAST, Alike, alike_grid, alike_told
+from trueval.comparison.design_agreement import LEAST, Alike, alike_grid, alike_notes
 from trueval.render.html_elements import Section
 from trueval.render.numbers import rounded
 from trueval.render.terminal import console_for, escape, plain_table, say
@@ -49,16 +49,16 @@ def _print_agreement(result: ExperimentResult, console: Console) -> None:
         console.print(f"unknown: this needs at least {LEAST} systems that two designs have in common", style="dim")
         return
     console.print(plain_table(*alike_grid(result.agreement), wrap=True))
-    say(console, alike_told(result.agreement), style="dim")
+    say(console, alike_notes(result.agreement), style="dim")
 
 
 def lead(result: ExperimentResult) -> str:
     """What was done, in a sentence."""
-    told = result.manifest["data"]
+    data = result.manifest["data"]
     splitting = result.experiment.splitting
     options = ", ".join(f"{name} {getattr(value, 'name', value)}" for name, value in splitting.options.items())
     repeats = result.manifest["repeats"]
-    text = f"{told['name']}: {told['rows']:,} rows, {told['users']:,} users, {told['items']:,} items; "
+    text = f"{data['name']}: {data['rows']:,} rows, {data['users']:,} users, {data['items']:,} items; "
     text += f"split by {splitting.how}" + (f" ({options})" if options else "")
     if len(repeats) > 1:
         text += f", {len(repeats)} times ({', '.join(repeats[:6])}{' …' if len(repeats) > 6 else ''})"
@@ -74,22 +74,22 @@ def page_of_experiment(result: ExperimentResult) -> str:
     if result.agreement:
         head, rows = alike_grid(result.agreement)
         title = "Do the designs rank the systems alike?"
-        before.append(Section(title, alike_told(result.agreement), columns=head, rows=rows))
+        before.append(Section(title, alike_notes(result.agreement), columns=head, rows=rows))
     name = result.experiment.written.name
     return designs_page(
         {design: one.evaluation for design, one in result.results.items()},
         comparisons=result.comparisons,
         title=name.removesuffix(".toml") or "Experiment",
         lead=lead(result),
-        notes=[*in_words(result.agreement), *result.warnings],
+        notes=[*agreement_sentences(result.agreement), *result.warnings],
         before=before,
         after=[_systems(result)],
-        manifest=_told(result),
+        manifest=_manifest(result),
     )
 
 
-def _told(result: ExperimentResult) -> dict[str, Any]:
-    """What a reader needs to do the experiment again, but for the systems, which have a table of their own."""
+def _manifest(result: ExperimentResult) -> dict[str, Any]:
+    """What is needed to repeat the experiment, except the systems, which have a table of their own."""
     sections = result.manifest["experiment"].items()
     chosen = {
         f"[{name}]": "; ".join(f"{key} {_plain(value)}" for key, value in keys.items())
@@ -113,13 +113,13 @@ def _systems(result: ExperimentResult) -> Section:
     return Section("The systems", columns=["system", "definition", "designs", ""], rows=rows)
 
 
-def in_words(found: list[Alike]) -> list[str]:
+def agreement_sentences(found: list[Alike]) -> list[str]:
     """For every metric, whether all designs put the systems into the same order, and how sure that is.
 
-    >>> in_words([Alike("ndcg@10", "AR-TI-AN", "1R-TI-AN", 0.21, -0.33, 0.67, 4, 0.95, 0.33)])[0][25:]
+    >>> agreement_sentences([Alike("ndcg@10", "AR-TI-AN", "1R-TI-AN", 0.21, -0.33, 0.67, 4, 0.95, 0.33)])[0][25:]
     '1R-TI-AN rank the systems differently (τ 0.33; for the true values 0.21 [−0.33, 0.67]).'
     """
-    told = []
+    sentences = []
     for metric in dict.fromkeys(a.metric for a in found):
         own = [a for a in found if a.metric == metric]
         apart = [a for a in own if a.observed < 1]
@@ -128,9 +128,11 @@ def in_words(found: list[Alike]) -> list[str]:
         if not apart:
             designs = list(dict.fromkeys(name for a in own for name in (a.one, a.other)))
             sure = f" (τ {true})" if true and worst.low < 1 else ""
-            told.append(f"On {metric}, {listed(designs)} rank the systems in the same order{sure}.")
+            sentences.append(f"On {metric}, {listed(designs)} rank the systems in the same order{sure}.")
         else:
             least = "" if len(own) == 1 else "at worst, "
             number = "; ".join(filter(None, [f"τ {rounded(worst.observed)}", true]))
-            told.append(f"On {metric}, {least}{worst.one} and {worst.other} rank the systems differently ({number}).")
-    return told
+            sentences.append(
+                f"On {metric}, {least}{worst.one} and {worst.other} rank the systems differently ({number})."
+            )
+    return sentences

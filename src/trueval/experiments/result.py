@@ -14,7 +14,7 @@ import polars as pl
 
 from trueval.api import Result
 from trueval.comparison.comparisons import Comparisons
-from trueval.comparison.design_agreement import Alike, alike_grid, alike_told, between_designs
+from trueval.comparison.design_agreement import Alike, alike_grid, alike_notes, between_designs
 from trueval.design.design import Design
 from trueval.errors import DataError, DefinitionError, suggest
 from trueval.experiments.experiment import Experiment
@@ -49,7 +49,7 @@ class ExperimentResult:
             return self.results[design]
         name = str(Design.parse(design))
         if name not in self.results:
-            raise DefinitionError(f"the experiment has no design {design!r}", found=suggest(design, self.results))
+            raise DefinitionError(f"the experiment has no design {design!r}", do=suggest(design, self.results))
         return self.results[name]
 
     def __repr__(self) -> str:
@@ -88,7 +88,7 @@ class ExperimentResult:
         return between_designs(parts, level=options.level, seed=options.seed)
 
     def table(self) -> pl.DataFrame:
-        """One row per design, system and metric: value, interval, n, undefined; with a baseline, what differs from it.
+        """One row per design, system and metric: value, interval, n, undefined; with a baseline, differences from it.
 
         The columns are those of `Result.table`.
         """
@@ -116,8 +116,8 @@ class ExperimentResult:
         for design, result in self.results.items():
             record = as_record(result.evaluation, self.comparisons.get(design, ()))
             designs[design] = record | ({"repeats": result.per_repeat.to_dicts()} if result.repeats else {})
-        told = {"designs": designs, "agreement": [a.record() for a in self.agreement]}
-        return {**told, "manifest": self.manifest, "warnings": self.warnings}
+        agreement = [a.record() for a in self.agreement]
+        return {"designs": designs, "agreement": agreement, "manifest": self.manifest, "warnings": self.warnings}
 
     def to_json(self) -> str:
         """The record as text."""
@@ -132,7 +132,7 @@ class ExperimentResult:
         if self.agreement:
             head, rows = alike_grid(self.agreement)
             parts.append(
-                "## Agreement between designs\n\n" + markdown_table(head, rows, notes=alike_told(self.agreement))
+                "## Agreement between designs\n\n" + markdown_table(head, rows, notes=alike_notes(self.agreement))
             )
         return "\n".join(parts)
 
@@ -144,7 +144,7 @@ class ExperimentResult:
         ]
         if self.agreement:
             head, rows = alike_grid(self.agreement)
-            parts.append("% agreement between designs\n" + latex_table(head, rows, notes=alike_told(self.agreement)))
+            parts.append("% agreement between designs\n" + latex_table(head, rows, notes=alike_notes(self.agreement)))
         return "\n".join(parts)
 
     def to_html(self) -> str:

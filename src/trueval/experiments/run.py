@@ -47,8 +47,8 @@ def run(
         Folder to write: `results.parquet` (every user's values), `summary.json`, `report.html`, the facts behind them,
         and under `designs` what `compare` reads. Default: nothing is written.
     resume : bool, default False
-        Continue an experiment in `out`: what is finished stays, and what has changed or is damaged is made again. What
-        counts as changed: data, runs, parameters, and the code of a class (its module and all modules that this one
+        Continue an experiment in `out`: finished results are kept, changed or damaged ones computed again. These count
+        as changes: data, runs, parameters, and the code of a class (its module and all modules that this one
         loads; installed libraries by their version; not the files that the code reads). At the end, facts that the
         experiment no longer refers to are removed.
     seed : int, optional
@@ -121,7 +121,7 @@ def assemble(experiment: Experiment, log: Interactions, found: Found) -> Experim
 
 
 def _manifest(experiment: Experiment, log: Interactions, found: Found) -> dict[str, Any]:
-    told = make_manifest({})
+    software = make_manifest({})
     size = {"rows": len(log), "users": log.n_users, "items": log.n_items}
     return {
         "experiment": experiment.record,
@@ -130,13 +130,13 @@ def _manifest(experiment: Experiment, log: Interactions, found: Found) -> dict[s
         "designs": list(found.evaluations),
         "repeats": [name for name in next(iter(found.evaluations.values())) if name],
         "facts": found.keys,
-        "version": told["version"],
-        "versions": told["versions"],
+        "version": software["version"],
+        "versions": software["versions"],
     }
 
 
 def _warnings(experiment: Experiment, repeats: list[str]) -> list[str]:
-    """What a reader should know of the whole experiment."""
+    """Warnings about the whole experiment."""
     runs = [name for name, entry in experiment.systems.items() if entry.one_for_all]
     if not runs or len(repeats) < 2 or not experiment.splitting.splits_differ:
         return []

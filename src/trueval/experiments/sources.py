@@ -67,7 +67,7 @@ def find_path(written: Written, section: str, key: str) -> Any:
     if not isinstance(value, (str, Path)):
         if written.text or isinstance(value, (bool, int, float)):
             raise DefinitionError(
-                f"{key} must be a text", where=written.at(section, key), found=f"{key} = {show(value)}",
+                f"{key} must be a string", where=written.at(section, key), found=f"{key} = {show(value)}",
                 do=f'for example {key} = "ratings.csv"',
             )  # fmt: skip
         return value

@@ -22,7 +22,7 @@ from trueval.splits.registry import Split, find_split
 
 @dataclass(frozen=True)
 class SplitReplicate:
-    """One split of the log. `name` tells it apart from the others, and is empty where there is one alone."""
+    """One split of the log. `name` is empty where there is only one."""
 
     name: str
     parts: Parts
@@ -126,7 +126,7 @@ def read_splitting(written: Written) -> Splitting:
 def rehearse(written: Written, how: str, options: Mapping[str, Any]) -> None:
     """Split a small log, so that a wrong option is refused by the split itself before data are read.
 
-    What the split says about the log, which is not the one that was meant, is not listened to.
+    Errors about this log are ignored, since it is not the log of the experiment.
     """
     log, record = _small_log(), find_split(how)
     tried: dict[str, Any] = {name: log if name in record.tables else v for name, v in options.items()}

@@ -65,7 +65,7 @@ class Entry:
         return {"import": self.text, "source": self.source}
 
     def is_still(self, identity: Mapping[str, Any], seed: int, fold: int) -> bool:
-        """Whether the files behind it are those that an identity was told of."""
+        """Whether the files behind it are still those of an identity."""
         if self.kind == "import":
             return identity["source"] == source_digest(self.target, self.folder)
         return identity == self.identity(seed, fold)
@@ -92,28 +92,32 @@ def read_entries(written: Written) -> dict[str, Entry]:
 def _entry(name: str, choices: dict[str, Any], folder: Path) -> Entry:
     named = [kind for kind in _KINDS if kind in choices]
     if len(named) > 1:
-        raise DefinitionError(f"{name} is two things at once", found=" and ".join(named), do="keep one of them")
+        raise DefinitionError(
+            f"{name} must be only one of system, run and import", found=" and ".join(named), do="keep one of them"
+        )
     kind = named[0] if named else "system"
     target = choices.pop(kind, name)
     if not isinstance(target, str) or not target.strip():
-        raise DefinitionError(f"{kind} must be a text", found=f"{kind} = {show(target)}")
+        raise DefinitionError(f"{kind} must be a string", found=f"{kind} = {show(target)}")
     if kind == "run":
         return _run_entry(name, target, choices, folder)
     if kind == "import":
         make = find_maker(target, folder)
         check_parameters(make, choices, name=target)
         _check_maker(make, target)
-        text, source = f"{target}{_parameters_told(choices)}", source_digest(target, folder)
+        text, source = f"{target}{_format_parameters(choices)}", source_digest(target, folder)
         return Entry(name, kind, text, target, choices, make=make, folder=folder, source=source)
     if "[" in target:
         raise DefinitionError(
-            "parameters stand beside the system", found=target, do='for example { system = "plsa", factors = 20 }'
+            "parameters are written as keys, not in brackets",
+            found=target,
+            do='for example { system = "plsa", factors = 20 }',
         )
     if kind not in named and target not in systems():
         raise DefinitionError(
             f"there is no system {name!r}",
-            found=suggest(name, systems()),
-            do=f'trueval systems lists them; another name may stand before one: {name} = {{ system = "plsa" }}',
+            do=f"{suggest(name, systems())}\nlist all with trueval systems; to use a name of your own, write "
+            f'{name} = {{ system = "plsa" }}',
         )
     find(target).check(choices)
     return Entry(name, kind, text_of(make_system(target, **choices)), target, choices, folder=folder)
@@ -142,9 +146,9 @@ def _check_maker(make: Callable[..., Any], target: str) -> None:
         )
 
 
-def _parameters_told(parameters: Mapping[str, Any]) -> str:
-    told = ",".join(f"{key}={json.dumps(parameters[key], default=str)}" for key in sorted(parameters))
-    return f"[{told}]" if told else ""
+def _format_parameters(parameters: Mapping[str, Any]) -> str:
+    text = ",".join(f"{key}={json.dumps(parameters[key], default=str)}" for key in sorted(parameters))
+    return f"[{text}]" if text else ""
 
 
 def file_digest(path: Path) -> str:
@@ -163,8 +167,8 @@ def file_digest(path: Path) -> str:
 
 
 @contextmanager
-def said_of(entry: Entry) -> Iterator[None]:
-    """Say of which system a problem is, and where in somebody's module it came up."""
+def system_errors(entry: Entry) -> Iterator[None]:
+    """Add the system, and the line of an imported module, to errors inside the block."""
     place = f"[systems] {entry.name}"
     try:
         yield

@@ -45,15 +45,15 @@ def compare(
     results : Result, path, or list of these
         A result, a result folder or file (see `Result.save`), or several. Results of one seed complete each other: they
         hold different systems. A system in results of several seeds or folds is repeated: values are means over
-        repeats, and intervals count the spread over users and over repeats.
+        repeats, and intervals cover the spread over users and over repeats.
     baseline : text, optional
         The system to compare with. Default: the first.
     metrics : text or list of text, optional
         The metrics to compare on. Default: all that were measured.
     test : {"t", "wilcoxon", "permutation", "bootstrap"}, default "t"
         The paired test: Student's t, Wilcoxon (zeros by Pratt), sign flips, or bootstrap-t. Where at most 12 users
-        differ, or all by the same, t is replaced by the exact sign-flip test; no test gives a p-value below what so
-        many users can show. Each comparison has the `test` that was made and, if another, the `reason`.
+        differ, or all by the same amount, t is replaced by the exact sign-flip test; no p-value is below the smallest
+        possible one for so many users. Each comparison has the `test` that was made and, if another, the `reason`.
     correct : {"holm", "bonferroni", "bh", "none"}, default "holm"
         Correction of p-values over all comparisons made ("bh": Benjamini–Hochberg).
     alternative : {"two-sided", "better", "worse"}, default "two-sided"
@@ -108,12 +108,12 @@ def agreement(
 ) -> Agreement:
     """Measure how far rankings of systems agree: Kendall's τ-b and top-weighted τ of their true values, with intervals.
 
-    The true values are those in the population that the users are a sample of. τ of the values found is another thing:
-    metrics of the same users err alike, so that it says too much for systems that are close. It is there as
-    `tau.observed` and `top.observed`, for statements about these very users. The estimate takes the true values of
-    systems as normal, with a spread and a correlation between the rankings that are not known, and draws them
-    given the values found and the covariances of their errors over users (see `true_tau`). Where users tell little,
-    it tends to 0 and the interval to all from −1 to 1.
+    The true values are those in the population that the users are a sample of. τ of the observed values is no estimate
+    for them: metrics of the same users share errors, so that it is too high for systems that are close. It is available
+    as `tau.observed` and `top.observed`, for statements about these users alone. The estimate models the true values of
+    systems as normal, with an unknown spread and an unknown correlation between the rankings, and draws them given the
+    observed values and the covariances of their errors over users (see `true_tau`). Where the users give little
+    information, it tends to 0 and the interval to all values from −1 to 1.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ from trueval.report.output_formats import FORMATS, ROWS, format_of
 
 
 def check_writable(path: Path | str | None) -> None:
-    """Say that a result could not be written before the work is done, not after."""
+    """Refuse a path that cannot be written, before the work is done."""
     if path is None:
         return
     folder = Path(path).parent
@@ -21,9 +21,9 @@ def check_writable(path: Path | str | None) -> None:
     if Path(path).is_dir():
         reason = "it is a folder"
     elif Path(path).exists() and not Path(path).is_file():
-        reason = "it is no file that could be replaced"
+        reason = "it is not a regular file"
     if reason:
-        raise OutputError("the result cannot be written", where=str(path), found=reason, do="choose another place")
+        raise OutputError("the result cannot be written", where=str(path), found=reason, do="choose another path")
 
 
 def write_table(path: Path, frame: pl.DataFrame) -> None:

@@ -1,4 +1,4 @@
-"""What one sees in an evaluation, in sentences computed from its values."""
+"""The main findings of an evaluation, as sentences computed from its values."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def findings(evaluation: Evaluation, comparisons: Sequence[Comparison] = ()) -> 
     ['run recommends 40\xa0% of the catalogue to at least one user.']
     """
     label = next((n for n in evaluation.random if evaluation.specs[n].better == "higher"), None)
-    told: list[str] = []
+    sentences: list[str] = []
     if label is not None:
-        told += _against_chance(evaluation, label)
-        told += _against_baseline(evaluation, comparisons, label)
-    return told + _unjudged(evaluation) + _coverage(evaluation)
+        sentences += _against_chance(evaluation, label)
+        sentences += _against_baseline(evaluation, comparisons, label)
+    return sentences + _unjudged(evaluation) + _coverage(evaluation)
 
 
 def values(evaluation: Evaluation, label: str) -> dict[str, float]:
@@ -36,31 +36,31 @@ def values(evaluation: Evaluation, label: str) -> dict[str, float]:
     return dict(sorted(((n, v) for n, v in found.items() if v == v), key=lambda pair: -pair[1]))
 
 
-def listed(words: Sequence[str]) -> str:
-    """Words as a list in a sentence.
+def listed(names: Sequence[str]) -> str:
+    """Names as a list in a sentence.
 
     >>> listed(["a", "b", "c"])
     'a, b and c'
     """
-    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
 
 
 def _against_chance(evaluation: Evaluation, label: str) -> list[str]:
     chance = evaluation.random[label]
     estimates = {name: evaluation.systems[name].estimates[label] for name in values(evaluation, label)}
     above = [n for n, e in estimates.items() if e.value > 0 and (e.low > chance or e.low != e.low)]
-    told = []
+    sentences = []
     if above:
         shares = [f"{short_percent(chance / estimates[n].value)} of {n}'s" for n in above]
         shares[0] += " value"
-        told.append(f"A random ranking scores {chance:.4f} on {label}: {listed(shares)}.")
+        sentences.append(f"A random ranking scores {chance:.4f} on {label}: {listed(shares)}.")
     alike = [n for n, e in estimates.items() if e.low <= chance <= e.high]
     if alike:
         perform, whose = (
             ("performs", "its interval includes") if len(alike) == 1 else ("perform", "their intervals include")
         )
-        told.append(f"{listed(alike)} {perform} no better than chance: {whose} the value of a random ranking.")
-    return told
+        sentences.append(f"{listed(alike)} {perform} no better than chance: {whose} the value of a random ranking.")
+    return sentences
 
 
 def _against_baseline(evaluation: Evaluation, comparisons: Sequence[Comparison], label: str) -> list[str]:
@@ -68,19 +68,21 @@ def _against_baseline(evaluation: Evaluation, comparisons: Sequence[Comparison],
     if not own:
         return []
     known, chance, baseline = values(evaluation, label), evaluation.random[label], own[0].baseline
-    told = []
+    sentences = []
     best = max(own, key=lambda c: c.difference)
     if chance < known.get(baseline, chance) < known.get(best.system, chance):
         share = (known[baseline] - chance) / (known[best.system] - chance)
-        told.append(f"The baseline, {baseline}, reaches {short_percent(share)} of {best.system}'s lead over chance.")
+        sentences.append(
+            f"The baseline, {baseline}, reaches {short_percent(share)} of {best.system}'s lead over chance."
+        )
     interval = f"{best.difference:+.4f}, {level_percent(best.level)} interval {best.low:+.4f} to {best.high:+.4f}"
     sure = f"{p_phrase(best.p_corrected)} after {NAMES[best.correction]}'s correction"
     if best.verdict == "not shown":
         no_difference = f"There is no significant difference between {best.system} and {baseline} on {label}"
-        told.append(f"{no_difference} ({interval}, {sure}).")
+        sentences.append(f"{no_difference} ({interval}, {sure}).")
     else:
-        told.append(f"{best.system} is {best.verdict} than {baseline} on {label} ({interval}, {sure}).")
-    return told
+        sentences.append(f"{best.system} is {best.verdict} than {baseline} on {label} ({interval}, {sure}).")
+    return sentences
 
 
 def _unjudged(evaluation: Evaluation) -> list[str]:

@@ -16,9 +16,9 @@ Content = str | Callable[[Path], Any]
 
 
 def check_folder(folder: Path, names: Iterable[str], *, marker: str) -> None:
-    """Refuse a folder in which these files cannot be written without touching what is not ours.
+    """Refuse a folder in which these files cannot be written without touching files of others.
 
-    Ours is what the marker file of an earlier time lists.
+    Files that the marker file lists were written by trueval.
     """
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return
@@ -33,7 +33,7 @@ def check_folder(folder: Path, names: Iterable[str], *, marker: str) -> None:
     taken = [name for name in names if name not in ours and (folder / name).exists()]
     if taken:
         raise OutputError(
-            "a file of yours is in the way",
+            "a file that trueval did not write would be overwritten",
             where=str(folder),
             found=", ".join(taken[:5]),
             do="move it, or use another folder (-o DIR)",
@@ -55,7 +55,7 @@ def write_together(
 ) -> None:
     """Write files (text, or functions that write to a path) into a folder, with a marker that lists them.
 
-    Files of an earlier time are replaced, others left alone. If anything fails, all is as it was before.
+    Files that were written before are replaced, others left alone. If anything fails, all is as it was before.
 
     >>> with tempfile.TemporaryDirectory() as place:
     ...     write_together(Path(place) / "new", {"a/b.txt": "text"}, marker="made.json", manifest={"by": "me"})

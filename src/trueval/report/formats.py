@@ -53,7 +53,7 @@ def as_json(evaluation: Evaluation, comparisons: Sequence[Comparison] = ()) -> s
 
 
 def result_frame(evaluation: Evaluation, comparisons: Sequence[Comparison] = ()) -> pl.DataFrame:
-    """One row per system and metric, and per group where there are groups; what each differs by from a baseline."""
+    """One row per system and metric, and per group where there are groups; with the difference from a baseline."""
     from trueval.report.groups import columns_of, group_frame
 
     rows = [
@@ -84,7 +84,7 @@ def _compared_frame(comparisons: Sequence[Comparison]) -> pl.DataFrame:
 
 
 def as_markdown(evaluation: Evaluation, comparisons: Sequence[Comparison] = ()) -> str:
-    """Systems by metrics; bold is what no test shows to be worse than the best, marks are against the baseline.
+    """Systems by metrics; bold is what is not significantly worse than the best, marks are against the baseline.
 
     Tables of the comparisons and of groups follow, where there are any.
     """
@@ -111,7 +111,7 @@ def as_latex(evaluation: Evaluation, comparisons: Sequence[Comparison] = ()) -> 
 
 
 class _Further(NamedTuple):
-    """A table that follows that of the values; its first two columns are words."""
+    """A table that follows that of the values; its first two columns are text."""
 
     title: str
     head: list[str]
@@ -156,7 +156,7 @@ def _notes(evaluation: Evaluation, comparisons: Sequence[Comparison]) -> list[st
     if not comparisons:
         return notes
     meaning = {"better": "▲ better", "worse": "▼ worse", "different": "≠ different"}
-    used = [words for verdict, words in meaning.items() if any(c.verdict == verdict for c in comparisons)]
+    used = [text for verdict, text in meaning.items() if any(c.verdict == verdict for c in comparisons)]
     than = f"than {comparisons[0].baseline}; no mark: no significant difference"
     signs = f"{', '.join(used)} {than}" if used else f"no significant difference from {comparisons[0].baseline}"
     return [*notes, signs]

@@ -97,8 +97,8 @@ def group_layouts(evaluation: Evaluation, column: str) -> Iterator[Table]:
         same = bool(place) and rows[place - 1][0] == row[0]
         if place and not same:
             table.add_section()
-        shown = ["" if same else row[0], *row[1:]][0 if several else 1 :]
-        table.add_row(*map(escape, shown), style="bold" if row[1] in ("gap", "ratio") and not row[2] else "")
+        cells = ["" if same else row[0], *row[1:]][0 if several else 1 :]
+        table.add_row(*map(escape, cells), style="bold" if row[1] in ("gap", "ratio") and not row[2] else "")
     yield table
     stacked = new_table(title=f"by {column}")
     for head in ("system", "group", "metric", "value"):
@@ -159,19 +159,19 @@ def group_footer(groups: Mapping[str, GroupValues]) -> list[str]:
     if not groups:
         return []
     first = next(iter(groups.values()))
-    words = "gap = highest − lowest group, ratio = lowest / highest"
+    text = "gap = highest − lowest group, ratio = lowest / highest"
     if first.intervals.interval != "none":
         level = level_percent(first.intervals.level)
-        words += f", with {level} bootstrap intervals that allow for the selection of these two groups"
+        text += f", with {level} bootstrap intervals that allow for the selection of these two groups"
     if any(exposes(found) for found in groups.values()):
-        words += "; exposure is relative to the share of items (minus it for the gap, divided by it for the ratio)"
+        text += "; exposure is relative to the share of items (minus it for the gap, divided by it for the ratio)"
     if any(number < found.min_group for found in groups.values() for number in found.users.values()):
-        words += f"; * fewer than {first.min_group} users, not used for gap and ratio"
-    return [words, *(_about(found) for found in groups.values() if found.groups.about or found.groups.kind == "item")]
+        text += f"; * fewer than {first.min_group} users, not used for gap and ratio"
+    return [text, *(_about(found) for found in groups.values() if found.groups.about or found.groups.kind == "item")]
 
 
 def _about(found: GroupValues) -> str:
-    words = [found.groups.about] if found.groups.about else []
+    notes = [found.groups.about] if found.groups.about else []
     if found.groups.kind == "item":
-        words.append("only judgements of the group's items count; undefined for users without a relevant one")
-    return f"by {found.groups.name}: " + "; ".join(words)
+        notes.append("only judgements of the group's items count; undefined for users without a relevant one")
+    return f"by {found.groups.name}: " + "; ".join(notes)

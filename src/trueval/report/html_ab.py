@@ -58,7 +58,7 @@ def _table_section(title: str, found: AbTest, segment: str) -> Section:
 
 
 def ab_page(found: AbTest, *, title: str = "A/B test") -> str:
-    """A page that needs nothing else: the verdict in words, the sections, and what the numbers rest on."""
+    """A page that needs nothing else: the verdict in sentences, the sections, and what the numbers rest on."""
     body = [
         sentences(found.verdict.split("\n")),
         hint([describe_control(found)]),
@@ -66,5 +66,5 @@ def ab_page(found: AbTest, *, title: str = "A/B test") -> str:
         hint(foot(found)),
         *warned(found.warnings),
     ]
-    told = {name: value for name, value in found.manifest.items() if value not in (None, [])}
-    return page(title, body, foot=f"<h2>Manifest</h2>{terms(told)}")
+    manifest = {name: value for name, value in found.manifest.items() if value not in (None, [])}
+    return page(title, body, foot=f"<h2>Manifest</h2>{terms(manifest)}")

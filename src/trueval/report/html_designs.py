@@ -24,7 +24,7 @@ def designs_page(
     after: Sequence[Section] = (),
     manifest: Mapping[str, Any] | None = None,
 ) -> str:
-    """The page: notes, what one sees under each design between sections about all of them, and every definition.
+    """The page: notes, the findings under each design between sections about all of them, and every definition.
 
     >>> import polars as pl, trueval as tv
     >>> recs = pl.DataFrame({"user": [1, 2], "item": ["a", "b"], "rank": [1, 1]})

@@ -18,14 +18,14 @@ def estimate_bar(estimate: Estimate, top: float, chance: float | None, *, level:
     def at(value: float) -> float:
         return 100 * min(max(value / top, 0), 1)
 
-    words = f"{estimate.value:.4f}"
+    description = f"{estimate.value:.4f}"
     drawn = rect("track", 0, 100) + rect("bar", 0, at(estimate.value))
     if chance is not None:
         drawn += line("bychance", at(chance), at(chance), -4, 20)  # so that the lines of a column meet
     if not math.isnan(estimate.low):
-        words += f", {level_percent(level)} interval {estimate.low:.4f} to {estimate.high:.4f}"
+        description += f", {level_percent(level)} interval {estimate.low:.4f} to {estimate.high:.4f}"
         drawn += whisker(at(estimate.low), at(estimate.high))
-    return svg(drawn, words)
+    return svg(drawn, description)
 
 
 def difference_plot(comparison: Comparison, reach: float) -> str:

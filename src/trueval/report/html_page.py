@@ -33,7 +33,7 @@ from trueval.report.table_cells import cell, columns_with_both_ends
 from trueval.report.terminal import footer
 
 _CLASSES = {"better": "up", "worse": "down"}  # of the signs of verdicts
-_DIRECTIONS = {"higher": "higher is better ↑", "lower": "lower is better ↓", "neither": "neither way is better"}
+_DIRECTIONS = {"higher": "higher is better ↑", "lower": "lower is better ↓", "neither": "neither direction is better"}
 
 
 def html_page(
@@ -45,7 +45,7 @@ def html_page(
     notes: Sequence[str] | None = None,
     sections: Sequence[Section] = (),
 ) -> str:
-    """The page: what one sees in words, every metric with its intervals, comparisons, sections, definitions.
+    """The page: findings, every metric with its intervals, comparisons, sections, definitions.
 
     `notes` are the sentences at the top; without them they are computed (see `findings`).
 
@@ -105,7 +105,7 @@ def _card(
         blank = "<td></td>" if verdicts else ""
         rows.append(f'<tr class="chance"><th>by chance</th><td></td><td class="num">{decimal(chance)}</td>{blank}</tr>')
     title = f'<span class="label">{escape(label)}</span><small>{_DIRECTIONS[spec.better]}</small>'
-    meaning = escape(spec.metric.summary) + (" Turned round among judged items." if spec.transforms else "")
+    meaning = escape(spec.metric.summary) + (" Relevance is inverted among judged items." if spec.transforms else "")
     return f'<section class="card"><h3>{title}</h3><p>{meaning}</p><table>{"".join(rows)}</table></section>'
 
 
@@ -129,10 +129,12 @@ def _comparisons(comparisons: Sequence[Comparison]) -> str:
     rows = []
     for c in sorted(comparisons, key=lambda c: list(reach).index(c.metric)):
         interval = f"{c.low:+.4f} … {c.high:+.4f}"
-        words = [escape(c.metric), escape(c.system), f"{c.difference:+.4f}", interval, escape(p_value(c.p_corrected))]
-        cells = "".join(f'<td class="num">{word}</td>' for word in words[2:])
+        texts = [f"{c.difference:+.4f}", interval, escape(p_value(c.p_corrected))]
+        cells = "".join(f'<td class="num">{text}</td>' for text in texts)
         plot = f'<td class="plotted">{difference_plot(c, reach[c.metric])}</td>'
-        rows.append(f"<tr><td>{words[0]}</td><td>{words[1]}</td>{plot}{cells}<td>{chip(c.verdict)}</td></tr>")
+        rows.append(
+            f"<tr><td>{escape(c.metric)}</td><td>{escape(c.system)}</td>{plot}{cells}<td>{chip(c.verdict)}</td></tr>"
+        )
     level = f"{level_percent(comparisons[0].level)} interval"
     heads = ["metric", "system", "difference", "", level, correction_head(comparisons), "verdict"]
     return framed(heads, rows)

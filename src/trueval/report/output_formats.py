@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class OutputFormat:
     """One format. `render` makes the text of a result; `write_rows` writes a table of data into a file.
 
-    Files of the format end in one of `endings`, the first of which is told to users.
+    Files of the format end in one of `endings`, the first of which messages name.
     """
 
     name: str
@@ -83,10 +83,10 @@ def check_format(format: str, known: Iterable[str] = RESULTS) -> None:
     >>> check_format("jsn")
     Traceback (most recent call last):
     trueval.errors.DefinitionError: unknown format 'jsn'
-      found: did you mean json, jsonl?
+      do:    did you mean json, jsonl?
     """
     if format not in known:
-        raise DefinitionError(f"unknown format {format!r}", found=suggest(format, known))
+        raise DefinitionError(f"unknown format {format!r}", do=suggest(format, known))
 
 
 def format_of(path: Path | str, names: Iterable[str], *, option: str = "", do: str = "") -> str:
@@ -116,7 +116,7 @@ def format_of(path: Path | str, names: Iterable[str], *, option: str = "", do: s
 
 
 def choose_format(format: str | None, output: Path | str | None, *, do: str = "") -> str:
-    """The format of a result: as asked for, or by the ending of the file; both must say the same.
+    """The format of a result: as asked for, or by the ending of the file; the two must agree.
 
     >>> choose_format(None, None), choose_format(None, "out.csv"), choose_format("md", "out")
     ('table', 'csv', 'md')
@@ -124,8 +124,8 @@ def choose_format(format: str | None, output: Path | str | None, *, do: str = ""
     Traceback (most recent call last):
     trueval.errors.OutputError: the format and the file name contradict each other
       where: -o out.csv
-      found: --format json, and the ending of csv
-      do:    leave --format out, or use the ending .json
+      found: --format json and the ending .csv
+      do:    omit --format, or use the ending .json
     """
     if format is not None:
         check_format(format)
@@ -136,8 +136,8 @@ def choose_format(format: str | None, output: Path | str | None, *, do: str = ""
         raise OutputError(
             "the format and the file name contradict each other",
             where=f"-o {output}",
-            found=f"--format {format}, and the ending of {found}",
-            do=f"leave --format out, or use the ending {FORMATS[format].ending}",
+            found=f"--format {format} and the ending {Path(output).suffix}",
+            do=f"omit --format, or use the ending {FORMATS[format].ending}",
         )
     return found
 
@@ -149,7 +149,7 @@ def check_folder_name(folder: Path | str) -> None:
     (None, None)
     >>> check_folder_name("results.csv")
     Traceback (most recent call last):
-    trueval.errors.OutputError: the output is a folder, and this is the name of a file
+    trueval.errors.OutputError: the output must be a folder, but this is the name of a file
       where: -o results.csv
       found: the ending .csv
       do:    name a folder, for example -o results
@@ -159,7 +159,7 @@ def check_folder_name(folder: Path | str) -> None:
     if path.is_dir() or path.suffix.lower() not in known:
         return
     raise OutputError(
-        "the output is a folder, and this is the name of a file",
+        "the output must be a folder, but this is the name of a file",
         where=f"-o {path}",
         found=f"the ending {path.suffix}",
         do=f"name a folder, for example -o {path.with_suffix('')}",

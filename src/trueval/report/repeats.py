@@ -17,15 +17,15 @@ def repeats_text(repeats: Mapping[str, Evaluation], combined: Evaluation) -> str
     if not repeats:
         return ""
     of = "folds and seeds" if ", " in next(iter(repeats)) else combined.manifest["repeats"]["of"]
-    shown = list(repeats)[:_MOST]
+    visible = list(repeats)[:_MOST]
     rows = []
     for label in combined.specs:
         for name, system in combined.systems.items():
             values = [part.systems[name].estimates[label].value for part in repeats.values()]
             found = Repeated.of(values)
-            numbers = (system.estimates[label].value, found.sd, *values[: len(shown)])
+            numbers = (system.estimates[label].value, found.sd, *values[: len(visible)])
             rows.append([label, name, *(decimal(x, undefined="–") for x in numbers)])
-    head = ["metric", "system", "mean", "sd", *shown]
+    head = ["metric", "system", "mean", "sd", *visible]
     table = plain_table(head, rows, align="ll", title=f"over {of} ({len(repeats)})")
-    more = len(repeats) - len(shown)
+    more = len(repeats) - len(visible)
     return printed(table) + (f"{more} more are in per_repeat\n" if more else "")

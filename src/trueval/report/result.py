@@ -1,4 +1,4 @@
-"""What an evaluation found: by system and metric, by group, compared; how it is shown is in `sides`."""
+"""What an evaluation found: by system and metric, by group, compared; `result_output` renders it."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Result(ResultOutput):
             return dict(self.evaluation.system(key).estimates)
         if len(key) != 2:
             raise DefinitionError(
-                "a value is found by system and metric",
+                "a value is looked up by system and metric",
                 found=repr(key),
                 do='for example result["popularity", "ndcg@10"]',
             )
@@ -79,13 +79,13 @@ class Result(ResultOutput):
         return estimates[label]
 
     def _label(self, metric: Any) -> str:
-        """What a metric is called here, that may be written in another way."""
-        wanted = parse(metric)
+        """The label of a metric that may be written in another way."""
+        requested = parse(metric)
         for label, spec in self.evaluation.specs.items():
-            if spec == wanted:
+            if spec == requested:
                 return label
         raise DefinitionError(
-            f"{metric!r} was not measured", found=suggest(metric, self.evaluation.specs), do="add it to metrics"
+            f"{metric!r} was not measured", do=f"add it to metrics; {suggest(metric, self.evaluation.specs)}"
         )
 
     def __repr__(self) -> str:
@@ -102,7 +102,7 @@ class Result(ResultOutput):
 
         Corrections of sampled metrics and the bounds of 1R precision are worked out from them. They hold all units,
         also those that the population leaves out. `evaluate` keeps them while they are small (see its `keep_facts`),
-        `run` in its folder; `evaluate_run` keeps none. Of several folds or seeds each has its own, and of both sides.
+        `run` in its folder; `evaluate_run` keeps none. Each fold, seed and side has its own.
 
         >>> import numpy as np, trueval as tv
         >>> from trueval.facts.sampling_correction import correct

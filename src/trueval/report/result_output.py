@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from trueval.arguments import checked
-from trueval.comparison.design_agreement import LEAST, Alike, alike_grid, alike_told, between_designs
+from trueval.comparison.design_agreement import LEAST, Alike, alike_grid, alike_notes, between_designs
 from trueval.evaluation.outcome import Evaluation
 from trueval.render.latex import latex_table
 from trueval.render.markdown import markdown_table
@@ -54,14 +54,14 @@ class ResultOutput:
 
     @property
     def alike(self) -> list[Alike]:
-        """Whether both sides rank the systems alike: Kendall's τ on every metric; it takes three systems.
+        """Whether both sides rank the systems alike: Kendall's τ on every metric, for at least three systems.
 
-        `tau` is an estimate for the true values, `observed` that of the values found; users that both sides have
-        make their errors alike, which is taken out.
+        `tau` is an estimate for the true values, `observed` is τ of the observed values. The estimate is corrected for
+        the errors that both sides share because they share users.
         """
-        told = self.evaluation.manifest
+        manifest = self.evaluation.manifest
         parts = {side: result.parts for side, result in self.sides.items()}
-        return between_designs(parts, level=told.get("level") or 0.95, seed=told.get("seed", 0))
+        return between_designs(parts, level=manifest.get("level") or 0.95, seed=manifest.get("seed", 0))
 
     def __str__(self) -> str:
         return self.to_text()
@@ -107,7 +107,7 @@ class ResultOutput:
         Returns
         -------
         DataFrame
-            One row per system and metric: value, interval, n, undefined; of two sides, what was tested before. Where
+            One row per system and metric: value, interval, n, undefined; of two sides, first the column `tested`. Where
             the evaluation has groups, rows with the columns `by` and `group` give their values, and are not compared.
 
         Examples
@@ -182,7 +182,7 @@ class ResultOutput:
             return tables[0]
         parts = [f"## {title}\n\n{table}" for title, table in zip(_TITLES.values(), tables)]
         head, rows = alike_grid(self.alike)
-        return "\n".join([*parts, "## Agreement\n\n" + markdown_table(head, rows, notes=alike_told(self.alike))])
+        return "\n".join([*parts, "## Agreement\n\n" + markdown_table(head, rows, notes=alike_notes(self.alike))])
 
     @checked
     def to_latex(self, *, baseline: str | None = None) -> str:
@@ -203,7 +203,7 @@ class ResultOutput:
             return tables[0]
         parts = [f"% {title}\n{table}" for title, table in zip(_TITLES.values(), tables)]
         head, rows = alike_grid(self.alike)
-        return "\n".join([*parts, "% agreement\n" + latex_table(head, rows, notes=alike_told(self.alike))])
+        return "\n".join([*parts, "% agreement\n" + latex_table(head, rows, notes=alike_notes(self.alike))])
 
     @checked
     def save(self, folder: str | Path) -> None:
@@ -267,8 +267,8 @@ def _save(result: Any, folder: Path, save_folder: Any) -> None:
 
 
 def sides_text(true: Evaluation, observed: Evaluation, alike: Sequence[Alike]) -> str:
-    """Every metric on the unbiased test beside what the biased one says, with τ between the orders of the systems."""
-    table = new_table(title="the unbiased test, and the observed one, held out of the biased log")
+    """Every metric on the unbiased test beside the biased one, with τ between their rankings of the systems."""
+    table = new_table(title="unbiased test and observed test (held out of the biased log)")
     for head in ("metric", "system", UNBIASED, OBSERVED):
         table.add_column(head, justify="left" if head in ("metric", "system") else "right")
     tau = {one.metric: one.summary for one in alike}
@@ -279,6 +279,6 @@ def sides_text(true: Evaluation, observed: Evaluation, alike: Sequence[Alike]) -
             table.add_row(escape(label), escape(name), *map(escape, values))
         if str(spec) in tau:
             table.add_row(escape(label), "Kendall's τ", "", tau[str(spec)], style="bold")
-    told = alike_told(list(alike)) or [f"the agreement of the two tests needs at least {LEAST} systems"]
+    notes = alike_notes(list(alike)) or [f"the agreement of the two tests needs at least {LEAST} systems"]
     own = [warning for warning in observed.warnings if warning not in true.warnings]
-    return printed(table) + "\n".join([*told, *(f"! {OBSERVED}: {warning}" for warning in own)]) + "\n"
+    return printed(table) + "\n".join([*notes, *(f"! {OBSERVED}: {warning}" for warning in own)]) + "\n"

@@ -93,8 +93,8 @@ def load_result(path: Path) -> Evaluation:
             found=found,
             do="give a folder of `trueval evaluate -o DIR/`, or a file of `--per-user FILE.parquet`",
         )
-    frame, told = _read_table(table)
-    return _evaluation(frame, told, where=str(path))
+    frame, record = _read_table(table)
+    return _evaluation(frame, record, where=str(path))
 
 
 def write_result_table(evaluation: Evaluation, path: Path) -> None:
@@ -102,16 +102,16 @@ def write_result_table(evaluation: Evaluation, path: Path) -> None:
     record = as_record(evaluation)
     record = {key: record[key] for key in ("systems", "random", "manifest", "warnings")}
     pooled = _pooled(evaluation)
-    told = {**record, "pooled": {label: _name_of(finish) for label, finish in pooled.items()}}
+    record = {**record, "pooled": {label: _name_of(finish) for label, finish in pooled.items()}}
     for name, system in evaluation.systems.items():
-        told["systems"][name]["replicates"] = {
+        record["systems"][name]["replicates"] = {
             label: {"value": found.value, "one": found.one.tolist(), "two": found.two.tolist()}
             for label, found in system.jackknife.items()
         }
     frame = evaluation.per_user()
     for label in pooled:
         frame = frame.with_columns(_parts(evaluation, label))
-    frame.write_parquet(path, metadata={_KEY: json.dumps(told, ensure_ascii=False, default=str)})
+    frame.write_parquet(path, metadata={_KEY: json.dumps(record, ensure_ascii=False, default=str)})
 
 
 def _pooled(evaluation: Evaluation) -> dict[str, Callable[[np.ndarray], np.ndarray]]:
@@ -174,13 +174,13 @@ def _read_table(path: Path) -> tuple[pl.DataFrame, dict[str, Any]]:
     try:
         inside = pl.read_parquet_metadata(path).get(_KEY)
         frame = pl.read_parquet(path)
-        told = None if inside is None else json.loads(inside)
+        record = None if inside is None else json.loads(inside)
         beside = path.parent / MANIFEST
-        if told is None and beside.exists():
-            told = {"manifest": json.loads(beside.read_text(encoding="utf-8"))}
+        if record is None and beside.exists():
+            record = {"manifest": json.loads(beside.read_text(encoding="utf-8"))}
     except (pl.exceptions.PolarsError, OSError, ValueError) as problem:
         raise DataError("the result cannot be read", where=str(path), found=str(problem).split("\n")[0]) from None
-    if told is None or "definitions" not in told.get("manifest", {}):
+    if record is None or "definitions" not in record.get("manifest", {}):
         raise DataError(
             "the table does not say how its values were made",
             where=str(path),
@@ -191,21 +191,21 @@ def _read_table(path: Path) -> tuple[pl.DataFrame, dict[str, Any]]:
     if missing or not len(frame):
         found = f"no column {' or '.join(missing)}" if missing else "no rows"
         raise DataError("the table holds no users' values", where=str(path), found=found)
-    return frame, told
+    return frame, record
 
 
-def _evaluation(frame: pl.DataFrame, told: dict[str, Any], *, where: str) -> Evaluation:
-    manifest = {key: value for key, value in told["manifest"].items() if key != "files"}
+def _evaluation(frame: pl.DataFrame, record: dict[str, Any], *, where: str) -> Evaluation:
+    manifest = {key: value for key, value in record["manifest"].items() if key != "files"}
     specs = {label: _spec(label, manifest, where) for label in manifest["definitions"]}
     users = Ids.of(plain(frame["user"], where=where))
     items = Ids.of(plain(frame["item"], where=where)) if "item" in frame.columns else None  # 1R: what a unit is about
     systems = {
-        str(name): _system(own, users, items, told, specs, str(name))
+        str(name): _system(own, users, items, record, specs, str(name))
         for (name,), own in frame.group_by("system", maintain_order=True)
     }
     kept = {label: spec for label, spec in specs.items() if all(label in s.estimates for s in systems.values())}
     return Evaluation(
-        systems, kept, told.get("random", {}), manifest, told.get("warnings", []),
+        systems, kept, record.get("random", {}), manifest, record.get("warnings", []),
         facts=KeptFacts(otherwise=FROM_FILES),
     )  # fmt: skip
 
@@ -225,7 +225,7 @@ def _spec(label: str, manifest: dict[str, Any], where: str) -> Spec:
 
 
 def _system(
-    frame: pl.DataFrame, users: Ids, items: Ids | None, told: dict[str, Any], specs: dict[str, Spec], name: str
+    frame: pl.DataFrame, users: Ids, items: Ids | None, record: dict[str, Any], specs: dict[str, Spec], name: str
 ) -> SystemResult:
     """One system's values and sums from its rows."""
     unit_user = users.codes(plain(frame["user"], where=name))
@@ -240,11 +240,11 @@ def _system(
             continue
         values[label] = frame[label].cast(pl.Float64).fill_null(np.nan).to_numpy()
         by_label[label] = sums(Measured(values[label]), cluster, len(clusters), stratum)
-        finish = told.get("pooled", {}).get(label)
+        finish = record.get("pooled", {}).get(label)
         if finish is not None:
             pooled = Ratio(*_read_parts(frame, label), _FINISH[finish])
             by_label[label] = sums(Measured(values[label], ratio=pooled), cluster, len(clusters), stratum)
-    own = told.get("systems", {}).get(name, {})
+    own = record.get("systems", {}).get(name, {})
     written, notes = own.get("metrics", {}), own.get("notes", {})
     estimates = {label: _estimate(written.get(label), by_label.get(label), notes.get(label, "")) for label in specs}
     known = {label: e for label, e in estimates.items() if e is not None}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 from rich.table import Table
 
 from trueval.comparison.leaders import leaders
-from trueval.comparison.render import layouts, method
+from trueval.comparison.render import describe_method, layouts
 from trueval.evaluation.estimate import Estimate
 from trueval.evaluation.outcome import Evaluation
 from trueval.render.marks import ARROWS, COLOURS, SIGNS
@@ -58,8 +58,8 @@ def print_evaluation(
     for column in columns_of(evaluation):
         console.print(first_fitting(group_layouts(evaluation, column), console.width))
     console.print()
-    told = footer(evaluation, comparisons, definitions=definitions and not brief, bold=console.is_terminal)
-    say(console, [*told, *group_footer(next(iter(evaluation.systems.values())).groups)], style="dim")
+    lines = footer(evaluation, comparisons, definitions=definitions and not brief, bold=console.is_terminal)
+    say(console, [*lines, *group_footer(next(iter(evaluation.systems.values())).groups)], style="dim")
     say(console, (f"! {warning}" for warning in evaluation.warnings), style="yellow")
 
 
@@ -74,19 +74,22 @@ def footer(
     evaluation: Evaluation, comparisons: Sequence[Comparison] = (), *, definitions: bool = True, bold: bool = True
 ) -> list[str]:
     """What the numbers rest on: users, design, ties, interval, and the definition of every metric; what `bold` means
-    where it is seen."""
+    where text can be bold."""
     m = evaluation.manifest
     system = next(iter(evaluation.systems.values()))
     users = len(set(system.unit_user.tolist()))
     units = "" if users == len(system.unit_user) else f", {len(system.unit_user):,} target sets"
-    rules = f"design {m['design']} · population {m['population']} ({users:,} users{units}) · ties {m['ties']}"
-    rules += "".join(f" · {signs} {meaning}" for signs, meaning in notation(evaluation).items() if signs != "bold")
+    settings = f"design {m['design']} · population {m['population']} ({users:,} users{units}) · ties {m['ties']}"
+    settings += "".join(f" · {signs} {meaning}" for signs, meaning in notation(evaluation).items() if signs != "bold")
     if m.get("threshold") is not None:
-        rules += f" · relevant: value ≥ {m['threshold']:g}"
+        settings += f" · relevant: value ≥ {m['threshold']:g}"
     if m.get("compat"):
-        rules += f" · compatible with {m['compat']}"
-    lines = [rules, *(f"{s}: {told}" for s, told in notation(evaluation).items() if s == "bold" and bold)]
-    lines += _weights_told(m.get("propensity"))
+        settings += f" · compatible with {m['compat']}"
+    lines = [
+        settings,
+        *(f"{sign}: {meaning}" for sign, meaning in notation(evaluation).items() if sign == "bold" and bold),
+    ]
+    lines += _weight_notes(m.get("propensity"))
     tallied = [label for label, spec in evaluation.specs.items() if spec.metric.system]
     if tallied and m["interval"] != "none" and "repeats" not in m:
         lines.append(f"interval of {', '.join(tallied)}: jackknife over groups of users, for this number of users")
@@ -94,28 +97,28 @@ def footer(
         lines.append("by chance = exact expected value of a random ranking of each user's targets")
     if comparisons:
         signs = f"▲ better, ▼ worse than {comparisons[0].baseline}, ≠ different from it"
-        lines.append(f"{signs}, no sign or n.s.: no significant difference; {method(comparisons)}")
-    lines += sorted(filter(None, (_undefined_told(evaluation, label) for label in evaluation.specs)))
+        lines.append(f"{signs}, no sign or n.s.: no significant difference; {describe_method(comparisons)}")
+    lines += sorted(filter(None, (_undefined_note(evaluation, label) for label in evaluation.specs)))
     return lines + [f"{label} = {text}" for label, text in m["definitions"].items()] if definitions else lines
 
 
-def _undefined_told(evaluation: Evaluation, label: str) -> str:
+def _undefined_note(evaluation: Evaluation, label: str) -> str:
     """For how many units a metric is undefined, system by system where it depends on the lists."""
     found = {name: system.estimates[label] for name, system in evaluation.systems.items()}
     numbers = {e.undefined for e in found.values()}
     if numbers == {0}:
         return ""
     first = next(iter(found.values()))
-    told = ", ".join(f"{e.undefined:,} ({name})" for name, e in found.items())
+    by_system = ", ".join(f"{e.undefined:,} ({name})" for name, e in found.items())
     every = f"{first.n + first.undefined:,}"
-    return f"{label}: undefined for {f'{first.undefined:,}' if len(numbers) == 1 else told} of {every}"
+    return f"{label}: undefined for {f'{first.undefined:,}' if len(numbers) == 1 else by_system} of {every}"
 
 
-def _weights_told(propensity: dict[str, Any] | None) -> list[str]:
+def _weight_notes(propensity: dict[str, Any] | None) -> list[str]:
     """How far weighted values can be trusted."""
     if propensity is None:
         return []
-    forms = {"": propensity, **{f", clipped at {clip}": told for clip, told in propensity["clip"].items()}}
+    forms = {"": propensity, **{f", clipped at {clip}": weights for clip, weights in propensity["clip"].items()}}
     lines = []
     for form, d in forms.items():
         line = f"propensities from {propensity['source']}{form}: "
