@@ -142,7 +142,7 @@ def test_lists_keep_head_items_as_unjudged_ones():
     condensed = tv.evaluate_run(run, test, without_head=0.34, condensed=True, **asked)
     assert condensed["run", "rr"].value == 1
     note, places = result.warnings
-    assert "(1 of 3 items) takes 2 of 3 relevant judgements with it, and 1 user has none left" in note
+    assert "(1 of 3 items) removes 2 of 3 relevant judgements, and 1 user has none left" in note
     assert "head items keep their places" in places
     assert "run 67%" in places  # two of three
     assert "run 100%" in tv.evaluate_run(run, test, without_head=0.34, **asked | {"metrics": "hit@1"}).warnings[1]

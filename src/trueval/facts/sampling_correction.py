@@ -1,4 +1,4 @@
-"""Corrected values of sampled 1R designs: what a full ranking would have given, as well as can be told."""
+"""Corrected values of sampled 1R designs: what a full ranking would have given, as well as it can be estimated."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Corrected:
 
     @property
     def helps(self) -> bool:
-        """Whether the corrected value is one to go by: its bias is less than half of it."""
+        """Whether the corrected value is usable: its bias is less than half of it."""
         return not self.note
 
     def __str__(self) -> str:
@@ -177,7 +177,7 @@ def _no_help(bounds: tuple[float, float], sizes: np.ndarray, drawn: np.ndarray) 
     return (
         "no correction helps: the bias that may remain is more than half of the value, and the full value may be "
         f"anything from {bounds[0]:.4f} to {bounds[1]:.4f}, or beyond. A first place among {sample:,} "
-        f"of {pool:,} items stands for ranks from 1 to about {upto:,}, which the samples do not tell apart. "
+        f"of {pool:,} items stands for ranks from 1 to about {upto:,}, which the samples cannot distinguish. "
         "Rank all items, or draw larger samples"
     )
 
@@ -224,7 +224,7 @@ def _pool_sizes(facts: RankingFacts, pool: np.ndarray | int | None) -> np.ndarra
         pool = facts.pool
     if pool is None:
         raise DefinitionError(
-            "the facts do not tell how many items the samples were drawn from",
+            "the facts do not record how many items the samples were drawn from",
             do="use a design with a uniform sample (NN100), or give pool=…",
         )
     sizes = np.asarray(pool, np.int64)
