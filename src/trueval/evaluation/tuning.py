@@ -77,11 +77,11 @@ def tune(
         The result of a split or a log. Its validation part is used where it has one; otherwise a share of the train
         part is held out in the way the test part was: the last rows where that was by time, as many ratings of every
         candidate item where it was a uniform test, by chance elsewhere. U designs (U1R) need a uniform validation part:
-        one is drawn in the way of `uniform_test`, whatever the split; one that came along must be uniform itself.
+        one is drawn in the way of `uniform_test`, whatever the split; one that is given must be uniform.
     metric : text, default "ndcg@10"
-        The metric that decides; it must have a better side.
+        The metric that decides; higher or lower values of it must be better.
     on : {"validation"}, default "validation"
-        The part to choose on. There is no other: "test" is refused.
+        The part to choose on; "test" is refused.
     ratio : number, optional
         Share of the train part to hold out where there is no validation part. Default: 0.2, or the largest share that a
         uniform validation part can have.
@@ -90,7 +90,7 @@ def tune(
     threshold : number, optional
         Relevance threshold: items with this value or a higher one are relevant. Default: all values above 0.
     folder : path, optional
-        Keep finished trials here, by parameters, data, options and code: an interrupted search goes on where it was,
+        Keep finished trials here, by parameters, data, options and code: an interrupted search is continued,
         and a larger grid costs only what is new. Trials of other versions of trueval are removed at the end.
     seed : int, default 0
         Seed of the validation part, of ties and of systems.
@@ -123,7 +123,7 @@ def tune(
         raise DefinitionError(f"neither high nor low values of {metric} are better", do="choose an accuracy metric")
     name, make = _maker(system)
     trials = _trials(grid)
-    texts = [text_of(make(**parameters)) for parameters in trials]  # a mistake in the grid shows before hours of work
+    texts = [text_of(make(**parameters)) for parameters in trials]  # find mistakes in the grid before hours of work
     design = Design.parse(design)
     parts = carve(data, ratio=ratio, seed=seed, uniform=design.uniform)
     options = EvaluationOptions(metrics=[spec], threshold=threshold, interval="none", seed=seed)

@@ -61,8 +61,8 @@ def order_run(run: pl.DataFrame, truth: Truth, *, ties: str, name: str) -> Order
 
 
 def _by_falling_id(run: pl.DataFrame, rule: str, name: str) -> pl.DataFrame:
-    """Rows in the order in which the rule takes equal scores. Ranks beside scores do not count, as they do not there;
-    trec_eval compares ids as texts, and scores with 32 bits."""
+    """Rows in the order in which the rule takes equal scores. As in those libraries, ranks beside scores do not count;
+    trec_eval compares ids as text, and scores with 32 bits."""
     item = plain(run["item"], where=f"{name}, column item")
     if "score" in run.columns:
         run = run.drop("rank", strict=False)

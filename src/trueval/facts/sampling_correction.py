@@ -61,7 +61,7 @@ def correct(
     method: str = "bias_variance",
     gamma: float | None = None,
 ) -> np.ndarray:
-    """One corrected value per unit of a sampled 1R design, for their mean; see `corrected` for how far off that is.
+    """One corrected value per unit of a sampled 1R design, for their mean; see `corrected` for its possible error.
 
     `metric` is a metric of one relevant item by name (`ndcg@10`) or a function from ranks to values. `pool` is
     the number of non-relevant items each unit's sample was drawn from, as recorded in the facts unless given.
@@ -97,11 +97,11 @@ def corrected(
     gamma: float | None = None,
     level: float = 0.95,
 ) -> Corrected:
-    """The mean of `correct` as an estimate of the metric of the full ranking, with what it may be off by.
+    """The mean of `correct` as an estimate of the metric of the full ranking, with its possible error.
 
     The bias that remains is judged by the distribution of full ranks that the sampled ranks point to. It is small where
-    samples are large or the metric is smooth over the ranks that a sample cannot tell apart, up to about pool / sample;
-    where it is more than half of the value, no correction helps, which the `note` says.
+    samples are large or the metric is smooth over the ranks that a sample cannot distinguish, up to about pool /
+    sample; where it is more than half of the value, no correction helps, which the `note` says.
 
     >>> from trueval.metrics.measure import toy_facts
     >>> from trueval.facts.views import one_relevant
