@@ -252,7 +252,7 @@ def test_a_share_is_between_0_and_1(share):
 
 def test_heads_that_the_data_does_not_allow():
     (train, test), run = make_logs(0), make_run(0)
-    with pytest.raises(tv.TruevalError, match=r"most popular items[^$]*no train log[^$]*--train"):
+    with pytest.raises(tv.TruevalError, match=r"needs a train log[^$]*no train log[^$]*--train"):
         measured(run, test, None, without_head=0.1)
     with pytest.raises(tv.TruevalError, match=r"is empty[^$]*0.001 of \d+ rated items"):
         measured(run, test, train, without_head=0.001)

@@ -184,7 +184,7 @@ def test_the_shown_item_is_no_choice(trueval, tmp_path):
     shown.write_csv(tmp_path / "log.csv")
     found = trueval("ope", tmp_path / "log.csv", "--target", "choice:item_id")
     assert found.code == 2
-    assert "in a new column" in found.err
+    assert "a column of their own" in found.err
 
 
 # ---- columns of every type -----------------------------------------------------------------------------------

@@ -129,7 +129,7 @@ def test_other_splits_and_logs_are_carved_by_chance():
     assert carve(folds[0]).how["how"] == "holdout"
     assert carve(log, ratio=0.5).rows == len(log)
     assert carve(log, seed=1).test.fingerprint() != carve(log, seed=2).test.fingerprint()
-    with pytest.raises(DefinitionError, match=r"one split[^$]*3 of them[^$]*folds\[0\]"):
+    with pytest.raises(DefinitionError, match=r"one split[^$]*3 splits[^$]*folds\[0\]"):
         tune("itemknn", GRID, data=folds)
 
 
