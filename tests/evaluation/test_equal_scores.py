@@ -73,7 +73,7 @@ def test_equals_behind_the_list_are_not_guessed():
     assert not math.isnan(fine["s", "unjudged@3"].value)
     with pytest.raises(DefinitionError, match="ties=expected") as caught:
         tv.evaluate(wide, flat, metrics="coverage@3", items=items, **ask)
-    assert "not in the list" in caught.value.found
+    assert "missing from the truncated list" in caught.value.found
 
 
 def seen(parts: Parts, user: int, item: int) -> bool:

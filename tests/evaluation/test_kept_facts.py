@@ -113,7 +113,7 @@ def test_names_that_are_not_there(parts):
 def test_where_there_are_no_facts_it_is_said_why(tmp_path: Path, parts, log):
     recs = log.select("user", "item", score=pl.col("value"))
     run = tv.evaluate_run(recs, log, metrics="rr", seen="allow")
-    with pytest.raises(DefinitionError, match=r"'run' were not kept[^$]*in pieces[^$]*tv.Run"):
+    with pytest.raises(DefinitionError, match=r"'run' were not kept[^$]*in chunks[^$]*tv.Run"):
         run.facts["run"]
     run.save(tmp_path / "saved")
     from trueval.report.saved_results import load_result

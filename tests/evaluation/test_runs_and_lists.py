@@ -37,7 +37,7 @@ def test_a_complete_run_equals_its_system(world, design):
 
 def test_a_run_refuses_sampled_targets(world):
     parts, _, run = world
-    with pytest.raises(tv.TruevalError, match="cannot be judged under AR-TI-NN5"):
+    with pytest.raises(tv.TruevalError, match="cannot be evaluated under AR-TI-NN5"):
         tv.evaluate(parts, {"run": tv.Run(run)}, design="AR-TI-NN5", metrics="rr")
 
 

@@ -142,7 +142,7 @@ def test_lists_keep_head_items_as_unjudged_ones():
     condensed = tv.evaluate_run(run, test, without_head=0.34, condensed=True, **asked)
     assert condensed["run", "rr"].value == 1
     note, places = result.warnings
-    assert "(1 of 3 items) takes 2 of 3 relevant judgements with it, and 1 user has none left" in note
+    assert "(1 of 3 items) removes 2 of 3 relevant judgements, and 1 user has none left" in note
     assert "head items keep their places" in places
     assert "run 67%" in places  # two of three
     assert "run 100%" in tv.evaluate_run(run, test, without_head=0.34, **asked | {"metrics": "hit@1"}).warnings[1]
@@ -252,7 +252,7 @@ def test_a_share_is_between_0_and_1(share):
 
 def test_heads_that_the_data_does_not_allow():
     (train, test), run = make_logs(0), make_run(0)
-    with pytest.raises(tv.TruevalError, match=r"most popular items[^$]*no train log[^$]*--train"):
+    with pytest.raises(tv.TruevalError, match=r"needs a train log[^$]*no train log[^$]*--train"):
         measured(run, test, None, without_head=0.1)
     with pytest.raises(tv.TruevalError, match=r"is empty[^$]*0.001 of \d+ rated items"):
         measured(run, test, train, without_head=0.001)

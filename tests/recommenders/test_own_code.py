@@ -185,7 +185,7 @@ def test_a_file_that_was_edited_after_it_was_loaded(place, change, looked_at, ca
     assert change[0] in file.read_text()
     file.write_text(file.read_text().replace(*change))
     value(made, place / "trials", parts)
-    assert f"neither used again nor kept, because its code cannot be told: {file.name}" in capsys.readouterr().err
+    assert f"neither used again nor kept, because its code cannot be identified: {file.name}" in capsys.readouterr().err
     kept = len(list(place.glob("trials/*")))
     assert kept == looked_at
     importlib.reload(sys.modules["tunedparts"])

@@ -129,7 +129,7 @@ def test_other_splits_and_logs_are_carved_by_chance():
     assert carve(folds[0]).how["how"] == "holdout"
     assert carve(log, ratio=0.5).rows == len(log)
     assert carve(log, seed=1).test.fingerprint() != carve(log, seed=2).test.fingerprint()
-    with pytest.raises(DefinitionError, match=r"one split[^$]*3 of them[^$]*folds\[0\]"):
+    with pytest.raises(DefinitionError, match=r"one split[^$]*3 splits[^$]*folds\[0\]"):
         tune("itemknn", GRID, data=folds)
 
 
@@ -194,11 +194,11 @@ def test_grids_are_checked_before_anything_runs(monkeypatch):
         ("itemknn", {"k": [5, 0]}, "k of itemknn must be at least 1"),
         ("itemknn", {"kk": [5]}, "itemknn has no parameter 'kk'"),
         ("itemknnn", {"k": [5]}, "did you mean itemknn"),
-        ("itemknn", {"k": 5}, "the grid needs a list of values of k"),
+        ("itemknn", {"k": 5}, "the grid needs a list of values for k"),
         ("itemknn", {"feedback": "implicit"}, "the grid needs a list"),
         ("itemknn", {"k": []}, "the grid is empty"),
         ("itemknn", [], "the grid is empty"),
-        ("itemknn", [{"k": 1}, {"k": 1}], "the same trial twice"),
+        ("itemknn", [{"k": 1}, {"k": 1}], "the grid has the same trial twice"),
         ("optimal_true", {"threshold": [3.0]}, "nothing to choose"),
         (Shift(), {"by": [1.0]}, "a name, a class or a function"),
         (7, {"by": [1.0]}, "a name, a class or a function"),
@@ -209,7 +209,7 @@ def test_grids_are_checked_before_anything_runs(monkeypatch):
 
 def test_the_test_part_cannot_be_asked_for():
     parts = tv.split(make_log(), "holdout")
-    with pytest.raises(DefinitionError, match=r"not chosen on the test part[^$]*validation part is carved"):
+    with pytest.raises(DefinitionError, match=r"must not be chosen on the test part[^$]*validation part is taken"):
         tune("itemknn", GRID, data=parts, on="test")
     with pytest.raises(DefinitionError, match="cannot be chosen on 'train'"):
         tune("itemknn", GRID, data=parts, on="train")
@@ -218,7 +218,7 @@ def test_the_test_part_cannot_be_asked_for():
 def test_folders_that_cannot_be_used(tmp_path):
     parts = tv.split(make_log(), "holdout")
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(OutputError, match="trials cannot be kept there"):
+    with pytest.raises(OutputError, match="trials cannot be saved in this folder"):
         tune(Shift, {"by": [1.0]}, data=parts, folder=tmp_path / "file")
     assert not Shift.seen
 
@@ -326,7 +326,7 @@ def test_a_validation_part_that_came_along_must_be_uniform_for_a_uniform_design(
     found = tune("itemknn", {"k": [2]}, data=mine, design="U1R", metric="rr")
     assert found.manifest["validation"] == parts.test.fingerprint()
     other = tv.split(make_log(), "holdout", validation=0.2)
-    with pytest.raises(DefinitionError, match=r"not uniform[^$]*ratings of an item[^$]*leave the validation part out"):
+    with pytest.raises(DefinitionError, match=r"needs a uniform[^$]*ratings of an item[^$]*omit the validation part"):
         tune("itemknn", {"k": [2]}, data=other, design="U1R", metric="rr")
 
 

@@ -90,7 +90,7 @@ def test_nested_over_one_fold_is_over_users(folds):
     users = tv.evaluate(folds[0], ["popularity"], metrics="ndcg@5", interval="t")["popularity", "ndcg@5"]
     found = result["popularity", "ndcg@5"]
     assert (found.low, found.high) == pytest.approx((users.low, users.high))
-    assert any("do not include how folds vary" in note for note in result.warnings)
+    assert any("do not include variation between folds" in note for note in result.warnings)
 
 
 def test_a_system_without_chance_has_an_interval_over_users_whatever_the_seeds(folds):
@@ -160,7 +160,7 @@ def test_compare_takes_the_repeats(folds):
     ("options", "words"),
     [
         ({"interval": "folds"}, "unknown interval"), ({"seed": []}, "nothing to repeat"),
-        ({"seed": [1, 1]}, "twice"), ({"by": "activity"}, "not told apart"), ({"level": 0}, "between 0 and 1"),
+        ({"seed": [1, 1]}, "twice"), ({"by": "activity"}, "not available"), ({"level": 0}, "between 0 and 1"),
     ],
     ids=str,
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Compatibility presets: the rules of other libraries, so that their numbers can be reproduced.
+"""Compatibility presets: the conventions of other libraries, so that their numbers can be reproduced.
 
 A preset is right when it equals the library's own output. `tests/presets` compares them on small random worlds with
 lists shorter than k, equal scores, grades, users without a list, without judgements and without relevant items, a k
@@ -42,15 +42,15 @@ class Preset:
     refused: Mapping[str, str] = field(default_factory=dict)
 
     def apply(self, spec: Spec) -> Spec:
-        """The metric under this library's rules; what was asked for explicitly stays."""
+        """The metric by this library's conventions; explicit parameters stay."""
         if spec.metric.name in self.refused:
             raise DefinitionError(
-                f"{spec} is not what this library computes",
+                f"{spec} differs from the metric of this library",
                 found=self.refused[spec.metric.name],
-                do="leave the metric out, or the preset (compat)",
+                do="omit the metric or compat",
             )
-        rules = {**self.parameters, **(self.uncut if spec.k is None else {})}.get(spec.metric.name, {})
-        changed = {name: value for name, value in rules.items() if name not in spec.given}
+        prescribed = {**self.parameters, **(self.uncut if spec.k is None else {})}.get(spec.metric.name, {})
+        changed = {name: value for name, value in prescribed.items() if name not in spec.given}
         return Spec(spec.metric, spec.k, {**spec.parameters, **changed}, spec.transforms, spec.given)
 
     def only_listed(self, spec: Spec) -> bool:
@@ -60,7 +60,7 @@ class Preset:
 
 _BINARY_NDCG: Mapping[str, Any] = {"gain": "binary"}
 _EVERYTHING = frozenset("*")
-_TRAIN_ITEMS = "there it is a share of the items of the train set"
+_TRAIN_ITEMS = "that library divides by the items of the train set"
 _PADDING = "RecBole counts its padding as an item of the catalogue"
 
 PRESETS: dict[str, Preset] = {
@@ -79,7 +79,7 @@ PRESETS: dict[str, Preset] = {
         population="judged",
         empty_is_zero=True,
         ties="given",  # in lists of up to 15 items; it sorts longer ones as it comes
-        refused={"bpref": "that of ranx divides by 0 for users without judged non-relevant items"},
+        refused={"bpref": "bpref of ranx divides by 0 for users without judged non-relevant items"},
     ),
     "recbole": Preset(
         {"ap": {"denom": "min"}, "ndcg": _BINARY_NDCG, "auc": {"average": "pooled"}},
@@ -88,7 +88,7 @@ PRESETS: dict[str, Preset] = {
             "coverage": _PADDING,
             "gini": _PADDING,
             "entropy": "ShannonEntropy of RecBole is in nats, and divided by the number of items recommended",
-            "tail_share": "TailPercentage of RecBole has another tail: the tenth of all items that is rated least",
+            "tail_share": "TailPercentage of RecBole has a different tail: the least rated tenth of all items",
         },
     ),
     # NDCG and DCG with gain="rating"; without a gain they are ndcg[gain=binary]
@@ -111,8 +111,8 @@ PRESETS: dict[str, Preset] = {
         {"ndcg": {"gain": "binary", "ideal": "k"}},
         listed=frozenset({"average_popularity"}),
         refused={
-            "novelty": "MeanInvUserFreq of RecTools takes items unseen in train as known to one user",
-            "serendipity": "that of RecTools weighs relevant items by their popularity",
+            "novelty": "MeanInvUserFreq of RecTools treats items unseen in train as known to one user",
+            "serendipity": "Serendipity of RecTools weights relevant items by their popularity",
         },
     ),
     "replay": Preset(
@@ -129,9 +129,9 @@ PRESETS: dict[str, Preset] = {
         ties="given",
         refused={
             "coverage": _TRAIN_ITEMS,
-            "novelty": "that of recommenders goes by an item's share of all train rows, not of users",
-            "serendipity": "that of recommenders is a distance from the user's train items",
-            "rprecision": "r_precision_at_k averages over users with a hit alone",
+            "novelty": "novelty of recommenders uses an item's share of all train rows, not of users",
+            "serendipity": "serendipity of recommenders is a distance from the user's train items",
+            "rprecision": "r_precision_at_k averages only over users with a hit",
         },
     ),
     "spark": Preset(
@@ -145,7 +145,7 @@ PRESETS: dict[str, Preset] = {
 
 
 def find_preset(name: str | None) -> Preset | None:
-    """A preset by the library's name; None for trueval's own rules.
+    """A preset by the library's name; None for trueval's own conventions.
 
     >>> find_preset("rectools").parameters["ndcg"]["ideal"]
     'k'

@@ -31,7 +31,7 @@ class KnownData:
     test: Interactions
     train: Interactions | None = None
     items: pl.DataFrame | None = None  # the table that came along with the logs
-    users: pl.DataFrame | None = None  # likewise; read only where values are told apart by group
+    users: pl.DataFrame | None = None  # likewise; read only where values are given by group
     propensity: Propensity | None = None
     share: Share | None = None  # of a log that was held out by chance: propensities are multiplied by it
 
@@ -135,7 +135,7 @@ def make_inputs(
 def make_groups(
     known: KnownData, options: EvaluationOptions, ranked: Sequence[RankedUnits], users: Ids, items: Ids, inputs: Inputs
 ) -> list[Groups]:
-    """Groups to tell the values apart by, from the tables that came along."""
+    """Groups to break the values down by, from the tables given."""
     if not names_of(options.by):
         return []
     evaluated = [evaluated_users(one.judged, one.unit_user, options.averaged_over) for one in ranked]

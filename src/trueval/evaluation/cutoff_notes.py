@@ -9,7 +9,7 @@ import numpy as np
 from trueval.evaluation.measurements import Measurements
 from trueval.metrics.grammar import Spec
 
-# Said where a metric is the same whatever the order for at least this share of the units.
+# A note is given where a metric is the same whatever the order for at least this share of the units.
 MANY = 0.5
 
 
@@ -23,8 +23,8 @@ def notes_on_condensed(name: str, measured: Measurements, specs: Mapping[str, Sp
         who = f"{found.nothing:,} of {_units(measured)} have no judged item in the list"
         notes.append(f"{name}: {who} and are excluded from {lost} (undefined); values by chance include them")
     if found.listed < found.judged:
-        held = f"the lists contain {found.listed:,} of {found.judged:,} judged items"
-        notes.append(f"{name}: {held}; values by chance assume complete rankings, which contain all of them")
+        contents = f"the lists contain {found.listed:,} of {found.judged:,} judged items"
+        notes.append(f"{name}: {contents}; values by chance assume complete rankings, which contain all of them")
     return notes
 
 

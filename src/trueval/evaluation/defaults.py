@@ -1,4 +1,4 @@
-"""What is measured unless somebody says otherwise, and what a design leaves out of it."""
+"""Metrics measured by default, and those that a design leaves out."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ METRICS = ("ndcg@10", "recall@10", "coverage@10")
 
 
 def default_metrics(design: str | Design, compat: str | None = None) -> tuple[list[Spec], list[str]]:
-    """What is measured under a design where nobody asked for anything, and a note on what that leaves out. What a
-    preset refuses is not among it.
+    """The metrics measured by default under a design, without those that a preset refuses, and a note on those that the
+    design leaves out.
 
     >>> [str(spec) for spec in default_metrics("1R-TI-NN100")[0]]
     ['ndcg@10', 'recall@10']

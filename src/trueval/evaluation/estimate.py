@@ -183,11 +183,11 @@ def estimate(s: Sums, drawn: np.ndarray | None, intervals: IntervalMethod) -> Es
 
 
 def bounds(
-    value: float, drawn: np.ndarray, left_out: Callable[[], np.ndarray], intervals: IntervalMethod
+    value: float, drawn: np.ndarray, jackknife: Callable[[], np.ndarray], intervals: IntervalMethod
 ) -> tuple[float, float]:
-    """The interval that resamples give; `left_out` makes the values without each user in turn, where needed."""
+    """The interval that resamples give; `jackknife` makes the values without each user in turn, where needed."""
     if intervals.interval == "bca":
-        return bca_bounds(value, drawn, left_out(), intervals.level)
+        return bca_bounds(value, drawn, jackknife(), intervals.level)
     return percentile_bounds(drawn, intervals.level)
 
 

@@ -45,9 +45,9 @@ def evaluate_repeats(
     named = name_repeats(parts, seeds)
     if options.by is not None and len(named):
         raise DefinitionError(
-            "groups are not told apart over several folds or seeds",
+            "values by group are not available over several folds or seeds",
             found=f"by = {options.by!r}, {len(named)} repeats",
-            do="leave by out, or evaluate the parts one by one",
+            do="omit by, or evaluate the parts one by one",
         )
     found: dict[str, dict[str, Evaluation]] = {}
     for name, part, seed in named:

@@ -153,7 +153,7 @@ def _repeats(train: TrainSet) -> list[str]:
 def rank_tasks(
     system: Recommender | Run, tasks: Sequence[Task], design: Design, *, depth: int, ties: str, name: str
 ) -> RankingFacts:
-    """Facts of a fitted system under a design: percentiles side by side, 1R and condensed as readings of AR."""
+    """Facts of a fitted system under a design: percentiles side by side, 1R and condensed as views of AR."""
     parts: list[RankingFacts] = []
     notes: list[str] = []
     for number, task in enumerate(tasks):

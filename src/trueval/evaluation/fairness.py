@@ -23,7 +23,7 @@ AGAINST = ("catalogue", "equal")
 
 @dataclass(frozen=True, slots=True)
 class Disparity:
-    """A rate or share of every group, what it should be where something says so, and how far groups are apart."""
+    """A rate or share of every group, its target where there is one, and how far groups are apart."""
 
     what: str
     values: dict[str, Estimate]
@@ -103,32 +103,36 @@ def demographic_parity(
     >>> demographic_parity(result.evaluation.system("run").by("provider")).gap.value
     0.5
     """
-    shown, groups = found.recommended, found.groups
+    recommended, groups = found.recommended, found.groups
     if against not in AGAINST:
-        raise DefinitionError(f"parity against {against!r} is not known", found=suggest(against, AGAINST))
-    if shown is None:
+        raise DefinitionError(f"unknown reference of parity: {against!r}", found=suggest(against, AGAINST))
+    if recommended is None:
         raise DefinitionError(
-            f"{groups.name} groups users, and exposure is shared out among items", do="name a column of the items"
+            f"{groups.name} groups users, but exposure is defined for groups of items", do="name a column of the items"
         )
-    k = _cutoff(k, [shown.depth])
-    if k > shown.depth:
-        raise DefinitionError(f"lists were kept up to {shown.depth} only", found=f"k = {k}", do=f"add a metric at {k}")
-    if shown.open:
-        raise DefinitionError("the exposure of items is open", found=shown.open, do="use ties=random")
+    k = _cutoff(k, [recommended.depth])
+    if k > recommended.depth:
+        raise DefinitionError(
+            f"lists were kept up to {recommended.depth} only", found=f"k = {k}", do=f"add a metric at {k}"
+        )
+    if recommended.open:
+        raise DefinitionError(
+            "ties leave the exposure of items undefined", found=recommended.open, do="use ties=random"
+        )
     if not exposes(found):
         raise DefinitionError(
-            "no list shows an item of a group",
-            found=f"{len(shown.item):,} places in all lists",
+            "no list contains an item of any group",
+            found=f"{len(recommended.item):,} places in all lists",
             do="use an AR design (1R has no lists)",
         )
     target = _catalogue_shares(groups) if against == "catalogue" else np.full(len(groups), 1 / len(groups))
-    exposure = _exposure(shown, groups, found.units, k, discount)
+    exposure = _exposure(recommended, groups, found.units, k, discount)
     what = f"{'discounted ' if discount else ''}exposure@{k} by {groups.name}"
     return _shares(exposure, target, found, what)
 
 
 def exposes(found: GroupValues) -> bool:
-    """Whether there are lists, they show items of the groups, and equal scores leave nothing open."""
+    """Whether there are lists, they contain items of the groups, and ties leave no exposure undefined."""
     return (
         found.recommended is not None
         and not found.recommended.open
@@ -151,16 +155,16 @@ def _memberships(groups: Groups) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return item, group, 1 / number[place]
 
 
-def _exposure(shown: RecommendedItems, groups: Groups, units: int, k: int, discount: bool) -> np.ndarray:
+def _exposure(recommended: RecommendedItems, groups: Groups, units: int, k: int, discount: bool) -> np.ndarray:
     """Exposure of each group (column) in each list (row)."""
     item, group, part = _memberships(groups)
-    rows = np.flatnonzero(shown.above < k)
-    first, last = (np.searchsorted(item, shown.item[rows], side=side) for side in ("left", "right"))
+    rows = np.flatnonzero(recommended.above < k)
+    first, last = (np.searchsorted(item, recommended.item[rows], side=side) for side in ("left", "right"))
     number = last - first
     begin = np.cumsum(number) - number
     at = np.repeat(first - begin, number) + np.arange(int(number.sum()))
-    weight = mean_weight(shown.above[rows], shown.tied[rows], k, log2(k) if discount else None)
-    cell = np.repeat(shown.unit[rows].astype(np.int64), number) * len(groups) + group[at]
+    weight = mean_weight(recommended.above[rows], recommended.tied[rows], k, log2(k) if discount else None)
+    cell = np.repeat(recommended.unit[rows].astype(np.int64), number) * len(groups) + group[at]
     total = np.bincount(cell, np.repeat(weight, number) * part[at], minlength=units * len(groups))
     return total.reshape(units, len(groups))
 

@@ -47,10 +47,10 @@ def _of_matrix(item: pl.Series, flags: np.ndarray, names: list[str], items: Ids)
     if wrong.any():
         found = [f"item {item[int(r)]}, {names[c]}: {flags[r, c]}" for r, c in np.argwhere(wrong)[:5]]
         raise DataError(
-            "a matrix of aspects must be of 0 and 1",
+            "a matrix of aspects must contain only 0 and 1",
             where="items",
             found=rows_found(found, int(wrong.sum())),
-            do="write 1 where an item shows an aspect and 0 where it does not",
+            do="write 1 where an item has an aspect and 0 where it does not",
         )
     row, column = np.nonzero(flags)
     codes = items.codes(item.cast(items.values.dtype))[row]

@@ -1,4 +1,4 @@
-"""From facts to an evaluation: measure each system, then estimate all of them and say what the reader must know."""
+"""From facts to an evaluation: measure each system, then estimate all of them and add notes for the reader."""
 
 from __future__ import annotations
 
@@ -68,9 +68,9 @@ def conclude(
     *,
     test: Interactions,
     notes: Sequence[str] = (),
-    **told: Any,
+    **entries: Any,
 ) -> Evaluation:
-    """Estimates of all systems, each in its own context; `told` goes to the manifest.
+    """Estimates of all systems, each in its own context; `entries` go into the manifest.
 
     Contexts of one evaluation have the same options, and differ in their vocabularies at most.
     """
@@ -85,7 +85,7 @@ def conclude(
         *notes_on_missing(values, specs, missing=options.missing, compat=options.compat),
     ]
     warnings = [*foremost, *_notes(values, found, specs, options, inputs), *notes]
-    manifest = _manifest(specs, options, inputs, {**told, "catalogue": last.catalogue})
+    manifest = _manifest(specs, options, inputs, {**entries, "catalogue": last.catalogue})
     return Evaluation(found, dict(specs), random_values(values[next(iter(values))]), manifest, warnings, foremost)
 
 
@@ -102,7 +102,7 @@ def _summarise(system: MeasuredSystem, specs: Mapping[str, Spec]) -> SystemResul
 
 
 def _manifest(
-    specs: Mapping[str, Spec], options: EvaluationOptions, inputs: Inputs, told: Mapping[str, Any]
+    specs: Mapping[str, Spec], options: EvaluationOptions, inputs: Inputs, entries: Mapping[str, Any]
 ) -> dict[str, Any]:
     """How the values came about."""
     clips = [spec.parameters.get("clip", 0.0) for spec in specs.values()]
@@ -118,7 +118,7 @@ def _manifest(
         compat=options.compat,
         missing=None if options.compat is not None and options.missing == "zero" else options.missing,
         propensity=None if inputs.propensity is None else inputs.propensity.description(clips),
-        **told,
+        **entries,
     )
 
 
@@ -126,7 +126,7 @@ def _notes(
     measured: Mapping[str, Measurements], systems: Mapping[str, SystemResult], specs: Mapping[str, Spec],
     options: EvaluationOptions, inputs: Inputs,
 ) -> list[str]:  # fmt: skip
-    """What the values themselves give reason to say."""
+    """Notes on the values themselves."""
     found = notes_on(measured, specs) + notes_on_groups({n: s.groups for n, s in systems.items()}, list(specs))
     first = next(iter(measured.values()))
     if options.interval != "none" and first.unit_user.min() == first.unit_user.max():

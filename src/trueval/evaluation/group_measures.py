@@ -38,7 +38,7 @@ class RecommendedItems(NamedTuple):
     above: np.ndarray
     tied: np.ndarray
     depth: int
-    open: str = ""  # why the exposure of the items cannot be told, where equal scores leave it open
+    open: str = ""  # why ties leave the exposure of the items undefined, where they do
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class GroupMeasures:
     groups: Groups
     parts: list[dict[str, UnitValues]]
     hits: list[dict[int, UnitValues]]
-    recommended: RecommendedItems | None = None  # for groups of items, whose exposure is wanted
+    recommended: RecommendedItems | None = None  # for groups of items, whose exposure is reported
 
 
 def measure_groups(
@@ -59,9 +59,9 @@ def measure_groups(
     cutoffs = sorted({spec.k for spec in specs.values() if spec.k}) or [10]
     by_user = [g for g in groups if g.kind == "user"]
     by_item = [g for g in groups if g.kind == "item"]
-    shown = _shown(facts, cutoffs[-1]) if by_item else None
+    recommended = _recommended_items(facts, cutoffs[-1]) if by_item else None
     found = {g.name: _by_user(facts, values, specs, g, cutoffs, measure) for g in by_user}
-    found |= {g.name: _by_item(facts, specs, g, cutoffs, measure, shown) for g in by_item}
+    found |= {g.name: _by_item(facts, specs, g, cutoffs, measure, recommended) for g in by_item}
     return {g.name: found[g.name] for g in groups}
 
 
@@ -92,21 +92,21 @@ def _by_item(
 ) -> GroupMeasures:  # fmt: skip
     """Judgements are cut to the group; a unit counts where it has what the metric looks for among them."""
     parts, hits = [], []
-    wanted = {label: looks_for(spec) for label, spec in specs.items()}
+    needed = {label: looks_for(spec) for label, spec in specs.items()}
     for g in range(len(groups)):
         own = within_items(facts, groups.mask(g, len(facts.items)))
         has = {"relevant": own.R > 0, "not relevant": own.N > 0, "judged": own.R + own.N > 0}
-        cut = {what: select(own, has[what]) for what in {"relevant", *wanted.values()} - {""}}
+        cut = {what: select(own, has[what]) for what in {"relevant", *needed.values()} - {""}}
         units = {what: np.flatnonzero(has[what]) for what in cut}
         parts.append(
-            {label: UnitValues(units[what], measure(specs[label], cut[what])) for label, what in wanted.items() if what}
+            {label: UnitValues(units[what], measure(specs[label], cut[what])) for label, what in needed.items() if what}
         )
         hits.append({k: UnitValues(units["relevant"], _hits(cut["relevant"], k)) for k in cutoffs})
     return GroupMeasures(groups, parts, hits, recommended)
 
 
 def looks_for(spec: Spec) -> str:
-    """What an item group must hold of a unit for the metric to be defined; empty where it has no such reading.
+    """What an item group must hold of a unit for the metric to be defined; empty where it is not defined by group.
 
     >>> from trueval.metrics.grammar import parse
     >>> [looks_for(parse(m)) for m in ("ndcg@10", "anti(ndcg)@10", "coverage@10")]
@@ -122,7 +122,7 @@ def _hits(facts: RankingFacts, k: int) -> Measured:
     return Measured(ratio.per_unit(), ratio=ratio)
 
 
-def _shown(facts: RankingFacts, k: int) -> RecommendedItems:
+def _recommended_items(facts: RankingFacts, k: int) -> RecommendedItems:
     """With ties=expected, items count in equal parts at all the places of their equals; worst and best mean nothing."""
     inside, reason = facts.top(k), ""
     above, tied = facts.place - 1, np.ones(len(inside), np.int32)
@@ -130,9 +130,11 @@ def _shown(facts: RankingFacts, k: int) -> RecommendedItems:
         above, tied, beyond = list_blocks(facts)
         inside = above < k
         if facts.ties != "expected":
-            reason = f"equal scores are among the first {k} of a list, and ties={facts.ties} has no order for exposure"
+            reason = (
+                f"there are ties within the first {k} of a list, and ties={facts.ties} defines no order for exposure"
+            )
         elif (beyond & inside).any():
-            reason = f"equals of the first {k} are not in a list, which was cut"
+            reason = f"items tied with the first {k} are missing from a truncated list"
     low, size = above[inside].astype(np.int32), tied[inside].astype(np.int32)
     return RecommendedItems(facts.list_unit[inside], facts.list_item[inside], low, size, k, reason)
 
@@ -150,7 +152,7 @@ def merge_groups(
         ascending = np.argsort(units)
         return UnitValues(units[ascending], merge([piece.measured for piece in pieces]).take(ascending))
 
-    def shown(pieces: Sequence[RecommendedItems]) -> RecommendedItems:
+    def joined_lists(pieces: Sequence[RecommendedItems]) -> RecommendedItems:
         unit = place[np.concatenate([piece.unit + b for piece, b in zip(pieces, begin)])]
         rows = np.argsort(unit, kind="stable")
         item, above, tied = (np.concatenate([p[column] for p in pieces])[rows] for column in (1, 2, 3))
@@ -165,6 +167,6 @@ def merge_groups(
             first.groups,
             [{n: joined([p.parts[g][n] for p in same]) for n in first.parts[g]} for g in range(len(first.groups))],
             [{k: joined([p.hits[g][k] for p in same]) for k in first.hits[g]} for g in range(len(first.groups))],
-            shown(lists) if lists else None,
+            joined_lists(lists) if lists else None,
         )
     return whole

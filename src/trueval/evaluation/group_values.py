@@ -131,8 +131,8 @@ def _tallied(parts: Mapping[str, UnitValues], unit_user: np.ndarray, intervals: 
     if not tallies:
         return {}
     units = parts[next(iter(tallies))].units
-    left_out = leave_out(tallies, np.unique(unit_user[units]), intervals)
-    return estimate_tallies(tallies, left_out, len(units), intervals)
+    replicates = leave_out(tallies, np.unique(unit_user[units]), intervals)
+    return estimate_tallies(tallies, replicates, len(units), intervals)
 
 
 def spread(

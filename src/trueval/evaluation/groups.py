@@ -139,7 +139,7 @@ def _columns(table: pl.DataFrame) -> list[str]:
 def _unknown(name: str, column: str, tables: dict[str, list[pl.DataFrame]]) -> DefinitionError:
     columns = {c for given in tables.values() for table in given for c in _columns(table)}
     missing = [k for k, given in tables.items() if not given]
-    how = [f"{k}s=… (--{k}s FILE) for what is known of {k}s" for k in missing]
+    how = [f"{k}s=… (--{k}s FILE) for columns of {k}s" for k in missing]
     return DefinitionError(
         f"there is no column {column!r} to group by",
         where=f"by {name}",
@@ -187,7 +187,7 @@ def _of_column(name: str, kind: str, table: pl.DataFrame, column: str, known: Kn
             f"{column!r} has {len(values):,} different values",
             where=f"by {name}",
             found=", ".join(map(_text, values.head(5))) + "…",
-            do=f"make at most {MOST_GROUPS} groups of them, in a column of their own",
+            do=f"combine them into at most {MOST_GROUPS} groups, in a new column",
         )
     numbered = pairs.join(pl.DataFrame({"value": values}).with_row_index("group"), on="value")
     code, group = numbered["code"].to_numpy(), numbered["group"].to_numpy().astype(np.int64)
@@ -204,7 +204,7 @@ def _listed(column: pl.Series, where: str) -> pl.Series:
     elif kind.is_float():
         column = column.fill_nan(None)
     elif isinstance(kind, pl.Struct | pl.Object | pl.Binary):
-        raise DataError("groups must be words or numbers", where=f"{where}, column {column.name}", found=f"type {kind}")
+        raise DataError("groups must be text or numbers", where=f"{where}, column {column.name}", found=f"type {kind}")
     if column.dtype.base_type() not in (pl.List, pl.Array):
         column = column.reshape((-1, 1))
     column = column.cast(pl.List(column.dtype.inner))  # type: ignore[attr-defined]

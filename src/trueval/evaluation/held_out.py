@@ -1,4 +1,4 @@
-"""What runs are held against: the test set and what else is known, read once for all runs, coded for each."""
+"""What runs are evaluated against: the test set and what else is known, read once for all runs, coded for each."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Columns = Mapping[str, Any] | None
 
 @dataclass(frozen=True, slots=True)
 class HeldOut:
-    """Test set, train set and catalogue that runs are held against: the same for all runs of an evaluation."""
+    """Test set, train set and catalogue that runs are evaluated against: the same for all runs of an evaluation."""
 
     known: KnownData
     options: EvaluationOptions
@@ -45,13 +45,13 @@ class HeldOut:
 
     @property
     def catalogue(self) -> pl.Series | None:
-        """The items that may be recommended, where somebody said which."""
+        """The items that may be recommended, where they are given."""
         return None if self.known.items is None else self.known.items["item"]
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedRun:
-    """What one run is held against. Each run adds its own items to the vocabulary, so the codes are its own, too."""
+    """What one run is evaluated against. Each run adds its own items to the vocabulary, so it has its own codes."""
 
     truth: Truth
     context: EvaluationContext
@@ -67,7 +67,7 @@ def read_held_out(
     columns: Columns = None,
     design: RunDesign = RunDesign(),
 ) -> HeldOut:
-    """Read what runs are held against."""
+    """Read what runs are evaluated against."""
     test_log = read_log(test, columns, name="test")
     train_log = None if train is None else read_log(train, columns, name="train")
     if train_log is not None:
@@ -84,16 +84,16 @@ def read_held_out(
     return HeldOut(known, options, design, pairs, head)
 
 
-def prepare_run(held: HeldOut, run_users: pl.Series, run_items: pl.Series) -> PreparedRun:
+def prepare_run(held_out: HeldOut, run_users: pl.Series, run_items: pl.Series) -> PreparedRun:
     """The truth for a run with these users and items, and what metrics need besides the facts."""
-    shown = [held.known.test.frame["item"], run_items, *held.other_items]
-    users, items = _vocabularies(held, run_users, shown)
-    truth, left_out = _truth(held, users, items)
+    item_columns = [held_out.known.test.frame["item"], run_items, *held_out.other_items]
+    users, items = _vocabularies(held_out, run_users, item_columns)
+    truth, removed_head = _truth(held_out, users, items)
     everything = np.arange(len(items))
     barred = None if truth.seen_allowed else truth.train
     context = make_context(
-        held.known,
-        held.options,
+        held_out.known,
+        held_out.options,
         [
             RankedUnits(
                 truth.judged,
@@ -104,65 +104,65 @@ def prepare_run(held: HeldOut, run_users: pl.Series, run_items: pl.Series) -> Pr
         users=users,
         items=items,
         train=truth.train,
-        popularity=_popularity(held, items),
-        targets=Targets.of_run(items, truth.catalogue, shown, barred),
+        popularity=_popularity(held_out, items),
+        targets=Targets.of_run(items, truth.catalogue, item_columns, barred),
         head=truth.head,
     )
-    return PreparedRun(truth, context, left_out)
+    return PreparedRun(truth, context, removed_head)
 
 
-def _vocabularies(held: HeldOut, run_users: pl.Series, shown: list[pl.Series]) -> tuple[Ids, Ids]:
+def _vocabularies(held_out: HeldOut, run_users: pl.Series, item_columns: list[pl.Series]) -> tuple[Ids, Ids]:
     """Users who can be evaluated, and all items there are."""
-    everyone = held.options.averaged_over == "all"
-    users, items = [held.known.test.frame["user"]], list(shown)
+    everyone = held_out.options.averaged_over == "all"
+    users, items = [held_out.known.test.frame["user"]], list(item_columns)
     if everyone:
         users.append(run_users)
-    if held.pairs is not None:
-        items.append(held.pairs["item"])
-        users += [held.pairs["user"]] if everyone else []
-    if held.catalogue is not None:
-        items.append(held.catalogue)
+    if held_out.pairs is not None:
+        items.append(held_out.pairs["item"])
+        users += [held_out.pairs["user"]] if everyone else []
+    if held_out.catalogue is not None:
+        items.append(held_out.catalogue)
     for column in items[1:]:
-        check_same_kind(column, items[0], role="item", where=("the run", held.known.test.name))
+        check_same_kind(column, items[0], role="item", where=("the run", held_out.known.test.name))
     return Ids.of(*users), Ids.of(*items)
 
 
-def _truth(held: HeldOut, users: Ids, items: Ids) -> tuple[Truth, RemovedHead | None]:
+def _truth(held_out: HeldOut, users: Ids, items: Ids) -> tuple[Truth, RemovedHead | None]:
     """The coded judgements, less those of the head; refuses, as designs do, judged pairs that are no targets."""
-    known, design = held.known, held.design
-    whole = judged = judge(known.test, users, items, threshold=held.options.threshold)
-    head, left_out = None, None
-    if held.head is not None:
-        head = items.codes(held.head.items)
+    known, design = held_out.known, held_out.design
+    whole = judged = judge(known.test, users, items, threshold=held_out.options.threshold)
+    head, removed_head = None, None
+    if held_out.head is not None:
+        head = items.codes(held_out.head.items)
         judged = drop_head(judged, head, where=NAME)
-        left_out = RemovedHead.of(held.head, whole, judged)
-    train = None if held.pairs is None else ByUser.code(held.pairs, users, items)
-    listed = None
-    if held.catalogue is not None:
-        listed = np.zeros(len(items), bool)
-        listed[items.codes(held.catalogue)] = True
-        check_inside(whole, listed, users, items, where=known.test.name)
+        removed_head = RemovedHead.of(held_out.head, whole, judged)
+    train = None if held_out.pairs is None else ByUser.code(held_out.pairs, users, items)
+    in_catalogue = None
+    if held_out.catalogue is not None:
+        in_catalogue = np.zeros(len(items), bool)
+        in_catalogue[items.codes(held_out.catalogue)] = True
+        check_inside(whole, in_catalogue, users, items, where=known.test.name)
     allowed = design.seen == "allow"
     if known.train is not None and train is not None and not allowed:
         check_unseen(train, judged, users, items, where=f"{known.train.name} and {known.test.name}")
-    truth = Truth(users, items, judged, train, listed, held.options.seed, seen_allowed=allowed, head=head)
-    return truth, left_out
+    truth = Truth(users, items, judged, train, in_catalogue, held_out.options.seed, seen_allowed=allowed, head=head)
+    return truth, removed_head
 
 
-def _popularity(held: HeldOut, items: Ids) -> ItemPopularity | None:
+def _popularity(held_out: HeldOut, items: Ids) -> ItemPopularity | None:
     """Popularity over all train users, judged or not: the coded train set has those of the vocabulary alone."""
-    train = held.known.train
-    if train is None or held.pairs is None:
+    train = held_out.known.train
+    if train is None or held_out.pairs is None:
         return None
-    owners = item_counts([held.pairs], items, "rows")  # each pair is there once
+    owners = item_counts([held_out.pairs], items, "rows")  # each pair is there once
     counts = owners if train.count == "users" else item_counts([train.frame], items, "rows")
-    return ItemPopularity(counts, held.pairs["user"].n_unique(), owners)
+    return ItemPopularity(counts, held_out.pairs["user"].n_unique(), owners)
 
 
-def notes_on_repeated_pairs(held: HeldOut) -> list[str]:
+def notes_on_repeated_pairs(held_out: HeldOut) -> list[str]:
     """What a reader should know of the train log: pairs with several rows."""
-    train = held.known.train
-    if train is None or held.pairs is None or len(held.pairs) == len(train):
+    train = held_out.known.train
+    if train is None or held_out.pairs is None or len(held_out.pairs) == len(train):
         return []
     return repeats_told(*repeated_pairs(train.frame), count=train.count)
 

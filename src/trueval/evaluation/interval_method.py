@@ -14,7 +14,7 @@ INTERVALS = ("bootstrap", "bca", "t", "none")
 
 
 class IntervalMethod(NamedTuple):
-    """How intervals are made: method, seed and number of resamples, and the share of them that covers."""
+    """How intervals are computed: method, seed, number of resamples and confidence level."""
 
     interval: str
     seed: int
@@ -27,7 +27,7 @@ class IntervalMethod(NamedTuple):
         return self.interval in ("bootstrap", "bca")
 
     def checked(self, known: Sequence[str] = INTERVALS) -> IntervalMethod:
-        """The same, once it is certain that it makes sense."""
+        """This method, after a check of its values."""
         if self.interval not in known:
             raise DefinitionError(f"unknown interval {self.interval!r}", found=suggest(str(self.interval), known))
         if isinstance(self.level, bool) or not isinstance(self.level, (int, float)) or not 0 < self.level < 1:
@@ -45,7 +45,7 @@ class IntervalMethod(NamedTuple):
         return self
 
     def description(self) -> str:
-        """In words.
+        """The method as text: level, name, resamples.
 
         >>> IntervalMethod("bca", 0, 1000).description()
         '95 % BCa bootstrap over users, 1,000 resamples'
@@ -58,7 +58,7 @@ _NAMES = {"bootstrap": "bootstrap over users", "bca": "BCa bootstrap over users"
 
 
 def describe_interval(manifest: Mapping[str, Any]) -> str:
-    """How the intervals of a result were made, in words, from its manifest.
+    """How the intervals of a result were computed, as text, from its manifest.
 
     >>> describe_interval({"interval": "t", "level": 0.9})
     '90 % Student t over users'

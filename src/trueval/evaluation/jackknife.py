@@ -23,12 +23,12 @@ _TOGETHER = 1_000_000  # counts that one thread finishes at a time
 
 
 def estimate_tallies(
-    tallies: Mapping[str, Tally], left_out: Mapping[str, JackknifeReplicates], n: int, intervals: IntervalMethod
+    tallies: Mapping[str, Tally], replicates: Mapping[str, JackknifeReplicates], n: int, intervals: IntervalMethod
 ) -> dict[str, Estimate]:
     """Estimates of system metrics, whatever the method for means; without an interval where nobody was left out."""
     found = {}
     for name, tally in tallies.items():
-        ends = left_out[name].interval(intervals.level) if name in left_out else Bounds(np.nan, np.nan)
+        ends = replicates[name].interval(intervals.level) if name in replicates else Bounds(np.nan, np.nan)
         low, high = np.clip(ends[:2], *tally.range)
         found[name] = Estimate(tally.value(), float(low), float(high), n, note=ends.note)
     return found

@@ -1,4 +1,4 @@
-"""Facts behind an evaluation: kept as long as they are small, and otherwise a word on why they are not."""
+"""Facts behind an evaluation: kept as long as they are small, and otherwise the reason why they are not."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from trueval.errors import DefinitionError, suggest
 from trueval.facts.ranking_facts import RankingFacts
 
-# Bytes of facts that one call keeps unless told otherwise.
+# Bytes of facts that one call keeps unless keep_facts says otherwise.
 LIMIT = 512 * 2**20
 
 
@@ -25,7 +25,7 @@ class Missing:
 
 NOT_KEPT = Missing("this evaluation keeps none", "facts are kept by tv.evaluate, and by tv.run(…, out=folder)")
 OF_A_RUN = Missing(
-    "recommendations already made are measured in pieces, whatever their number",
+    "recommendations already made are always measured in chunks",
     'evaluate them on the parts of a split: tv.evaluate(parts, {"name": tv.Run(recs)})',
 )
 FROM_FILES = Missing("the result was read from files, which contain only values", "evaluate again")
@@ -79,8 +79,8 @@ class Keeper:
             return Missing("keep_facts=False", "leave it out, or keep_facts=True")
         size = size_of(facts)
         if self.used + size > (math.inf if self.keep else LIMIT):
-            told = f"they take {size / 2**20:,.0f} MB, and those of systems before them {self.used / 2**20:,.0f} MB"
-            return Missing(f"{told} of {LIMIT / 2**20:,.0f} MB", "keep_facts=True keeps them all the same")
+            sizes = f"they take {size / 2**20:,.0f} MB, and those of systems before them {self.used / 2**20:,.0f} MB"
+            return Missing(f"{sizes} of {LIMIT / 2**20:,.0f} MB", "use keep_facts=True to keep them anyway")
         self.used += size
         return facts.changed()
 

@@ -111,7 +111,7 @@ def measure_facts(
 def _by_chance(
     facts: RankingFacts, specs: Mapping[str, Spec], inputs: Inputs, preset: Preset | None
 ) -> dict[str, Measured]:
-    """Values of a random ranking, by the rules of the systems' values; none where the targets are unknown."""
+    """Values of a random ranking, computed like the values of the systems; none where the targets are unknown."""
     shuffled = random_ranking(facts)
     if shuffled is None:
         return {}

@@ -1,4 +1,4 @@
-"""Users of the population without recommendations: what they count as, and what the reader is told of them."""
+"""Users of the population without recommendations: what they count as, and the notes on them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MISSING = ("zero", "drop", "error")
 
 
 def check_missing(missing: str, compat: str | None) -> None:
-    """Refuse a rule that does not exist, or that contradicts the rule of another library.
+    """Refuse a rule that does not exist, or that contradicts a compatibility preset.
 
     >>> check_missing("skip", None)
     Traceback (most recent call last):
@@ -28,14 +28,14 @@ def check_missing(missing: str, compat: str | None) -> None:
         )
     if missing == "drop" and compat is not None:
         raise DefinitionError(
-            f"the rules of {compat} decide how users without recommendations count",
+            f"compat={compat} decides how users without recommendations count",
             found="missing=drop",
             do="omit missing or compat",
         )
 
 
 def refuse_missing(measured: Measurements, users: Ids, name: str) -> None:
-    """What missing="error" asks for."""
+    """Refuse users without recommendations, as missing="error" asks."""
     if len(measured.missing_users):
         some = ", ".join(map(str, users.decode(measured.missing_users[:5])))
         raise DataError(
@@ -55,8 +55,8 @@ def notes_on_missing(
     for name, m in measured.items():
         number = len(m.missing_users)
         if number:
-            told = "excluded from every mean (missing=drop)" if missing == "drop" else _counted(m, specs, compat)
-            notes.append(f"{name}: {number:,} of {_everyone(m):,} users have no recommendations: {told}")
+            treatment = "excluded from every mean (missing=drop)" if missing == "drop" else _counted(m, specs, compat)
+            notes.append(f"{name}: {number:,} of {_everyone(m):,} users have no recommendations: {treatment}")
     if missing == "drop" and len({m.missing_users.tobytes() for m in measured.values()}) > 1:
         first = next(iter(measured))
         notes.append(
@@ -89,8 +89,8 @@ def _counted(m: Measurements, specs: Mapping[str, Spec], compat: str | None) -> 
             other.append(label)
         else:
             (best if specs[label].better == "lower" else zero).append(label)
-    told = ["counted as 0" + f", which is the best value of {', '.join(best)}" * bool(best)] * bool(zero or best)
-    told += [f"counted as an empty list by {', '.join(other)}"] * bool(other)
-    told += [f"excluded from {', '.join(undefined)}"] * bool(undefined)
-    rule = "missing=zero" if compat is None else f"the rules of {compat}"
-    return f"{'; '.join(told) or 'they contribute nothing'} ({rule})"
+    treatments = ["counted as 0" + f", which is the best value of {', '.join(best)}" * bool(best)] * bool(zero or best)
+    treatments += [f"counted as an empty list by {', '.join(other)}"] * bool(other)
+    treatments += [f"excluded from {', '.join(undefined)}"] * bool(undefined)
+    rule = "missing=zero" if compat is None else f"compat={compat}"
+    return f"{'; '.join(treatments) or 'they contribute nothing'} ({rule})"

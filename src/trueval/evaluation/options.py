@@ -56,7 +56,7 @@ class EvaluationOptions:
 
     @cached_property
     def preset(self) -> Preset | None:
-        """The rules of another library, where asked for."""
+        """The preset of another library, where requested."""
         return find_preset(self.compat)
 
     @property

@@ -98,13 +98,13 @@ def summarise(
             by_label[label] = sums(m, cluster, len(clusters), measured.stratum, range=own)
     tallies = {label: m.tally for label, m in measured.values.items() if m.tally is not None}
     estimates = dict(zip(by_label, estimate_all(list(by_label.values()), intervals)))
-    left_out = leave_out(tallies, clusters, intervals)
-    estimates |= estimate_tallies(tallies, left_out, len(measured), intervals)
+    replicates = leave_out(tallies, clusters, intervals)
+    estimates |= estimate_tallies(tallies, replicates, len(measured), intervals)
     values = {label: m.per_unit for label, m in measured.values.items() if m.per_unit is not None}
     ordered = {label: estimates[label] for label in measured.values}
     groups = summarise_groups(measured, intervals, min_group=min_group, ranges=ranges)
     return SystemResult(
-        ordered, values, by_label, measured.unit_user, users, measured.stratum, groups, left_out, measured.unit_item,
+        ordered, values, by_label, measured.unit_user, users, measured.stratum, groups, replicates, measured.unit_item,
         None if measured.unit_item is None else items,
     )  # fmt: skip
 

@@ -28,7 +28,7 @@ def check_anyone(number: int, population: str, *, dropped: int = 0) -> None:
     if not number and dropped:
         raise DataError(
             "no user of the population has recommendations",
-            found=f"{dropped:,} users, all left out by missing=drop",
+            found=f"{dropped:,} users, all excluded by missing=drop",
             do="check that run and test set use the same ids",
         )
     if not number:

@@ -79,7 +79,7 @@ def combine(evaluations: Mapping[str, Evaluation], *, interval: str = "nested", 
     if len(mixing) == 1 and interval == "t":
         notes.append(f"an interval over {what} needs at least two of them")
     elif len(mixing) == 1 and interval == "nested":
-        notes.append(f"there is only one of the {what}: intervals are over users, and do not include how {what} vary")
+        notes.append(f"intervals are over users and do not include variation between {what}: there is only one")
     if len(mixing) > 1 and what == "folds" and interval in ("t", "nested"):
         notes.append("folds share train rows: their variance underestimates that of new data")
     random = {label: float(np.mean([part.random[label] for part in parts])) for label in first.random}
@@ -194,10 +194,10 @@ def _mean_of(repeats: Sequence[Sums], mixing: np.ndarray, range: tuple[float, fl
     return replace(repeats[0], numerator=sides[0], denominator=sides[1], range=range)
 
 
-def _without_users(left_out: Sequence[JackknifeReplicates], values: Repeated, intervals: IntervalMethod) -> Bounds:
+def _without_users(replicates: Sequence[JackknifeReplicates], values: Repeated, intervals: IntervalMethod) -> Bounds:
     """For a system metric: the mean error by users, as if all repeats had the same, and on top of it by repeats."""
-    by_user = float(np.mean([found.error() for found in left_out])) ** 2
-    groups = min(len(found.one) for found in left_out)
+    by_user = float(np.mean([found.error() for found in replicates])) ** 2
+    groups = min(len(found.one) for found in replicates)
     by_repeat = values.error**2 if intervals.interval == "nested" and values.n > 1 else 0.0
     if not np.isfinite(by_user + by_repeat):
         return Bounds(np.nan, np.nan)
@@ -282,6 +282,6 @@ def name_repeats(parts: Sequence[Any], seeds: Sequence[int]) -> list[tuple[str, 
     named = []
     for number, part in enumerate(parts, 1):
         for seed in seeds:
-            words = ([f"{word} {number}"] if several else []) + ([f"seed {seed}"] if len(seeds) > 1 else [])
-            named.append((", ".join(words), part, seed))
+            labels = ([f"{word} {number}"] if several else []) + ([f"seed {seed}"] if len(seeds) > 1 else [])
+            named.append((", ".join(labels), part, seed))
     return named

@@ -25,30 +25,30 @@ def count_seen(facts: RankingFacts, train: ByUser | None, specs: Iterable[Spec])
     if train is None:
         return np.zeros(2, np.int64)
     depth = max((spec.k or facts.depth for spec in specs), default=facts.depth)
-    shown = int(np.minimum(facts.length, depth).sum())
-    kernel = choose("seen", shown).count_seen
+    recommended = int(np.minimum(facts.length, depth).sum())
+    kernel = choose("seen", recommended).count_seen
 
     def count(part: slice) -> int:
         return kernel(facts.list_start, facts.list_item, train.start, train.item, depth, part.start, part.stop)
 
-    return np.array([sum(in_order(count, list_parts(len(facts)))), shown], np.int64)
+    return np.array([sum(in_order(count, list_parts(len(facts)))), recommended], np.int64)
 
 
 def notes_on_seen(seen: np.ndarray) -> list[str]:
-    """A word where half or more of what is recommended was in train; `seen` as counted above.
+    """A note where half or more of what is recommended was in train; `seen` as counted above.
 
     >>> notes_on_seen(np.array([1, 2]))
     ["1 of 2 recommended items are in their users' train rows: should seen items be recommended?"]
     """
-    known, shown = map(int, seen)
-    if not shown or 2 * known < shown:
+    known, recommended = map(int, seen)
+    if not recommended or 2 * known < recommended:
         return []
-    told = f"{known:,} of {shown:,} recommended items are in their users' train rows"
-    return [f"{told}: should seen items be recommended?"]
+    sentence = f"{known:,} of {recommended:,} recommended items are in their users' train rows"
+    return [f"{sentence}: should seen items be recommended?"]
 
 
 def notes_on_users(run: pl.Series, users: Ids, *, tested: np.ndarray, in_run: np.ndarray) -> list[str]:
-    """Words where few of the `tested` users are in the run, and where more would be if ids were written alike."""
+    """Notes where few of the `tested` users are in the run, and where more would be if ids were written alike."""
     found, number = int((tested & in_run).sum()), int(tested.sum())
     notes = []
     if 2 * found < number:
@@ -94,11 +94,11 @@ def notes_on_task(run: pl.DataFrame, task: Task) -> list[str]:
 
 
 def _meeting(role: str, run: pl.Series, lost: pl.Series) -> list[str]:
-    """A word on ids of a run that would meet lost ones if they were written alike."""
+    """A note on ids of a run that would meet lost ones if they were written alike."""
     if lost.dtype != pl.String or not len(run):
         return []
-    wanted = {_alike(value): value for value in lost.to_list()[::-1]}
-    pairs = [(value, wanted[key]) for value in run.to_list() if (key := _alike(value)) in wanted]
+    lost_ids = {_alike(value): value for value in lost.to_list()[::-1]}
+    pairs = [(value, lost_ids[key]) for value in run.to_list() if (key := _alike(value)) in lost_ids]
     if not pairs:
         return []
     some = ", ".join(f"{ours!r} and {theirs!r}" for ours, theirs in pairs[:_EXAMPLES])

@@ -45,21 +45,21 @@ def evaluate_runs(
     chosen = choose_run_design(design, without_head=without_head, condensed=condensed, seen=seen)
     how = RunOptions(columns=columns, sorted_by_user=sorted_by_user)
     test, train, items = (work.here(source) for source in (test, train, items))
-    held = read_held_out(test, options, train=train, items=items, columns=columns, design=chosen)
+    held_out = read_held_out(test, options, train=train, items=items, columns=columns, design=chosen)
     if len(runs) > 1 and items is None:  # one catalogue for all, or coverage would not be comparable
-        held = replace(held, other_items=tuple(work.items_of(source, how) for source in runs.values()))
+        held_out = replace(held_out, other_items=tuple(work.items_of(source, how) for source in runs.values()))
     found: dict[str, MeasuredSystem] = {}
     for name, source in runs.items():
-        found[name] = work.measure_run(source, name, held, how, first=not found)
-    concluded = _conclude(held, specs, found)
+        found[name] = work.measure_run(source, name, held_out, how, first=not found)
+    concluded = _conclude(held_out, specs, found)
     return replace(concluded, facts=KeptFacts(otherwise=OF_A_RUN))
 
 
-def _conclude(held: HeldOut, specs: Mapping[str, Spec], found: Mapping[str, MeasuredSystem]) -> Evaluation:
+def _conclude(held_out: HeldOut, specs: Mapping[str, Spec], found: Mapping[str, MeasuredSystem]) -> Evaluation:
     """The evaluation of all runs that were measured."""
-    known, design, last = held.known, held.design, list(found.values())[-1]
+    known, design, last = held_out.known, held_out.design, list(found.values())[-1]
     logs = {"train": known.train, "test": known.test}
-    notes = [*notes_on_repeated_pairs(held), *(note for run in found.values() for note in run.notes)]
+    notes = [*notes_on_repeated_pairs(held_out), *(note for run in found.values() for note in run.notes)]
     if known.items is None and any(spec.metric.system for spec in specs.values()):
         notes.append("no catalogue was given (--items): the items of the runs, the test set and the train set are used")
     if last.removed_head is not None:

@@ -16,7 +16,7 @@ _FIFTHS = 5
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Codes cut into groups: the number of each one's group (-1: none), what groups are called, words about the cut."""
+    """Codes cut into groups: the number of each one's group (-1: none), the labels of the groups, notes on the cut."""
 
     group: np.ndarray
     labels: tuple[str, ...]
@@ -66,8 +66,8 @@ def _range(low: float, high: float) -> str:
     >>> _range(1234.0, 123456.5), _range(3.0, 3.0)
     ('1,234–123,456.5', '3')
     """
-    words = [f"{x:,.0f}" if x == int(x) else f"{x:,.1f}" for x in (low, high)]
-    return words[0] if low == high else "–".join(words)
+    texts = [f"{x:,.0f}" if x == int(x) else f"{x:,.1f}" for x in (low, high)]
+    return texts[0] if low == high else "–".join(texts)
 
 
 def _activity(inputs: Inputs, users: np.ndarray) -> Cut:

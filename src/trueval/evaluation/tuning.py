@@ -77,11 +77,11 @@ def tune(
         The result of a split or a log. Its validation part is used where it has one; otherwise a share of the train
         part is held out in the way the test part was: the last rows where that was by time, as many ratings of every
         candidate item where it was a uniform test, by chance elsewhere. U designs (U1R) need a uniform validation part:
-        one is drawn in the way of `uniform_test`, whatever the split; one that came along must be uniform itself.
+        one is drawn in the way of `uniform_test`, whatever the split; one that is given must be uniform.
     metric : text, default "ndcg@10"
-        The metric that decides; it must have a better side.
+        The metric that decides; higher or lower values of it must be better.
     on : {"validation"}, default "validation"
-        The part to choose on. There is no other: "test" is refused.
+        The part to choose on; "test" is refused.
     ratio : number, optional
         Share of the train part to hold out where there is no validation part. Default: 0.2, or the largest share that a
         uniform validation part can have.
@@ -90,7 +90,7 @@ def tune(
     threshold : number, optional
         Relevance threshold: items with this value or a higher one are relevant. Default: all values above 0.
     folder : path, optional
-        Keep finished trials here, by parameters, data, options and code: an interrupted search goes on where it was,
+        Keep finished trials here, by parameters, data, options and code: an interrupted search is continued,
         and a larger grid costs only what is new. Trials of other versions of trueval are removed at the end.
     seed : int, default 0
         Seed of the validation part, of ties and of systems.
@@ -123,12 +123,18 @@ def tune(
         raise DefinitionError(f"neither high nor low values of {metric} are better", do="choose an accuracy metric")
     name, make = _maker(system)
     trials = _trials(grid)
-    texts = [text_of(make(**parameters)) for parameters in trials]  # a mistake in the grid shows before hours of work
+    texts = [text_of(make(**parameters)) for parameters in trials]  # find mistakes in the grid before hours of work
     design = Design.parse(design)
     parts = carve(data, ratio=ratio, seed=seed, uniform=design.uniform)
     options = EvaluationOptions(metrics=[spec], threshold=threshold, interval="none", seed=seed)
-    told = {"metric": str(spec), "design": str(design), "threshold": threshold, "seed": seed, **_told_of(parts)}
-    kept = _kept(folder, told, system, name)
+    manifest = {
+        "metric": str(spec),
+        "design": str(design),
+        "threshold": threshold,
+        "seed": seed,
+        **_data_manifest(parts),
+    }
+    kept = _kept(folder, manifest, system, name)
 
     def work(parameters: dict[str, Any]) -> float:
         found = evaluate_systems(parts, {name: make(**parameters)}, options, design=design)
@@ -137,21 +143,21 @@ def tune(
 
     with use_threads(threads):
         results = _run(name, trials, [kept.key(*pair) for pair in zip(texts, trials)], kept, work)
-    return _concluded(name, make, str(spec), trials, results, higher=spec.better == "higher", told=told)
+    return _concluded(name, make, str(spec), trials, results, higher=spec.better == "higher", manifest=manifest)
 
 
 def _check_on(on: str) -> None:
     if on == "test":
         raise DefinitionError(
-            "parameters are not chosen on the test part",
+            "parameters must not be chosen on the test part",
             found='on="test"',
-            do="leave it out: a validation part is carved out of train, and evaluate(…) shows the test values",
+            do="omit on: a validation part is taken from train, and evaluate(…) gives the test values",
         )
     if on != "validation":
-        raise DefinitionError(f"parameters cannot be chosen on {on!r}", do='on="validation" is the only way')
+        raise DefinitionError(f"parameters cannot be chosen on {on!r}", do='use on="validation"')
 
 
-def _told_of(parts: Parts) -> dict[str, Any]:
+def _data_manifest(parts: Parts) -> dict[str, Any]:
     """What decides a trial about the data: rows, how they were split, and tables of items that metrics may read."""
     items = parts.train.items
     return {
@@ -162,15 +168,15 @@ def _told_of(parts: Parts) -> dict[str, Any]:
     }
 
 
-def _kept(folder: str | Path | None, told: dict[str, Any], system: Any, name: str) -> Trials:
-    """The trials of this code; where its code cannot be told, none are used again, and none kept."""
+def _kept(folder: str | Path | None, manifest: dict[str, Any], system: Any, name: str) -> Trials:
+    """The trials of this code; where its code cannot be identified, none are used again, and none kept."""
     if folder is None or isinstance(system, str):
-        return Trials.open(folder, told)
+        return Trials.open(folder, manifest)
     try:
-        return Trials.open(folder, {**told, "code": code_digest(system)})
+        return Trials.open(folder, {**manifest, "code": code_digest(system)})
     except Unknown as problem:
-        note(f"trials of {name} are neither used again nor kept, because its code cannot be told: {problem}")
-        return Trials.open(None, told)
+        note(f"trials of {name} are neither used again nor kept, because its code cannot be identified: {problem}")
+        return Trials.open(None, manifest)
 
 
 def _maker(system: Any) -> tuple[str, Callable[..., Recommender]]:
@@ -193,7 +199,9 @@ def _maker(system: Any) -> tuple[str, Callable[..., Recommender]]:
         try:
             return make_system(system(**parameters))
         except TypeError as problem:
-            raise DefinitionError(f"{name} cannot be made from the grid", found=str(problem)) from problem
+            raise DefinitionError(
+                f"{name} cannot be created with the parameters of the grid", found=str(problem)
+            ) from problem
 
     return name, make
 
@@ -203,17 +211,21 @@ def _trials(grid: Any) -> list[dict[str, Any]]:
     if isinstance(grid, Mapping):
         for name, values in grid.items():
             if isinstance(values, str) or not hasattr(values, "__iter__"):
-                raise DefinitionError(f"the grid needs a list of values of {name}", found=repr(values), do="[value, …]")
+                raise DefinitionError(
+                    f"the grid needs a list of values for {name}", found=repr(values), do="[value, …]"
+                )
         trials = [dict(zip(grid, values)) for values in itertools.product(*grid.values())]
     elif isinstance(grid, (list, tuple)) and all(isinstance(trial, Mapping) for trial in grid):
         trials = [dict(trial) for trial in grid]
     else:
-        raise DefinitionError("the grid gives values of each parameter", found=repr(grid)[:60], do='{"k": [20, 50]}')
+        raise DefinitionError(
+            "the grid must give values for each parameter", found=repr(grid)[:60], do='{"k": [20, 50]}'
+        )
     if not trials:
         raise DefinitionError("the grid is empty", found=repr(grid), do='for example {"k": [20, 50, 100]}')
     for place, trial in enumerate(trials):
         if trial in trials[:place]:
-            raise DefinitionError("the same trial twice", found=repr(trial), do="name each once")
+            raise DefinitionError("the grid has the same trial twice", found=repr(trial), do="give each trial once")
     return trials
 
 
@@ -238,20 +250,20 @@ def _run(
 
 def _concluded(
     name: str, make: Callable[..., Recommender], metric: str, trials: list[dict[str, Any]],
-    results: list[dict[str, Any]], *, higher: bool, told: dict[str, Any],
+    results: list[dict[str, Any]], *, higher: bool, manifest: dict[str, Any],
 ) -> Tuning:  # fmt: skip
     values = np.array([result["value"] for result in results], float)
     if np.isnan(values).all():
         raise DataError(f"{metric} is undefined in every trial", where="validation part", do="hold out a larger share")
     order = np.argsort(np.where(np.isnan(values), np.inf, -values if higher else values), kind="stable")
     names = list(dict.fromkeys(itertools.chain.from_iterable(trials)))
-    columns = {key: [_shown(trials[place].get(key)) for place in order] for key in names}
+    columns = {key: [_table_cell(trials[place].get(key)) for place in order] for key in names}
     table = pl.DataFrame(
         {**columns, metric: values[order], "seconds": [round(results[place]["seconds"], 2) for place in order]},
         strict=False,
     )
-    return Tuning(trials[order[0]], table, metric, name, told, make)
+    return Tuning(trials[order[0]], table, metric, name, manifest, make)
 
 
-def _shown(value: Any) -> Any:
+def _table_cell(value: Any) -> Any:
     return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)

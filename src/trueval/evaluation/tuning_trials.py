@@ -18,7 +18,7 @@ from trueval.recommenders.own_code import Unknown, code_digest
 
 @dataclass(frozen=True)
 class Trials:
-    """A folder of finished trials (or none, and nothing is kept). `told` is what all of them have in common.
+    """A folder of finished trials (or none, and nothing is kept). `manifest` is what all of them have in common.
 
     >>> trials = Trials.open(None, {"metric": "ndcg@10"})
     >>> trials.read(trials.key("plsa", {})) is None
@@ -29,28 +29,28 @@ class Trials:
     manifest: dict[str, Any]
 
     @staticmethod
-    def open(folder: str | Path | None, told: dict[str, Any]) -> Trials:
+    def open(folder: str | Path | None, manifest: dict[str, Any]) -> Trials:
         """The trials in a folder, which is made where there is none."""
         if folder is None:
-            return Trials(None, told)
+            return Trials(None, manifest)
         try:
             Path(folder).mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=folder):
                 pass
         except OSError as problem:
             raise OutputError(
-                "trials cannot be kept there",
+                "trials cannot be saved in this folder",
                 where=str(folder),
                 found=problem.strerror or str(problem),
-                do="choose a folder that can be written",
+                do="choose a writable folder",
             ) from problem
-        return Trials(Path(folder), told)
+        return Trials(Path(folder), manifest)
 
     def key(self, system: str, parameters: dict[str, Any]) -> str:
-        """What a trial is known by: system, parameters, data, rules, code and version."""
+        """What identifies a trial: system, parameters, data, options, code and version."""
         from trueval import __version__
 
-        values = sorted((name, _value_told(value)) for name, value in parameters.items())
+        values = sorted((name, _value_text(value)) for name, value in parameters.items())
         everything = [system, values, self.manifest, __version__]
         return hashlib.sha256(json.dumps(everything, sort_keys=True, default=str).encode()).hexdigest()[:20]
 
@@ -74,8 +74,8 @@ class Trials:
         write_whole(
             self._path(key),
             seal({**found, **self.manifest, "version": __version__}),
-            what="a finished trial could not be kept",
-            do="make room, and start again: trials before it are kept",
+            what="a finished trial could not be saved",
+            do="free some space and start again: earlier trials are saved",
         )
 
     def prune(self) -> int:
@@ -101,7 +101,7 @@ class Trials:
         return self.folder / f"trial-{key}.json"
 
 
-def _value_told(value: Any) -> str:
+def _value_text(value: Any) -> str:
     """A parameter as a text that no other value has: numbers of an array and code of a function are not in its repr."""
     try:
         return code_digest(value)

@@ -17,7 +17,7 @@ RATIO = 0.2
 
 
 def carve(data: Any, *, ratio: float | None = None, seed: int = 0, uniform: bool = False) -> Parts:
-    """Train and validation parts of some data, as `train` and `test`; what was its test part is gone.
+    """Train and validation parts of some data, as `train` and `test`; their own test part is dropped.
 
     With `uniform`, the validation part has the same number of ratings of every candidate item, whatever the split.
 
@@ -29,7 +29,7 @@ def carve(data: Any, *, ratio: float | None = None, seed: int = 0, uniform: bool
     """
     if isinstance(data, (list, tuple)):
         raise DefinitionError(
-            "parameters are chosen on one split", found=f"{len(data)} of them", do="give one: data=folds[0]"
+            "parameters must be chosen on one split", found=f"{len(data)} splits", do="give one: data=folds[0]"
         )
     if isinstance(data, Parts) and data.validation is not None:
         return _with_its_own(data, data.validation, uniform=uniform)
@@ -68,9 +68,9 @@ def _with_its_own(data: Parts, validation: Interactions, *, uniform: bool) -> Pa
     counts = validation.frame["item"].value_counts()["count"].to_numpy()
     if counts.min() != counts.max():
         raise DefinitionError(
-            "the validation part is not uniform, which a U design needs",
+            "a U design needs a uniform validation part",
             where="validation part",
             found=f"from {counts.min():,} to {counts.max():,} ratings of an item",
-            do="leave the validation part out: a uniform one is then drawn from train",
+            do="omit the validation part: a uniform one is then drawn from train",
         )
     return Parts(data.train, validation, how={"how": "uniform_test", "given": True, "eta": int(counts.max())})

@@ -1,4 +1,4 @@
-"""Metrics weighted by propensities: over whom they may be averaged, what share was held out, what to know of them."""
+"""Metrics weighted by propensities: over whom they may be averaged, what share was held out, the notes on them."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def check_averaged(specs: Iterable[Spec], population: str, *, compat: str | None
     """
     sums = [str(spec) for spec in specs if "ips" in spec.transforms]
     if sums and population != "all":
-        of_preset = f", which the rules of {compat} prescribe" if compat else ""
+        of_preset = f", set by compat={compat}" if compat else ""
         do = 'use population="all" (--population all), or snips(…)'
         raise DefinitionError(
             f"{', '.join(sums)}: inverse propensity weighting is unbiased only over all users",
             found=f"population {population!r}{of_preset}: users without {population} test items are excluded",
-            do=f"omit the compatibility rules, and {do}" if compat else do,
+            do=f"omit compat, and {do}" if compat else do,
         )
 
 

@@ -41,7 +41,7 @@ class Head:
         """
         if train is None:
             raise DefinitionError(
-                "the most popular items are counted in the train log",
+                "the head needs a train log to count popularity",
                 where=NAME,
                 found="no train log",
                 do="pass train=… (--train FILE)",
@@ -53,7 +53,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class RemovedHead:
-    """What a head took with it."""
+    """What was removed with a head."""
 
     head: Head
     judgements: int
@@ -84,21 +84,22 @@ class RemovedHead:
         }
 
     def notes(self, places: Mapping[str, np.ndarray], *, condensed: bool) -> list[str]:
-        """For the reader: what is missing, and how many places of each run (`head_places`) can count no more."""
+        """For the reader: what is missing, and how many places of each run (`head_places`) can no longer count."""
         items = f"{len(self.head.items):,} of {self.head.rated:,} items"
-        told = (
-            f"the removed head ({items}) takes {self.relevant:,} of {self.all_relevant:,} relevant judgements with it"
-        )
+        sentence = f"removing the head ({items}) removes {self.relevant:,} of {self.all_relevant:,} relevant judgements"
         if self.users:
-            told += f", and {self.users:,} {'user has' if self.users == 1 else 'users have'} none left"
+            sentence += f", and {self.users:,} {'user has' if self.users == 1 else 'users have'} none left"
         if condensed:
-            return [told]
+            return [sentence]
         shares = [f"{name} {head / max(every, 1):.0%}" for name, (head, every) in places.items()]
-        return [told, f"head items keep their places in the lists as unjudged items; their share: {', '.join(shares)}"]
+        return [
+            sentence,
+            f"head items keep their places in the lists as unjudged items; their share: {', '.join(shares)}",
+        ]
 
 
 def head_places(facts: RankingFacts, head: np.ndarray, specs: Iterable[Spec]) -> np.ndarray:
-    """How many places of the lists hold items of the head, and how many there are, as far down as metrics look.
+    """How many places of the lists contain items of the head, and how many there are, as far down as metrics look.
 
     Where equal scores are left open, the number to be expected.
 

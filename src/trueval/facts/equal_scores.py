@@ -1,4 +1,4 @@
-"""Equal scores in the lists: which places they take up, and which of them a cut tells apart."""
+"""Equal scores in the lists: which places they take up, and which of them a cut separates."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _units(facts: RankingFacts, k: int | None, asked: Callable[[np.ndarray], np.
 def _known(facts: RankingFacts) -> np.ndarray:
     if facts.list_same is None:
         raise DefinitionError(
-            f"these facts do not tell which items of their lists are equal, and ties={facts.ties} needs it",
-            do=f"build them with ties={facts.ties!r}, instead of changing the rule afterwards",
+            f"these facts do not record which items of their lists are tied, which ties={facts.ties} needs",
+            do=f"build them with ties={facts.ties!r}, instead of changing the tie rule afterwards",
         )
     return facts.list_same

@@ -35,7 +35,7 @@ def save_facts(facts: RankingFacts, folder: str | Path) -> Path:
     """Write facts into a folder, in place of facts written there earlier; any other content is left alone.
 
     `units.parquet` has one row per unit: the user's id, sizes, and as lists the judged items (`item`, a code,
-    `value`, `relevant`, `rank`…) and what was shown (`list_item`). Item codes are rows of `items.parquet`.
+    `value`, `relevant`, `rank`…) and the recommended items (`list_item`). Item codes are rows of `items.parquet`.
 
     Parameters
     ----------
@@ -65,15 +65,15 @@ def save_facts(facts: RankingFacts, folder: str | Path) -> Path:
     """
     folder = Path(folder)
     _check_free(folder)
-    told = {name: getattr(facts, name) for name in _SINGLE}
-    told = {"version": _VERSION, **told, "units": len(facts), "splits": facts.splits.tolist()}
+    manifest = {name: getattr(facts, name) for name in _SINGLE}
+    manifest = {"version": _VERSION, **manifest, "units": len(facts), "splits": facts.splits.tolist()}
     what = "the facts could not be written; nothing was left behind"
     with whole_folder(folder, what=what, do="choose a folder that can be written, with enough free space") as place:
         _unit_table(facts).write_parquet(place / "units.parquet")
         facts.users.values.alias("user").to_frame().write_parquet(place / "users.parquet")
         facts.items.values.alias("item").to_frame().write_parquet(place / "items.parquet")
         checksums = {name: file_checksum(place / f"{name}.parquet") for name in _COLUMNS}
-        (place / _MANIFEST).write_text(seal({**told, "checksums": checksums}), encoding="utf-8")
+        (place / _MANIFEST).write_text(seal({**manifest, "checksums": checksums}), encoding="utf-8")
     return folder
 
 
@@ -91,8 +91,8 @@ def _unit_table(facts: RankingFacts) -> pl.DataFrame:
     single = {name: getattr(facts, name) for name in _BY_UNIT if getattr(facts, name) is not None}
     rows = {name: getattr(facts, name) for name in _BY_ROW if getattr(facts, name) is not None}
     table = pl.DataFrame({"user": facts.users.decode(facts.unit_user), **single})
-    shown = {name: getattr(facts, name) for name in _BY_PLACE if getattr(facts, name) is not None}
-    lists = _nested(rows, facts.unit, len(facts)).hstack(_nested(shown, facts.list_unit, len(facts)))
+    list_columns = {name: getattr(facts, name) for name in _BY_PLACE if getattr(facts, name) is not None}
+    lists = _nested(rows, facts.unit, len(facts)).hstack(_nested(list_columns, facts.list_unit, len(facts)))
     return table.hstack(lists)
 
 
@@ -132,15 +132,15 @@ def load_facts(folder: str | Path) -> RankingFacts:
     [3]
     """
     folder = Path(folder)
-    told = _read_manifest(folder)
+    manifest = _read_manifest(folder)
     tables = {
-        name: _read_table(folder / f"{name}.parquet", needed, told["checksums"].get(name))
+        name: _read_table(folder / f"{name}.parquet", needed, manifest["checksums"].get(name))
         for name, needed in _COLUMNS.items()
     }
     units = tables["units"]
     users, items = Ids(tables["users"]["user"]), Ids(tables["items"]["item"])
-    if len(units) != told["units"]:
-        found = f"{len(units):,} rows instead of {told['units']:,}"
+    if len(units) != manifest["units"]:
+        found = f"{len(units):,} rows instead of {manifest['units']:,}"
         raise DataError("units of the facts are missing", where=str(folder), found=found, do="save the facts again")
     by_unit: dict[str, Any] = {name: units[name].to_numpy(writable=True) for name in _BY_UNIT if name in units.columns}
     by_row: dict[str, Any] = {name: _flat(units[name]) for name in (*_BY_ROW, *_BY_PLACE) if name in units.columns}
@@ -150,8 +150,8 @@ def load_facts(folder: str | Path) -> RankingFacts:
         list_start=_starts(units["list_item"]),
         users=users,
         items=items,
-        splits=np.array(told["splits"], np.int64),
-        **{name: told[name] for name in _SINGLE},
+        splits=np.array(manifest["splits"], np.int64),
+        **{name: manifest[name] for name in _SINGLE},
         **by_unit,
         **by_row,
     )
@@ -170,8 +170,8 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         text = (folder / _MANIFEST).read_text(encoding="utf-8")
         if f'"version": {_VERSION},' not in text:
             raise ValueError(f"not version {_VERSION} of the format")
-        told = unseal(text)
-        if missing := {*_SINGLE, "units", "splits", "checksums"} - told.keys():
+        manifest = unseal(text)
+        if missing := {*_SINGLE, "units", "splits", "checksums"} - manifest.keys():
             raise ValueError("no " + ", ".join(sorted(missing)))
     except (OSError, ValueError) as problem:
         raise DataError(
@@ -180,7 +180,7 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
             found=f"{_MANIFEST}: {problem}",
             do="write one with save_facts",
         ) from problem
-    return told
+    return manifest
 
 
 def _read_table(path: Path, needed: tuple[str, ...], checksum: str) -> pl.DataFrame:

@@ -82,7 +82,7 @@ def _join(lists: OrderedLists, truth: Truth, name: str) -> tuple[np.ndarray, np.
 
 
 def _targets(truth: Truth) -> tuple[np.ndarray, int]:
-    """How many items could be recommended to each user (unknown where nobody said which), and how many there are."""
+    """How many items could be recommended to each user (unknown without a catalogue), and how many there are."""
     if truth.catalogue is None:
         return np.full(len(truth.users), UNKNOWN), len(truth.items)
     number = int(truth.catalogue.sum())
@@ -106,8 +106,8 @@ def run_task_facts(run: pl.DataFrame, task: Task, *, ties: str = "random", name:
     """Facts of a run under a design: its lists cut to each user's targets, which must not be sampled."""
     if task.sample is not None:
         raise DefinitionError(
-            f"the run {name} cannot be judged under {task.design}",
-            found="a list says nothing about the rank of targets it does not show",
+            f"the run {name} cannot be evaluated under {task.design}",
+            found="a list gives no rank to targets that it does not contain",
             do="use a design with all non-relevant items (AN), or the model itself",
         )
     users = Ids(task.users.decode(task.unit_user))

@@ -248,9 +248,9 @@ def _columns(items: np.ndarray, candidates: np.ndarray) -> np.ndarray:
 def _places(owner: np.ndarray, items: np.ndarray, t_start: np.ndarray, targets: np.ndarray, n_items: int) -> np.ndarray:
     """Place of judged items among their own unit's sorted targets, -1 where they are not targets."""
     t_owner = np.repeat(np.arange(len(t_start) - 1, dtype=np.int64), np.diff(t_start))
-    keys, wanted = t_owner * n_items + targets, owner.astype(np.int64) * n_items + items
-    place = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
-    found = keys[place] == wanted if len(keys) else np.zeros(len(wanted), bool)
+    target_keys, judged_keys = t_owner * n_items + targets, owner.astype(np.int64) * n_items + items
+    place = np.minimum(np.searchsorted(target_keys, judged_keys), max(len(target_keys) - 1, 0))
+    found = target_keys[place] == judged_keys if len(target_keys) else np.zeros(len(judged_keys), bool)
     return np.where(found, place - t_start[owner], -1).astype(np.int32)
 
 

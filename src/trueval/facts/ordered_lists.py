@@ -42,7 +42,7 @@ def order_run(run: pl.DataFrame, truth: Truth, *, ties: str, name: str) -> Order
             "the run has neither a score nor a rank",
             where=name,
             found="columns " + ", ".join(run.columns),
-            do="add one, name it with columns, or say that rows are in order (ties=given)",
+            do="add one, name it with columns, or use ties=given if the rows are in order",
         )
     key = _sort_key(run, has_score=has_score, has_rank=has_rank, name=name)
     kernels = choose("lists", len(run))
@@ -61,8 +61,8 @@ def order_run(run: pl.DataFrame, truth: Truth, *, ties: str, name: str) -> Order
 
 
 def _by_falling_id(run: pl.DataFrame, rule: str, name: str) -> pl.DataFrame:
-    """Rows in the order in which the rule takes equal scores. Ranks beside scores do not count, as they do not there;
-    trec_eval compares ids as texts, and scores with 32 bits."""
+    """Rows in the order in which the rule takes equal scores. As in those libraries, ranks beside scores do not count;
+    trec_eval compares ids as text, and scores with 32 bits."""
     item = plain(run["item"], where=f"{name}, column item")
     if "score" in run.columns:
         run = run.drop("rank", strict=False)
@@ -153,5 +153,5 @@ def _sort(
         part = slice(start[bad[0]], start[bad[0] + 1])
         wrong = ~np.isfinite(key[part])
         user = truth.users.decode(np.array([bad[0]]))[0]
-        shown = zip(truth.items.decode(item[part][wrong][:5]), key[part][wrong][:5])
-        raise not_finite([(user, i, s) for i, s in shown], int((~np.isfinite(key)).sum()), name)
+        examples = zip(truth.items.decode(item[part][wrong][:5]), key[part][wrong][:5])
+        raise not_finite([(user, i, s) for i, s in examples], int((~np.isfinite(key)).sum()), name)

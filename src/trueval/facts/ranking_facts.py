@@ -143,8 +143,8 @@ class RankingFacts:
         """Whether each row of the lists is relevant to its unit."""
         flags = np.zeros(len(self.list_item), bool)
         rank = self.rank if self.list_rank is None else self.list_rank
-        shown = self.relevant & (rank > 0) & (rank <= self.length[self.unit])
-        flags[self.list_start[self.unit[shown]] + rank[shown] - 1] = True
+        in_list = self.relevant & (rank > 0) & (rank <= self.length[self.unit])
+        flags[self.list_start[self.unit[in_list]] + rank[in_list] - 1] = True
         return flags
 
     def listed_at(self, k: int | None) -> np.ndarray:

@@ -16,11 +16,13 @@ def check_catalogue(run: pl.DataFrame, item: np.ndarray, catalogue: np.ndarray, 
     outside = item < 0
     outside[~outside] = ~catalogue[item[~outside]]
     if outside.any():
-        shown = [f"user {u}, item {i}" for u, i in run.select("user", "item").filter(pl.Series(outside)).head(5).rows()]
+        examples = [
+            f"user {u}, item {i}" for u, i in run.select("user", "item").filter(pl.Series(outside)).head(5).rows()
+        ]
         raise DataError(
             "recommended items are outside the catalogue",
             where=name,
-            found=rows_found(shown, int(outside.sum())),
+            found=rows_found(examples, int(outside.sum())),
             do="add them to the catalogue, or remove them from the run",
         )
 
@@ -28,8 +30,8 @@ def check_catalogue(run: pl.DataFrame, item: np.ndarray, catalogue: np.ndarray, 
 def refuse_duplicates(start: np.ndarray, item: np.ndarray, truth: Truth, name: str) -> None:
     """Say which items a list has twice, once it is known that there are some."""
     pairs = pl.DataFrame({"unit": _units(start), "item": item}).filter(pl.struct("unit", "item").is_duplicated())
-    shown = pairs.unique().sort("unit", "item").head(5)
-    ids = zip(truth.users.decode(shown["unit"].to_numpy()), truth.items.decode(shown["item"].to_numpy()))
+    examples = pairs.unique().sort("unit", "item").head(5)
+    ids = zip(truth.users.decode(examples["unit"].to_numpy()), truth.items.decode(examples["item"].to_numpy()))
     raise DataError(
         "an item is recommended to the same user twice",
         where=name,
@@ -76,16 +78,16 @@ def check_agreement(run: pl.DataFrame, user: np.ndarray, name: str) -> None:
     falls = rows["score"].diff() > 0
     wrong = falls & (rows["unit"].diff() == 0)
     if wrong.fill_null(False).any():
-        shown = rows.filter(wrong.fill_null(False)).head(5)
+        examples = rows.filter(wrong.fill_null(False)).head(5)
         found = [
             f"user {u}, item {i}: rank {r}, score {s:g}"
-            for u, i, s, r in shown.select("user", "item", "score", "rank").rows()
+            for u, i, s, r in examples.select("user", "item", "score", "rank").rows()
         ]
         raise DataError(
             "ranks contradict scores: a lower place has a higher score",
             where=name,
             found=rows_found(found, int(wrong.sum())),
-            do="drop the column that is wrong (lower scores are better? then drop score)",
+            do="drop the wrong column (score, if lower scores are better)",
         )
 
 

@@ -1,4 +1,4 @@
-"""Corrected values of sampled 1R designs: what a full ranking would have given, as well as can be told."""
+"""Corrected values of sampled 1R designs: what a full ranking would have given, as well as it can be estimated."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Corrected:
 
     @property
     def helps(self) -> bool:
-        """Whether the corrected value is one to go by: its bias is less than half of it."""
+        """Whether the corrected value is usable: its bias is less than half of it."""
         return not self.note
 
     def __str__(self) -> str:
@@ -61,7 +61,7 @@ def correct(
     method: str = "bias_variance",
     gamma: float | None = None,
 ) -> np.ndarray:
-    """One corrected value per unit of a sampled 1R design, for their mean; see `corrected` for how far off that is.
+    """One corrected value per unit of a sampled 1R design, for their mean; see `corrected` for its possible error.
 
     `metric` is a metric of one relevant item by name (`ndcg@10`) or a function from ranks to values. `pool` is
     the number of non-relevant items each unit's sample was drawn from, as recorded in the facts unless given.
@@ -97,11 +97,11 @@ def corrected(
     gamma: float | None = None,
     level: float = 0.95,
 ) -> Corrected:
-    """The mean of `correct` as an estimate of the metric of the full ranking, with what it may be off by.
+    """The mean of `correct` as an estimate of the metric of the full ranking, with its possible error.
 
     The bias that remains is judged by the distribution of full ranks that the sampled ranks point to. It is small where
-    samples are large or the metric is smooth over the ranks that a sample cannot tell apart, up to about pool / sample;
-    where it is more than half of the value, no correction helps, which the `note` says.
+    samples are large or the metric is smooth over the ranks that a sample cannot distinguish, up to about pool /
+    sample; where it is more than half of the value, no correction helps, which the `note` says.
 
     >>> from trueval.metrics.measure import toy_facts
     >>> from trueval.facts.views import one_relevant
@@ -177,7 +177,7 @@ def _no_help(bounds: tuple[float, float], sizes: np.ndarray, drawn: np.ndarray) 
     return (
         "no correction helps: the bias that may remain is more than half of the value, and the full value may be "
         f"anything from {bounds[0]:.4f} to {bounds[1]:.4f}, or beyond. A first place among {sample:,} "
-        f"of {pool:,} items stands for ranks from 1 to about {upto:,}, which the samples do not tell apart. "
+        f"of {pool:,} items stands for ranks from 1 to about {upto:,}, which the samples cannot distinguish. "
         "Rank all items, or draw larger samples"
     )
 
@@ -224,7 +224,7 @@ def _pool_sizes(facts: RankingFacts, pool: np.ndarray | int | None) -> np.ndarra
         pool = facts.pool
     if pool is None:
         raise DefinitionError(
-            "the facts do not tell how many items the samples were drawn from",
+            "the facts do not record how many items the samples were drawn from",
             do="use a design with a uniform sample (NN100), or give pool=…",
         )
     sizes = np.asarray(pool, np.int64)

@@ -45,10 +45,10 @@ def settled_by(facts: RankingFacts, importance: np.ndarray) -> RankingFacts:
     return _settled(facts, facts.relevant & (importance >= 0), np.where(facts.relevant, importance, 0.0))
 
 
-def _settled(facts: RankingFacts, wanted: np.ndarray, gain: np.ndarray) -> RankingFacts:
+def _settled(facts: RankingFacts, preferred: np.ndarray, gain: np.ndarray) -> RankingFacts:
     worst = facts.ties == "worst"
-    # in "worst", what is not wanted leads its equals and the best gains come last
-    lead = np.where(wanted, 1, 0) if worst else np.where(wanted, 0, 1)
+    # in "worst", what is not preferred leads its equals and the best gains come last
+    lead = np.where(preferred, 1, 0) if worst else np.where(preferred, 0, 1)
     within = gain if worst else -gain
     order = np.lexsort((facts.item, within, lead, facts.above, facts.rank == 0, facts.unit))
     unit, above, tied = facts.unit[order], facts.above[order], facts.tied[order]

@@ -1,4 +1,4 @@
-"""What runs are held against."""
+"""The ground truth that runs are evaluated against."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from trueval.kernels import blocks
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """What runs are held against: coded judgements, train profiles, and the items there are.
+    """The ground truth that runs are evaluated against: coded judgements, train profiles and items.
 
-    `catalogue` marks the items that may be recommended; None where nobody said which. A user's targets are these, less
+    `catalogue` marks the items that may be recommended; None where it is unknown. A user's targets are these, less
     the user's train items unless `seen_allowed`. What is judged lies inside them (`design.targets`).
     """
 
@@ -29,7 +29,7 @@ class Truth:
     seed: int = 0
     streams: np.ndarray | None = None  # numbers of the users' tie streams, where these are part of a whole
     seen_allowed: bool = False
-    head: np.ndarray | None = None  # items whose judgements were left out: lists may well hold nothing else
+    head: np.ndarray | None = None  # items whose judgements were removed: lists may well contain nothing else
 
 
 def check_common_ids(users: pl.Series, items: pl.Series, truth: Truth, name: str) -> None:

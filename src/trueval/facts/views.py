@@ -18,13 +18,13 @@ def select(facts: RankingFacts, keep: np.ndarray) -> RankingFacts:
     """The facts of some units."""
     if keep.all():
         return facts
-    rows, shown = np.repeat(keep, np.diff(facts.start)), np.repeat(keep, facts.length)
+    rows, list_rows = np.repeat(keep, np.diff(facts.start)), np.repeat(keep, facts.length)
     return facts.changed(
         unit_user=facts.unit_user[keep],
         start=np.concatenate([[0], np.cumsum(np.diff(facts.start)[keep])]),
         list_start=np.concatenate([[0], np.cumsum(facts.length[keep])]),
-        list_item=facts.list_item[shown],
-        list_same=None if facts.list_same is None else facts.list_same[shown],
+        list_item=facts.list_item[list_rows],
+        list_same=None if facts.list_same is None else facts.list_same[list_rows],
         targets=facts.targets[keep],
         counted=len(facts) if facts.counted is None else facts.counted,
         stratum=None if facts.stratum is None else facts.stratum[keep],
@@ -40,15 +40,15 @@ def pieces(facts: RankingFacts, units: int) -> Iterator[RankingFacts]:
     """The facts of some units at a time, in their order; nothing is copied."""
     for part in blocks(len(facts), units):
         rows = slice(facts.start[part.start], facts.start[part.stop])
-        shown = slice(facts.list_start[part.start], facts.list_start[part.stop])
+        list_rows = slice(facts.list_start[part.start], facts.list_start[part.stop])
         ends = slice(part.start, part.stop + 1)
         of_units = {name: _sliced(facts, name, part) for name in ("unit_user", "targets", "stratum", "pool", "listed")}
         of_rows = {name: _sliced(facts, name, rows) for name in (*_ROWS, "score", "list_rank")}
         yield facts.changed(
             start=facts.start[ends] - rows.start,
-            list_start=facts.list_start[ends] - shown.start,
-            list_item=facts.list_item[shown],
-            list_same=_sliced(facts, "list_same", shown),
+            list_start=facts.list_start[ends] - list_rows.start,
+            list_item=facts.list_item[list_rows],
+            list_same=_sliced(facts, "list_same", list_rows),
             counted=len(facts) if facts.counted is None else facts.counted,
             **of_units,
             **of_rows,
@@ -87,7 +87,7 @@ def concat(parts: Sequence[RankingFacts]) -> RankingFacts:
 
 
 def one_relevant(facts: RankingFacts) -> RankingFacts:
-    """The 1R reading of AR facts: one unit per relevant item, ranked against the non-relevant targets only.
+    """The 1R view of AR facts: one unit per relevant item, ranked against the non-relevant targets only.
 
     With one sample per user, rank in 1R = rank in AR minus the number of relevant items ranked above, so no
     second ranking is needed. Judged non-relevant items are not units and leave no rows here.
@@ -147,21 +147,21 @@ def condense(facts: RankingFacts) -> RankingFacts:
     counts = np.bincount(facts.unit[ranked], minlength=len(facts))
     list_start = np.concatenate([[0], np.cumsum(counts)])
     # a tie rule may have moved ranks away from the lists, which keep the order in which they were shown
-    shown = np.flatnonzero(ranked)
+    list_rows = np.flatnonzero(ranked)
     list_rank = None
     if facts.list_rank is not None:
-        shown = shown[np.lexsort((facts.list_rank[shown], facts.unit[shown]))]
+        list_rows = list_rows[np.lexsort((facts.list_rank[list_rows], facts.unit[list_rows]))]
         list_rank = np.zeros(len(ranked), np.int32)
-        list_rank[shown] = np.arange(1, len(shown) + 1) - list_start[facts.unit[shown]]
+        list_rank[list_rows] = np.arange(1, len(list_rows) + 1) - list_start[facts.unit[list_rows]]
     above = np.where(ranked, place[first][block] - 1 if len(ranked) else place, 0).astype(np.int32)
     return facts.changed(
         rank=np.where(ranked, place, 0).astype(np.int32),
         above=above,
         tied=np.where(ranked, members[block] if len(ranked) else place, 0).astype(np.int32),
         list_start=list_start,
-        list_item=facts.item[shown],
+        list_item=facts.item[list_rows],
         list_rank=list_rank,
-        list_same=None if facts.list_same is None else same_as_next(list_start, above[shown]),
+        list_same=None if facts.list_same is None else same_as_next(list_start, above[list_rows]),
         targets=counts,
         condensed=True,
     )
@@ -177,7 +177,7 @@ def flip(facts: RankingFacts) -> RankingFacts:
 
 
 def target_numbers(facts: RankingFacts) -> np.ndarray | None:
-    """How many items are ranked for each unit, shown or not; None where nobody knows."""
+    """How many items are ranked for each unit, shown or not; None where it is unknown."""
     # a condensed list that was cut says nothing of the judged items behind it, which are targets all the same
     number = np.diff(facts.start) if facts.condensed and not facts.exact else facts.targets
     return None if (number < 0).any() else number

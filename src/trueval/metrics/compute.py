@@ -1,4 +1,4 @@
-"""From a metric and facts to values: inputs supplied, transforms applied, refusals said."""
+"""From a metric and facts to values: inputs supplied, transforms applied, refusals raised."""
 
 from __future__ import annotations
 

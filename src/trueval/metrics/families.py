@@ -23,7 +23,7 @@ FAMILIES = {
         ties="judged", looks_for="relevant", one_relevant=True, transformed=True,
     ),
     "false_positives": Family(
-        "False positives: does the list hold items the user is known to dislike?",
+        "False positives: does the list contain items the user is known to dislike?",
         ties="judged", looks_for="not relevant",
     ),
     "incomplete": Family(
@@ -31,7 +31,7 @@ FAMILIES = {
     ),
     "aspects": Family(
         "Aspect diversity: does the list cover what the user is interested in?",
-        no_chance="it depends on how the aspects of the targets meet, and has not been worked out",
+        no_chance="it depends on how aspects combine in the targets, and no formula is known",
     ),
     "errors": Family(
         "Rating error: how far are predictions from ratings?",
@@ -39,7 +39,7 @@ FAMILIES = {
     ),
     "beyond": Family(
         "Beyond accuracy: novelty, diversity, coverage, concentration",
-        no_chance="it describes the lists, whatever is relevant",
+        no_chance="it describes the lists regardless of relevance",
     ),
     "quality": Family(
         "Data quality: what the lists and the judgements look like",

@@ -93,13 +93,13 @@ class Spec:
         ('|top(k) ∩ Rel| / k; denom=k', '|top(k) ∩ Rel| / (TP + FP), the judged items within k')
         """
         own = self.metric.condensed if condensed else ""
-        words = [own or self.metric.formula.strip()]
-        words += [TRANSFORMS[transform] for transform in self.transforms]
+        phrases = [own or self.metric.formula.strip()]
+        phrases += [TRANSFORMS[transform] for transform in self.transforms]
         quiet = {n for n, p in self.metric.parameters.items() if p.quiet and self.parameters[n] == p.default}
         if own and self.parameters.get("denom") in ("k", "list"):
             quiet.add("denom")  # both are what the formula says
-        words += [f"{name}={self.parameters[name]}" for name in sorted(self.parameters.keys() - quiet)]
-        return "; ".join(words)
+        phrases += [f"{name}={self.parameters[name]}" for name in sorted(self.parameters.keys() - quiet)]
+        return "; ".join(phrases)
 
 
 def parse(text: str | Spec) -> Spec:
@@ -121,7 +121,7 @@ def parse_all(texts: str | Spec | Iterable[str | Spec]) -> list[Spec]:
         texts = split_list(texts)
     several: Iterable[Any] = texts if isinstance(texts, Iterable) else [texts]
     specs = [parse(text) for text in several]
-    for spec in list(specs):  # a weighted value is never shown without the plain one beside it
+    for spec in list(specs):  # a weighted value is never reported without the plain one beside it
         if {"ips", "snips"} & set(spec.transforms) and spec.naive not in specs:
             specs.insert(specs.index(spec), spec.naive)
     if not specs:
@@ -129,7 +129,7 @@ def parse_all(texts: str | Spec | Iterable[str | Spec]) -> list[Spec]:
     seen: set[Spec] = set()
     for spec in specs:
         if spec in seen:
-            raise DefinitionError(f"the same metric twice: {spec}", do="name each metric once")
+            raise DefinitionError(f"the metric {spec} is given twice", do="name each metric once")
         seen.add(spec)
     return specs
 
@@ -169,7 +169,7 @@ class _SpecReader:
         spec = self._metric()
         self._space()
         if self.at < len(self.text):
-            raise self._complaint("this was not expected")
+            raise self._complaint("unexpected text")
         return spec
 
     def _metric(self) -> Spec:
@@ -191,10 +191,10 @@ class _SpecReader:
         inner_at = self._space()
         inner_name = self._match(_NAME, "a metric name was expected")
         if self._peek("("):
-            raise self._complaint("a transform of a transform", at=inner_at)
+            raise self._complaint("transforms cannot be nested", at=inner_at)
         metric = self._named(inner_name, inner_at)
         if not metric.transformed:
-            raise self._complaint(f"{name}(…) takes an accuracy metric, {metric.name} is not one", at=inner_at)
+            raise self._complaint(f"{name}(…) takes an accuracy metric, and {metric.name} is not one", at=inner_at)
         if name != "anti":
             own = WEIGHTING if name == "snips" else {"clip": WEIGHTING["clip"]}
             metric = replace(metric, parameters={**metric.parameters, **own})

@@ -70,14 +70,16 @@ class Targets:
         return Targets(Once(offer), None, ByUser(np.concatenate([[0], np.cumsum(counts)]), task.sample.item))
 
     @staticmethod
-    def of_run(items: Ids, catalogue: np.ndarray | None, shown: list[pl.Series], barred: ByUser | None) -> Targets:
+    def of_run(
+        items: Ids, catalogue: np.ndarray | None, item_columns: list[pl.Series], barred: ByUser | None
+    ) -> Targets:
         """The catalogue where it is known, otherwise the items in some columns (of the runs and the test set)."""
 
         def offer() -> np.ndarray:
             if catalogue is not None:
                 return catalogue
             mask = np.zeros(len(items), bool)
-            for column in shown:
+            for column in item_columns:
                 codes = items.codes(column)
                 mask[codes[codes >= 0]] = True
             return mask

@@ -48,7 +48,7 @@ def _terms(spec: Spec, facts: RankingFacts) -> Terms:
     if facts.condensed:
         raise DefinitionError(
             f"{spec} has no meaning on condensed rankings",
-            found="the rank of an item there depends on which others were observed, which no weight of its own undoes",
+            found="an item's rank there depends on which others were observed, and no weight of its own corrects that",
             do="leave condensed out",
         )
     if metric.terms is None:

@@ -75,11 +75,11 @@ def tally(facts: RankingFacts, k: int, finish: Callable[[np.ndarray], float], *,
     return Tally(_counts(facts, added, len(facts.items)), finish, (added,))
 
 
-def anyone_shown(facts: RankingFacts, k: int, finish: Callable[[np.ndarray], float]) -> Tally:
-    """A metric of which items are shown to anyone; in expectation, of the chance of each.
+def recommended_to_anyone(facts: RankingFacts, k: int, finish: Callable[[np.ndarray], float]) -> Tally:
+    """A metric of which items are recommended to anyone; in expectation, of the probability of each.
 
-    The chance that nobody is shown an item is a product over users, so logarithms are added up; items that
-    somebody is certain to be shown are counted apart.
+    The probability that an item is recommended to nobody is a product over users, so logarithms are added up; items
+    that are certain to be recommended to somebody are counted separately.
     """
     if facts.ties != "expected":
         return tally(facts, k, lambda counts: finish(counts > 0))
@@ -123,15 +123,15 @@ def list_mean(facts: RankingFacts, k: int, amounts: np.ndarray) -> np.ndarray:
 
 def list_share(facts: RankingFacts, k: int, amount: Amount) -> np.ndarray:
     """The same of an amount per row of the lists."""
-    shown = facts.listed_at(k)
+    listed = facts.listed_at(k)
     total = place_sum(facts, k, amount)
-    return np.divide(total, shown, out=np.full(len(facts), np.nan), where=shown > 0)
+    return np.divide(total, listed, out=np.full(len(facts), np.nan), where=listed > 0)
 
 
 def discounted_mean(facts: RankingFacts, k: int, amounts: np.ndarray, *, relevance: bool) -> np.ndarray:
     """Σ discount · relevance · amount / Σ discount over each list; `amounts` is per row of the lists.
 
-    A user who is shown nothing discovers nothing: an empty list has 0, and stays in the mean.
+    A user without recommendations discovers nothing: an empty list has 0, and stays in the mean.
     """
     table = log2(max(facts.depth, 1))
 

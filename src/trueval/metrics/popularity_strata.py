@@ -19,7 +19,7 @@ STRATA = {
     "beta": Parameter(
         0.0, low=0.0, quiet=True, meaning="weight of an item: its number of relevant ratings to the power of -beta"
     ),
-    "gamma": Parameter(0.0, low=0.0, quiet=True, meaning="another way to say it: beta = gamma / (gamma + 1)"),
+    "gamma": Parameter(0.0, low=0.0, quiet=True, meaning="alternative to beta: beta = gamma / (gamma + 1)"),
     "count_from": Parameter("all", ("all", "train", "test"), quiet=True, meaning="where relevant ratings are counted"),
     "average": Parameter(
         "default",

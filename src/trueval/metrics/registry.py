@@ -15,7 +15,7 @@ from trueval.metrics.families import FAMILIES
 
 # How equal scores concern a metric, and with that what ties=expected, worst and best can do; see `metric`.
 TIES = ("judged", "linear", "anyone", "set", "order", "relevant order", "none")
-# What a unit must have among the items of a group for a metric to be defined there; "" where it has no such reading.
+# What a unit must have among the items of a group for a metric to be defined there; "" where it never is.
 LOOKS_FOR = ("relevant", "not relevant", "judged", "")
 # What a metric finding that a report says in a sentence of its own; "" for none.
 FINDINGS = ("never judged", "catalogue shown", "")
@@ -43,8 +43,8 @@ class Parameter:
             except ValueError:
                 raise DefinitionError(f"{name} of {metric} must be a number", found=repr(text)) from None
         if self.choices and value not in self.choices:
-            words = [_show(choice) for choice in self.choices]
-            raise DefinitionError(f"{name} of {metric} cannot be {text!r}", found=suggest(text, words))
+            choices = [_show(choice) for choice in self.choices]
+            raise DefinitionError(f"{name} of {metric} cannot be {text!r}", found=suggest(text, choices))
         if isinstance(value, float) and not self.low <= value <= self.high:  # nor is NaN between any two
             raise DefinitionError(f"{name} of {metric} must be from {self.low:g} to {self.high:g}", found=text)
         return value
@@ -144,8 +144,9 @@ def metric(
     tie rule means what it says or is refused where it matters:
 
     - "judged": it is worked out from the judged items alone, under every rule;
-    - "linear": a sum over places of what the item there is worth, made by `metrics.lists.place_sum`;
-    - "anyone": from what anybody is shown, made by `metrics.lists.anyone_shown`: no exact worst and best;
+    - "linear": a sum over places of what the item there is worth, made by `metrics.list_sums.place_sum`;
+    - "anyone": from which items are recommended to anyone, made by `metrics.list_sums.recommended_to_anyone`: no exact
+      worst and best;
     - "set", "order", "relevant order": any other function of which items are within the cutoff, of their order, or of
       that of the relevant ones: no exact value where equals leave it open;
     - "none": equal scores make no difference to it.
@@ -156,12 +157,12 @@ def metric(
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         label = name or function.__name__
-        wanted = {p.name for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY}
-        if wanted != set(parameters or {}) | set(needs) | set(wants):
-            raise TypeError(f"{label}: keywords {sorted(wanted)} are not its parameters and inputs")
+        keywords = {p.name for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY}
+        if keywords != set(parameters or {}) | set(needs) | set(wants):
+            raise TypeError(f"{label}: keywords {sorted(keywords)} are not its parameters and inputs")
         concern = ties or common.ties
         if concern == "linear" and better == "lower":
-            raise TypeError(f"{label}: of a linear metric more is better, or neither")
+            raise TypeError(f"{label}: a linear metric needs better=higher or better=neither")
         if isinstance(concern, str) and concern not in TIES:
             raise TypeError(f"{label}: ties must be one of {', '.join(TIES)}")
         sought = "" if system else common.looks_for if looks_for is None else looks_for

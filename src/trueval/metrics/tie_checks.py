@@ -1,4 +1,4 @@
-"""How the rules for equal scores concern a metric: what has an exact value, and what is refused."""
+"""How the tie rules concern a metric: what has an exact value, and what is refused."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ def check_ties(spec: Spec, facts: RankingFacts) -> None:
     how = spec.metric.ties(spec.parameters) if callable(spec.metric.ties) else spec.metric.ties
     checks = _EXPECTED if facts.ties == "expected" else _DIRECTED if spec.better != "neither" else _UNDIRECTED
     if how in checks:
-        find, words = checks[how]
+        find, reason = checks[how]
         units = find(facts, spec.k)
         if len(units):
-            _refuse(spec, facts, units, words)
+            _refuse(spec, facts, units, reason)
 
 
-def _refuse(spec: Spec, facts: RankingFacts, units: np.ndarray, words: str) -> None:
+def _refuse(spec: Spec, facts: RankingFacts, units: np.ndarray, reason: str) -> None:
     user = facts.users.decode(facts.unit_user[units[:1]])[0]
     others = f" and {len(units) - 1:,} other lists" if len(units) > 1 else ""
     neither = (
-        " (no value of it is better than another)" if facts.ties != "expected" and spec.better == "neither" else ""
+        " (neither high nor low values are better)" if facts.ties != "expected" and spec.better == "neither" else ""
     )
     raise DefinitionError(
         f"{spec} has no exact value under ties={facts.ties}{neither}",
-        found=f"user {user!r}{others}: {words.format(k=spec.k)}",
-        do="leave this metric out, use ties=random (or the mean of several seeds), or give scores without equals",
+        found=f"user {user!r}{others}: {reason.format(k=spec.k)}",
+        do="leave this metric out, use ties=random (or the mean of several seeds), or give scores without ties",
     )
 
 
@@ -49,10 +49,10 @@ def _relevant_among_equals(facts: RankingFacts, k: int | None) -> np.ndarray:
 
 
 _Check = tuple[Callable[[RankingFacts, "int | None"], np.ndarray], str]
-_SPLIT: _Check = split_lists, "the cut at {k} falls between equal scores"
-_TIED: _Check = tied_lists, "equal scores stand among the places that count"
-_UNKNOWN: _Check = unknown_lists, "equals of the first {k} are not in the list, which was cut"
-_RELEVANT: _Check = _relevant_among_equals, "relevant items share their scores with others"
+_SPLIT: _Check = split_lists, "there are ties at rank {k}"
+_TIED: _Check = tied_lists, "there are ties within the ranks that count"
+_UNKNOWN: _Check = unknown_lists, "items tied with the first {k} are missing from the truncated list"
+_RELEVANT: _Check = _relevant_among_equals, "relevant items are tied with other items"
 # What is refused, and where, by what a metric declares.
 _ALWAYS: dict[str, _Check] = {"set": _SPLIT, "order": _TIED, "relevant order": _RELEVANT}
 _EXPECTED = {**_ALWAYS, "linear": _UNKNOWN, "anyone": _UNKNOWN}

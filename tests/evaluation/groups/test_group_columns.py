@@ -116,7 +116,7 @@ def test_forms_of_columns(world):
     assert result.by("lists")["n"].to_list() == [(evaluated % 3 > 0).sum(), (evaluated % 3 == 2).sum()]
     assert labels("padded") == ["p", "q"]
     assert labels("category") == ["f", "m"]
-    with pytest.raises(tv.TruevalError, match=r"words or numbers[\s\S]*Struct"):
+    with pytest.raises(tv.TruevalError, match=r"text or numbers[\s\S]*Struct"):
         evaluate(world, users=users.with_columns(s=pl.struct("number")), by="s")
 
 

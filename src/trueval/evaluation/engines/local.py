@@ -1,4 +1,4 @@
-"""Runs measured on this machine: a table or a file at once, a large file sorted by user in pieces."""
+"""Runs measured on this machine: a table or a file at once, a large file sorted by user in chunks."""
 
 from __future__ import annotations
 
@@ -38,21 +38,21 @@ def items_of(source: Any, how: RunOptions) -> pl.Series:
     return read_run(source, columns=how.run_columns)["item"].unique()
 
 
-def measure_run(source: Any, name: str, held: HeldOut, how: RunOptions, *, first: bool) -> MeasuredSystem:
+def measure_run(source: Any, name: str, held_out: HeldOut, how: RunOptions, *, first: bool) -> MeasuredSystem:
     """Measure one run."""
     lazy = scan_run(source, columns=how.run_columns) if how.sorted_by_user else _large(source, how)
     ids = None if lazy is None else _survey(lazy, source, ascending=not how.sorted_by_user)
     if lazy is None or ids is None:
         run = read_run(source, columns=how.run_columns)
-        plan = MeasurementPlan.of(name, held, {"user": run["user"], "item": run["item"]}, first=first)
+        plan = MeasurementPlan.of(name, held_out, {"user": run["user"], "item": run["item"]}, first=first)
         return plan.merge([plan.whole(run)])
-    plan = MeasurementPlan.of(name, held, ids, first=first)
+    plan = MeasurementPlan.of(name, held_out, ids, first=first)
     check_common_ids(ids["user"], ids["item"], plan.truth, name)
     return plan.merge(_streamed(lazy, plan))
 
 
 def _streamed(lazy: pl.LazyFrame, plan: MeasurementPlan) -> Iterator[Partition]:
-    """Parts of a run sorted by user."""
+    """Chunks of a run sorted by user, measured one by one."""
     users = plan.truth.users
     seen = np.zeros(len(users), bool)
     for batch in _user_batches(lazy):
@@ -83,7 +83,7 @@ def _large(source: Any, how: RunOptions) -> pl.LazyFrame | None:
 
 
 def _survey(lazy: pl.LazyFrame, source: Any, *, ascending: bool) -> dict[str, pl.Series] | None:
-    """The users and items of a run, read in pieces; None where users should be ascending and are not."""
+    """The users and items of a run, read in chunks; None where users should be ascending and are not."""
     found: dict[str, list[pl.Series]] = {"user": [], "item": []}
     with reading(str(source), what="recommendations"):
         for batch in lazy.select("user", "item").collect_batches(chunk_size=STREAMED_ROWS, maintain_order=True):

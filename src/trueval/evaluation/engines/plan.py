@@ -1,4 +1,4 @@
-"""How the parts of a run are measured, wherever that is done, and what becomes of them."""
+"""How the partitions of a run are measured, on any engine, and merged."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ class Partition:
     users: np.ndarray  # codes of all of them, in the population or not
     measurements: Measurements
     catalogue: int
-    head_places: np.ndarray | None  # of the lists: those that hold items of the head, and all
+    head_places: np.ndarray | None  # of the lists: those with items of the head, and all
     listed: np.ndarray  # which of the users have a list
     seen: np.ndarray  # rows of the lists: those whose item is in the user's train rows, and all
 
 
 @dataclass(frozen=True, slots=True)
 class MeasurementPlan:
-    """What a run is held against, and how; the parts of a run share it."""
+    """What a run is evaluated against, and how; shared by all partitions of the run."""
 
     name: str
     prepared: PreparedRun
@@ -59,14 +59,16 @@ class MeasurementPlan:
     ids: Mapping[str, pl.Series] = field(default_factory=dict, repr=False)  # of the run
 
     @staticmethod
-    def of(name: str, held: HeldOut, ids: Mapping[str, pl.Series], *, first: bool) -> MeasurementPlan:
+    def of(name: str, held_out: HeldOut, ids: Mapping[str, pl.Series], *, first: bool) -> MeasurementPlan:
         """The plan for a run with these users and items."""
         ids = {"user": ids["user"], "item": Ids.of(ids["item"]).values}
-        return MeasurementPlan(name, prepare_run(held, ids["user"], ids["item"]), held.design.condensed, first, ids)
+        return MeasurementPlan(
+            name, prepare_run(held_out, ids["user"], ids["item"]), held_out.design.condensed, first, ids
+        )
 
     @property
     def truth(self) -> Truth:
-        """What the run is held against."""
+        """What the run is evaluated against."""
         return self.prepared.truth
 
     @property
@@ -87,7 +89,7 @@ class MeasurementPlan:
         return self._measure(codes, facts.changed(users=self.truth.users, unit_user=codes.astype(np.int32)), truth)
 
     def merge(self, parts: Iterable[Partition]) -> MeasuredSystem:
-        """The run from its parts, and from the users who are in none of them: they got nothing."""
+        """The run from its parts, and from the users in none of them, who have no recommendations."""
         found = list(parts)
         without_list = np.ones(len(self.truth.users), bool)
         for part in found:
@@ -112,10 +114,10 @@ class MeasurementPlan:
         for part in parts:
             listed[part.users] = part.listed
         truth, popularity = self.truth, self.prepared.context.inputs.popularity
-        told = notes_on_users(self.ids["user"], truth.users, tested=truth.judged.rows.counts > 0, in_run=listed)
-        told += notes_on_items(self.ids["item"], truth, None if popularity is None else popularity.counts > 0)
-        told += notes_on_seen(np.sum([part.seen for part in parts], axis=0))
-        return [f"{self.name}: {note}" for note in told]
+        notes = notes_on_users(self.ids["user"], truth.users, tested=truth.judged.rows.counts > 0, in_run=listed)
+        notes += notes_on_items(self.ids["item"], truth, None if popularity is None else popularity.counts > 0)
+        notes += notes_on_seen(np.sum([part.seen for part in parts], axis=0))
+        return [f"{self.name}: {note}" for note in notes]
 
     def _nothing(self, codes: np.ndarray) -> Partition:
         """Measure users without a list."""

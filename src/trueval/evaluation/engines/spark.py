@@ -1,6 +1,6 @@
 """Runs measured on a Spark cluster: each worker measures some of the users, with the kernels of one machine.
 
-The recommendations stay on the cluster, spread over it by user. What they are held against (test and train set,
+The recommendations stay on the cluster, spread over it by user. What they are evaluated against (test and train set,
 catalogue) is read where the evaluation was started and sent to the workers, so it has to fit into their memory. The
 values of all users come back, and are summed up in one order: the result is that of the local engine.
 """
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 # Recommendations that a worker has in memory at once.
 PART_ROWS = 2_000_000
 
-# What a worker says of its users: what was measured, or what is wrong with their rows.
+# The answer of a worker: what was measured, or what is wrong with its rows.
 Answer = Partition | TruevalError | None
 
 
@@ -50,25 +50,25 @@ def here(source: Any) -> Any:
     """A test set, train set or catalogue of the cluster, brought here; others as they are."""
     if not _is_on_cluster(source):
         return source
-    with _said(str(source)):
+    with _spark_errors(str(source)):
         return pl.DataFrame(_table(source).toArrow())
 
 
 def items_of(source: Any, how: RunOptions) -> pl.Series:
     """The items a run recommends."""
-    with _said(str(source)):
+    with _spark_errors(str(source)):
         return _distinct(_recommendations(source, how), "item", str(source))
 
 
-def measure_run(source: Any, name: str, held: HeldOut, how: RunOptions, *, first: bool) -> MeasuredSystem:
+def measure_run(source: Any, name: str, held_out: HeldOut, how: RunOptions, *, first: bool) -> MeasuredSystem:
     """Measure one run."""
-    with _said(name):
+    with _spark_errors(name):
         rows = _recommendations(source, how)
         number = rows.count()
         if not number:
             raise empty(name)
         ids = {role: _distinct(rows, role, name) for role in ("user", "item")}
-        plan = MeasurementPlan.of(name, held, ids, first=first)
+        plan = MeasurementPlan.of(name, held_out, ids, first=first)
         check_common_ids(ids["user"], ids["item"], plan.truth, name)
         return plan.merge(_parts(rows, number, plan))
 
@@ -77,7 +77,8 @@ def _parts(rows: DataFrame, number: int, plan: MeasurementPlan) -> list[Partitio
     """What the workers measured; what they found wrong is raised here."""
     context = rows.sparkSession.sparkContext
     parts = max(-(-number // PART_ROWS), min(context.defaultParallelism, -(-number // 10_000)))
-    note(f"{plan.name}: {number:,} recommendations on Spark, {parts:,} {'part' if parts == 1 else 'parts'} by user")
+    unit = "partition" if parts == 1 else "partitions"
+    note(f"{plan.name}: {number:,} recommendations on Spark, {parts:,} {unit} by user")
     sent = context.broadcast(_sent(plan))
 
     def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -105,7 +106,7 @@ def _sent(plan: MeasurementPlan) -> MeasurementPlan:
 
 
 def answer_part(batches: Iterable[pa.RecordBatch], plan: MeasurementPlan) -> Iterator[pa.RecordBatch]:
-    """On a worker: measure the users of a part of the run. Errors travel as answers, since others lose their words."""
+    """On a worker: measure the users of a partition. Errors travel as answers, since Spark loses their messages."""
     import pyarrow as pa
     from pyspark.cloudpickle import dumps  # system metrics carry the function that ends them
 
@@ -125,8 +126,8 @@ def _refuse_order_of_rows(run: pl.DataFrame, compat: str | None) -> None:
     if "rank" in run.columns or ("score" in run.columns and not run.select("user", "score").is_duplicated().any()):
         return
     raise DefinitionError(
-        "Spark keeps no order of rows, so equal scores cannot stay in theirs",
-        found="ties=given" + (f", the rule of {compat}" if compat else ""),
+        "Spark does not keep the order of rows, which ties=given needs",
+        found="ties=given" + (f", set by compat={compat}" if compat else ""),
         do="use another rule for ties, or the local engine",
     )
 
@@ -197,8 +198,8 @@ def _session() -> SparkSession:
 
 
 @contextmanager
-def _said(where: str) -> Iterator[None]:
-    """Failures of Spark in our words; what it has to say of pandas concerns nothing that is used here."""
+def _spark_errors(where: str) -> Iterator[None]:
+    """Raise failures of Spark as errors of trueval; its warnings about pandas concern nothing that is used here."""
     try:
         from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException
@@ -216,11 +217,11 @@ def _said(where: str) -> Iterator[None]:
             do = "check the file and the cluster"
             if "No module named" in found:
                 do = "install trueval for the Python of the workers (PYSPARK_PYTHON)"
-            raise DataError("Spark could not do its part", where=where, found=found, do=do) from error
+            raise DataError("Spark failed", where=where, found=found, do=do) from error
 
 
 def _gist(error: Exception) -> str:
     """The line of a long message that says what happened."""
     lines = [line.strip(" :") for line in str(error).splitlines() if line.strip(" :")]
-    said = [line for line in lines if "Error:" in line or "Exception:" in line]
-    return (said or lines or [type(error).__name__])[0][:300]
+    errors = [line for line in lines if "Error:" in line or "Exception:" in line]
+    return (errors or lines or [type(error).__name__])[0][:300]

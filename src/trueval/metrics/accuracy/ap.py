@@ -21,7 +21,7 @@ from trueval.metrics.registry import Parameter, metric
         "denom": Parameter(
             "relevant",
             ("relevant", "min", "hits", "k", "list"),
-            meaning="divide by R, min(k, R), the number of hits, k, or min(length shown, R)",
+            meaning="divide by R, min(k, R), the number of hits, k, or min(length of the list, R)",
         )
     },
     undefined="R = 0",

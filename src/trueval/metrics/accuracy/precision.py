@@ -33,7 +33,9 @@ def _terms(facts: RankingFacts, k: int) -> Terms:
     formula="|top(k) ∩ Rel| / k",
     range=(0, 1),
     parameters={
-        "denom": Parameter("k", ("k", "list", "achievable"), meaning="divide by k, by what was shown, or by min(k, R)"),
+        "denom": Parameter(
+            "k", ("k", "list", "achievable"), meaning="divide by k, by the length of the list, or by min(k, R)"
+        ),
         **_STRATA,
     },
     wants=("positives",),

@@ -39,7 +39,7 @@ from trueval.metrics.registry import Parameter, metric
         "rescale": Parameter(False, (False, True), meaning="ratings from 0 for the lowest to 1 for the highest"),
     },
     needs=("aspects", "interest", "targets"),
-    undefined="no target shows an aspect of interest",
+    undefined="no target has an aspect of interest",
     reference="Parapar & Radlinski 2021",
     greedy_ideal=True,
 )
@@ -59,14 +59,14 @@ def abndcg(
     """
     gain = beta * (_rescaled(facts, interest) if rescale else facts.value / highest(facts, interest))
     pool = pool_of(facts, aspects, targets)
-    shown, ideal = np.zeros(len(facts)), np.zeros(len(facts))
+    gained, ideal = np.zeros(len(facts)), np.zeros(len(facts))
     work = int((pool.last - pool.first).sum()) + len(facts) * k + 4 * len(facts.item)
     run(
         facts, work, "unified", item_aspects(aspects), list_rows(facts), rated_rows(facts, gain),
         profile_rows(facts, interest, profile, metric="abndcg"), pool, owned(targets.barred, facts), alpha,
-        log2_discount(k), out=(shown, ideal),
+        log2_discount(k), out=(gained, ideal),
     )  # fmt: skip
-    return share(shown, ideal)
+    return share(gained, ideal)
 
 
 def _rescaled(facts: RankingFacts, interest: Interest) -> np.ndarray:

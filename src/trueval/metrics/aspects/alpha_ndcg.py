@@ -20,7 +20,7 @@ from trueval.metrics.registry import metric
     range=(0, np.inf),
     parameters={"alpha": ALPHA, "gain": GAIN},
     needs=("aspects", "interest"),
-    undefined="no relevant item shows an aspect",
+    undefined="no relevant item has an aspect",
     reference="Clarke et al. 2008",
     ties="relevant order",
     greedy_ideal=True,

@@ -20,7 +20,7 @@ _subtopic_metric = partial(
     range=(0, 1),
     parameters={"relevant_only": Parameter(False, (False, True), meaning="count aspects of relevant items only")},
     needs=("aspects", "targets"),
-    undefined="no target (with relevant_only, no relevant item) shows an aspect",
+    undefined="no target (with relevant_only, no relevant item) has an aspect",
     reference="Zhai et al. 2003",
 )
 

@@ -29,7 +29,7 @@ from trueval.metrics.registry import Parameter, metric
         "profile": PROFILE,
     },
     needs=("aspects", "interest"),
-    undefined="no relevant item shows an aspect; with form=weighted never",
+    undefined="no relevant item has an aspect; with form=weighted never",
     reference="Chapelle et al. 2009, Clarke et al. 2011",
     ties="relevant order",
 )  # fmt: skip

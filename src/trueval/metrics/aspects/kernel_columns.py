@@ -18,7 +18,7 @@ from trueval.metrics.metric_inputs import require
 from trueval.metrics.registry import Parameter
 
 ALPHA = Parameter(0.5, low=0.0, high=1.0, meaning="share of the interest in its aspects that a relevant item satisfies")
-PROFILE = Parameter("train", ("train", "test"), meaning="ratings that tell the user's interest in each aspect")
+PROFILE = Parameter("train", ("train", "test"), meaning="ratings that give the user's interest in each aspect")
 GAIN = Parameter(
     "binary", ("binary", "graded", "probabilistic"),
     meaning="1 for every relevant item, value/highest value, or that with an interest that fades in proportion",
@@ -111,7 +111,7 @@ def column(values: np.ndarray, kind: type) -> np.ndarray:
 
 
 def profile_rows(facts: RankingFacts, interest: Interest, profile: str, *, metric: str) -> Owned:
-    """The ratings that tell each unit's interest."""
+    """The ratings that give each unit's interest."""
     if profile == "test":
         order = in_item_order(facts)
         found = ByUser(facts.start, facts.item[order], facts.value[order])
@@ -151,8 +151,8 @@ def rated_rows(facts: RankingFacts, gain: np.ndarray) -> Rated:
 
 def list_rows(facts: RankingFacts, counts: np.ndarray | None = None) -> AspectLists:
     """The lists, and which of their rows count."""
-    shown = np.ones(len(facts.list_item), bool) if counts is None else counts
-    return AspectLists(column(facts.list_start, np.int64), column(facts.list_item, np.int32), shown)
+    counted = np.ones(len(facts.list_item), bool) if counts is None else counts
+    return AspectLists(column(facts.list_start, np.int64), column(facts.list_item, np.int32), counted)
 
 
 def pool_of(facts: RankingFacts, aspects: Aspects, targets: Targets) -> Pool:

@@ -26,7 +26,7 @@ from trueval.metrics.registry import Parameter, metric
         "gain": GAIN,
     },
     needs=("aspects", "interest"),
-    undefined="no relevant item shows an aspect",
+    undefined="no relevant item has an aspect",
     reference="Clarke et al. 2009",
     ties="relevant order",
 )

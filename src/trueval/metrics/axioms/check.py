@@ -175,11 +175,13 @@ def _verdict(name: str, bench: Bench, spec: Spec, printed: bool | None) -> Verdi
         for number, at, pairs in failing(spec, bench)
     ]
     explanation = EXPLANATIONS.get((spec.metric.name, name)) if failures and printed else None
-    shown = min(failures, key=_size, default=None)
+    counter_example = min(failures, key=_size, default=None)
     if explanation is not None and explanation.example is not None:
         own = Bench.of([explanation.example])
-        shown = next((_example(explanation.example, at, pairs, 1) for _, at, pairs in failing(spec, own)), shown)
-    return Verdict(name, worlds, len(failures), shown, printed, explanation)
+        counter_example = next(
+            (_example(explanation.example, at, pairs, 1) for _, at, pairs in failing(spec, own)), counter_example
+        )
+    return Verdict(name, worlds, len(failures), counter_example, printed, explanation)
 
 
 def _example(trial: Trial, at: int, pairs: np.ndarray, tried: int) -> CounterExample:

@@ -55,7 +55,7 @@ EXPLANATIONS: dict[tuple[str, str], Explanation] = {
         "genuine",
         "the axiom looks at the two items alone. With another item of the same aspect between them, the aspect that "
         "weighs less satisfies more when it comes first: both are then satisfied by the second place. All have the "
-        "highest rating, so that it is no matter which maximum is taken",
+        "highest rating, so it makes no difference which maximum is taken",
         _BETWEEN,
     ),
     ("abndcg", "MoreAsp"): Explanation(

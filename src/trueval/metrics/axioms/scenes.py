@@ -67,7 +67,7 @@ class Bench:
         """Values of all pairs, trial by trial: one row per pair, (better, worse); lower-is-better ones are turned."""
         if spec.metric.system:
             raise DefinitionError(
-                f"{spec} has one value for all lists", do="axioms speak of metrics of one user's list"
+                f"{spec} has one value for all lists", do="axioms apply only to metrics of one user's list"
             )
         if spec.parameters.get("profile") == "test":
             raise DefinitionError(
@@ -84,8 +84,8 @@ class Bench:
 
 def _together(trials: Sequence[Trial]) -> tuple[RankingFacts, Inputs]:
     """All rankings as units of one evaluation; every scene has items, and every unit a profile, of its own."""
-    columns: dict[str, list] = {name: [] for name in ("item", "value", "rank", "shown", "targets", "seen", "stars")}
-    counts: dict[str, list[int]] = {name: [] for name in ("judged", "shown", "targets", "seen")}
+    columns: dict[str, list] = {name: [] for name in ("item", "value", "rank", "listed", "targets", "seen", "stars")}
+    counts: dict[str, list[int]] = {name: [] for name in ("judged", "listed", "targets", "seen")}
     rows: list[tuple[int, str]] = []
     first = 0
     for trial in trials:
@@ -102,20 +102,21 @@ def _together(trials: Sequence[Trial]) -> tuple[RankingFacts, Inputs]:
             columns["item"] += [code[name] for name in judged]
             columns["value"] += [scene.ratings[name] for name in judged]
             columns["rank"] += [place.get(name, 0) for name in judged]
-            columns["shown"] += [code[name] for name in ranking]
+            columns["listed"] += [code[name] for name in ranking]
             columns["targets"] += code.values()
             columns["seen"] += profile.values()
             columns["stars"] += scene.interest.values()
             for name, number in zip(counts, (len(judged), len(ranking), len(names), len(profile))):
                 counts[name].append(number)
     start = {name: np.concatenate([[0], np.cumsum(number)]).astype(np.int64) for name, number in counts.items()}
-    item, rank, shown, targets, seen = (
-        np.array(columns[n], np.int32) for n in ("item", "rank", "shown", "targets", "seen")
+    item, rank, listed, targets, seen = (
+        np.array(columns[n], np.int32) for n in ("item", "rank", "listed", "targets", "seen")
     )
     value, units = np.array(columns["value"], np.float64), len(start["judged"]) - 1
     facts = RankingFacts(
         unit_user=np.arange(units, dtype=np.int32), start=start["judged"], item=item, value=value, relevant=value > 0,
-        rank=rank, above=np.maximum(rank - 1, 0), tied=np.minimum(rank, 1), list_start=start["shown"], list_item=shown,
+        rank=rank, above=np.maximum(rank - 1, 0), tied=np.minimum(rank, 1),
+        list_start=start["listed"], list_item=listed,
         targets=np.full(units, UNKNOWN), users=Ids(pl.Series(range(units))), items=Ids(pl.Series(range(first))),
         catalogue=first, exact=False,
     )  # fmt: skip

@@ -183,12 +183,12 @@ def more_aspects(rng: np.random.Generator, k: int | None) -> Trial:
 
 def _remaining(scene: Scene, above: list[str]) -> dict[str, float]:
     """For each aspect, the user's weight less the weight among the items above."""
-    shown = dict.fromkeys(scene.interest, 0.0)
+    covered = dict.fromkeys(scene.interest, 0.0)
     for other in above:
         for aspect in scene.aspects[other]:
-            shown[aspect] += scene.ratings.get(other, 0.0)
-    total = sum(shown.values()) or 1.0
-    return {aspect: scene.weight(aspect) - shown[aspect] / total for aspect in shown}
+            covered[aspect] += scene.ratings.get(other, 0.0)
+    total = sum(covered.values()) or 1.0
+    return {aspect: scene.weight(aspect) - covered[aspect] / total for aspect in covered}
 
 
 def _unequal_sets(left: dict[str, float]) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:

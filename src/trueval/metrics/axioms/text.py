@@ -1,4 +1,4 @@
-"""Verdicts on axioms in words."""
+"""Verdicts on axioms as text."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def table_text(table: AxiomTable) -> str:
         ]
         if verdict.counter_example is not None:
             lines += [f"    {line}" for line in example_lines(verdict.counter_example)]
-    lines += ["", "TopHeavComp depends on parameters where it holds, too (one changed at a time):"]
+    lines += ["", "TopHeavComp also depends on parameters where it holds (one changed at a time):"]
     for name, report, verdict in every:
         if verdict.axiom == "TopHeavComp" and verdict.holds:
             lines += [f"  {name}, {verdict.axiom}: {region}" for region in report.regions(verdict.axiom)]
@@ -61,8 +61,10 @@ def table_text(table: AxiomTable) -> str:
 
 def _reasons(report: AxiomReport, verdict: Verdict) -> list[str]:
     """What a difference is and why, and for which parameters the axiom holds."""
-    told = verdict.explanation
-    lines = [] if told is None else wrap(f"why: {told.kind}; {told.why}", 110, subsequent_indent="     ")
+    explanation = verdict.explanation
+    lines = []
+    if explanation is not None:
+        lines = wrap(f"why: {explanation.kind}; {explanation.why}", 110, subsequent_indent="     ")
     return lines + [f"{region}, in these worlds" for region in report.regions(verdict.axiom)]
 
 
@@ -79,13 +81,13 @@ def example_lines(example: CounterExample) -> list[str]:
         lines.append(f"… and {len(items) - 12} more")
     others = len(set(scene.ratings) - set(items))
     if others:
-        lines.append(f"{others} more rated items that neither list shows")
-    # the digits that tell the two apart, if any do
+        lines.append(f"{others} more rated items that are in neither list")
+    # as many digits as distinguish the two, if any do
     digits = next((d for d in (6, 9, 12) if f"{example.better:.{d}f}" != f"{example.worse:.{d}f}"), 6)
     lines.append(f"should score higher: {' '.join(example.pair.better)}  {example.better:.{digits}f}")
     lines.append(f"than:                {' '.join(example.pair.worse)}  {example.worse:.{digits}f}")
     if example.tried > 1:
-        lines.append(f"nor does any of the {example.tried} values tried; this one comes closest")
+        lines.append(f"none of the {example.tried} values tried satisfies the axiom; this one comes closest")
     return lines
 
 

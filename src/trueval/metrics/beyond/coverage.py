@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.metrics.list_sums import anyone_shown
+from trueval.metrics.list_sums import recommended_to_anyone
 from trueval.metrics.metric_values import Tally
 from trueval.metrics.registry import metric
 
@@ -27,4 +27,4 @@ def coverage(facts: RankingFacts, k: int) -> Tally:
     0.5
     """
     size = facts.catalogue
-    return anyone_shown(facts, k, lambda shown: float(shown.sum()) / size)
+    return recommended_to_anyone(facts, k, lambda recommended: float(recommended.sum()) / size)

@@ -22,7 +22,7 @@ def _unit_length(features: np.ndarray) -> np.ndarray:
     range=(0, 1),
     parameters={"similarity": Parameter("cosine", ("cosine", "jaccard"), meaning="of the item features")},
     needs=("features",),
-    undefined="fewer than two items with features shown",
+    undefined="fewer than two items with features in the list",
     reference="Ziegler et al. 2005",
     ties="set",
 )
@@ -39,8 +39,8 @@ def ild(facts: RankingFacts, k: int, *, similarity: str, features: np.ndarray) -
     """
     described = np.any(features > 0 if similarity == "jaccard" else features != 0, axis=1)
     inside = facts.top(k)
-    shown = facts.per_unit(facts.list_unit[inside], described[facts.list_item[inside]])
-    pairs = shown * (shown - 1) / 2
+    n_described = facts.per_unit(facts.list_unit[inside], described[facts.list_item[inside]])
+    pairs = n_described * (n_described - 1) / 2
     together = _cosine_sum(facts, k, features) if similarity == "cosine" else _jaccard_sum(facts, k, features)
     return 1 - np.divide(together, pairs, out=np.full(len(facts), np.nan), where=pairs > 0)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.metrics.list_sums import anyone_shown, list_mean, tally
+from trueval.metrics.list_sums import list_mean, recommended_to_anyone, tally
 from trueval.metrics.metric_inputs import ItemPopularity, Positives
 from trueval.metrics.metric_values import Tally
 from trueval.metrics.registry import Parameter, metric
@@ -153,4 +153,4 @@ def tail_coverage(facts: RankingFacts, k: int, *, tail: float, positives: Positi
     """
     members = strata(positives, 0.0, tail, metric="tail_coverage") == 2
     size = int(members.sum()) or np.nan
-    return anyone_shown(facts, k, lambda shown: float(shown[members].sum()) / size)
+    return recommended_to_anyone(facts, k, lambda recommended: float(recommended[members].sum()) / size)

@@ -16,7 +16,11 @@ from trueval.metrics.registry import Parameter, metric
     formula="relevant items in top(k) that the popularity baseline's top(k) does not show, / k; "
     "of items equally popular at its cut the baseline shows a random part",
     range=(0, 1),
-    parameters={"denom": Parameter("k", ("k", "unexpected"), meaning="divide by k, or by the unexpected items shown")},
+    parameters={
+        "denom": Parameter(
+            "k", ("k", "unexpected"), meaning="divide by k, or by the number of unexpected items in the list"
+        )
+    },
     needs=("popularity", "train"),
     undefined="never",
     reference="Ge et al. 2010",

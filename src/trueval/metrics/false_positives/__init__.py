@@ -1,1 +1,1 @@
-"""False positives: does the list hold items the user is known to dislike?"""
+"""False positives: does the list contain items the user is known to dislike?"""

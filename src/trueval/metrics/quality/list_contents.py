@@ -28,8 +28,8 @@ def unjudged(facts: RankingFacts, k: int) -> np.ndarray:
         known = facts.per_unit(facts.unit[ranked], chance)
     else:
         known = facts.per_unit(facts.unit[(facts.rank > 0) & (facts.rank <= k)])
-    shown = facts.listed_at(k)
-    return 1 - np.divide(known, shown, out=np.full(len(facts), np.nan), where=shown > 0)
+    listed = facts.listed_at(k)
+    return 1 - np.divide(known, listed, out=np.full(len(facts), np.nan), where=listed > 0)
 
 
 @metric(
