@@ -198,7 +198,7 @@ def test_at_most_five_rows_are_shown_and_all_are_counted():
     ("test", "threshold", "told"),
     [
         ({("a", "x"): 2.0}, 3.0, r"no value reaches the threshold 3[^$]*from 2 to 2"),
-        ({("a", "x"): 0.0}, None, "no value reaches 0"),
+        ({("a", "x"): 0.0}, None, "no value is above 0"),
     ],
 )
 def test_judgements_without_anything_relevant_are_refused(test, threshold, told):
