@@ -128,9 +128,9 @@ def test_the_columns_of_a_wide_table_are_not_all_told() -> None:
 @pytest.mark.parametrize(
     ("given_by", "do"),
     [
-        ("columns", "say which with columns={'user': 'uid'} (--columns user=uid)"),
-        ("option", "say which with user='uid' (--user uid)"),
-        ("name", "call the one that is meant user"),
+        ("columns", "choose one with columns={'user': 'uid'} (--columns user=uid)"),
+        ("option", "choose one with user='uid' (--user uid)"),
+        ("name", "rename the right one to user"),
     ],
 )
 def test_the_advice_fits_how_columns_are_given(given_by, do) -> None:

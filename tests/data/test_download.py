@@ -150,7 +150,7 @@ def test_checksum_from_a_published_file(site: Site, tmp_path: Path) -> None:
     site.files["/mine.zip.md5"] = f"MD5 (mine.zip) = {hashlib.md5(ZIP).hexdigest()}\n".encode()
     get("mine", home=tmp_path, url=f"{site.url}/mine.zip", checksum=f"{site.url}/mine.zip.md5")
     site.files["/mine.zip.md5"] = b"0" * 32 + b"  mine.zip\n"
-    with pytest.raises(DataError, match="not what was published"):
+    with pytest.raises(DataError, match="does not match its published checksum"):
         get("again", home=tmp_path, url=f"{site.url}/mine.zip", checksum=f"{site.url}/mine.zip.md5")
     for published in (b"<html>not found</html>", None):
         if published is None:
@@ -252,7 +252,7 @@ def test_interrupt_while_receiving_leaves_only_the_part(
 
 def test_corrupted_file_is_refused_and_removed(site: Site, tmp_path: Path) -> None:
     site.files["/mine.zip"] = ZIP[:1000] + b"\0" + ZIP[1001:]
-    with pytest.raises(DataError, match="not what was published") as caught:
+    with pytest.raises(DataError, match="does not match its published checksum") as caught:
         get("mine", home=tmp_path, url=f"{site.url}/mine.zip", checksum=md5(ZIP))
     assert md5(ZIP).removeprefix("md5:") in caught.value.found
     assert left(tmp_path) == []
@@ -260,7 +260,7 @@ def test_corrupted_file_is_refused_and_removed(site: Site, tmp_path: Path) -> No
 
 def test_the_checksum_of_the_catalogue_holds_for_mirrors(site: Site, tmp_path: Path) -> None:
     site.files["/ml-1m.zip"] = ZIP
-    with pytest.raises(DataError, match="not what was published"):
+    with pytest.raises(DataError, match="does not match its published checksum"):
         get("ml-1m", home=tmp_path, url=f"{site.url}/ml-1m.zip")
     assert left(tmp_path) == []
 
@@ -296,7 +296,7 @@ def link(target: str) -> bytes:
 def test_archives_that_reach_outside(site: Site, tmp_path: Path, file: str, body: bytes) -> None:
     home = tmp_path / "deep" / "home"
     site.files[f"/{file}"] = body
-    with pytest.raises(DataError, match=r"outside its folder|holds a link"):
+    with pytest.raises(DataError, match=r"outside its folder|contains a link"):
         get("x", home=home, url=f"{site.url}/{file}")
     assert left(home) == []
     assert not list(tmp_path.rglob("evil.txt"))
@@ -318,7 +318,7 @@ def test_kinds_of_archives(site: Site, tmp_path: Path, file: str, body: bytes, e
 
 
 def test_not_found(site: Site, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="does not give the file") as caught:
+    with pytest.raises(DataError, match="does not provide the file") as caught:
         get("x", home=tmp_path, url=f"{site.url}/nothing.zip")
     assert "404" in caught.value.found
     assert len(site.asked) == 1
@@ -352,7 +352,7 @@ def test_names(tmp_path: Path) -> None:
     with pytest.raises(DefinitionError, match="unknown data set") as caught:
         get("ml1m", home=tmp_path)
     assert "ml-1m" in caught.value.do
-    with pytest.raises(DataError, match="cannot be the name"):
+    with pytest.raises(DataError, match="cannot be used for a folder"):
         get("../x", home=tmp_path, url="http://127.0.0.1:9/x.zip")
     with pytest.raises(DataError, match="cannot be fetched automatically") as by_hand:
         get("yahoo-r3", home=tmp_path)

@@ -171,7 +171,7 @@ BROKEN = [
     ("r.jsonl", b'{"user": 1', "could not be read"),
     ("r.run", b"1 Q0 a 1 0.5\n", "6 fields"),
     ("r.run", b"1 Q0 a 1 high tag\n", "scores must be numbers"),
-    ("r.doc", b"x", "unknown kind of file"),
+    ("r.doc", b"x", "unknown file format"),
 ]
 
 

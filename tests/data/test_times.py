@@ -173,7 +173,7 @@ def test_one_instant_is_one_number() -> None:
 def test_times_with_and_without_zone_are_refused() -> None:
     both = ["2020-01-01T00:00:00+02:00", "2020-01-01T00:00:00"]
     for order in (both, both[::-1]):
-        with pytest.raises(DataError, match="UTC and others do not"):
+        with pytest.raises(DataError, match="UTC offset and others do not"):
             read(pl.DataFrame({"user": [1, 1], "item": [1, 2], "time": order}))
         pandas = pytest.importorskip("pandas")
         objects = pandas.Series([datetime.fromisoformat(text) for text in order], dtype=object)

@@ -114,7 +114,7 @@ def test_items_rated_equally_often_leave_together():
     task = task_of("AR-AI-AN-head50")
     assert task.items.decode(task.candidates).to_list() == ["w"]
     assert task.users.decode(task.unit_user).to_list() == ["c"]
-    with pytest.raises(DataError, match=r"head to leave out is empty[^$]*0.25 of 4 rated items, of which 3"):
+    with pytest.raises(DataError, match=r"head to remove is empty[^$]*0.25 of 4 rated items, of which 3"):
         task_of("AR-AI-AN-head25")  # none is closer to one
 
 
@@ -141,7 +141,7 @@ def test_a_threshold_decides_what_is_relevant_and_everyone_may_be_a_unit():
         ("AR-LIST-AN", {"catalogue": pl.Series(["x", "y"])}, r"outside the given catalogue[^$]*2 rows[^$]*item z"),
         ("AR-LIST-AN", {"catalogue": pl.Series([1, 2])}, "item ids are of different types"),
         ("UAR", {}, r"needs a uniform_test split[^$]*given split"),
-        ("P1R9-AI-AN", {}, r"9 percentiles of 4 candidate items[^$]*P1R4"),
+        ("P1R9-AI-AN", {}, r"9 percentiles cannot be made of 4 candidate items[^$]*P1R4"),
         ("AR-AI-AN-head99", {}, "no relevant test item is left"),
         ("AR-AI-AN", {"threshold": 6}, "no value reaches the threshold 6"),
         ("AR-AI-NN50", {}, "NN50 is impossible"),

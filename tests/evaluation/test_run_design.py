@@ -91,13 +91,13 @@ def test_contradictions_are_refused(design: str, options: dict, option: str) -> 
 @pytest.mark.parametrize(
     ("design", "words"),
     [
-        ("AR-TI-AN", r"begins with given[^$]*Run\(recs\)"),
+        ("AR-TI-AN", r"begin with given[^$]*Run\(recs\)"),
         ("given-NN100", "unknown word in a design of given lists: 'NN100'"),
         ("given-", "unknown word"),
         ("given-head10-head20", "same axis twice: head"),
         ("given-head0", "above 0 and below 1"),
         ("given-head100", "above 0 and below 1"),
-        (3, "written as text"),
+        (3, "given as text"),
     ],
 )
 def test_names_that_mean_nothing_are_refused(design: object, words: str) -> None:
@@ -123,7 +123,7 @@ def test_the_command_line(trueval, tmp_path) -> None:
     for more, words in (
         (("--design", "given", "--condensed"), "contradict"),
         (("--design", "given-seen", "--seen", "exclude"), "contradict"),
-        (("--design", "AR-TI-AN"), "begins with given"),
+        (("--design", "AR-TI-AN"), "begin with given"),
     ):
         ran = trueval(*base, *more)
         assert ran.code == 2

@@ -93,7 +93,7 @@ def test_values_are_those_of_a_naive_count(share, seed):
     (train, test), run = make_logs(seed), make_run(seed)
     head = naive_head(train, test, share)
     if not head:
-        with pytest.raises(tv.TruevalError, match="the head to leave out is empty"):
+        with pytest.raises(tv.TruevalError, match="the head to remove is empty"):
             measured(run, test, train, without_head=share)
         return
     wanted = naive_values(run, test, head, threshold=3)
@@ -163,7 +163,7 @@ def test_a_list_of_nothing_but_head_items_is_worth_nothing_and_allowed():
     values = measured(only, test, train, without_head=0.2)
     assert values["rr"] == values["recall@5"] == 0
     strangers = only.with_columns(pl.col("item") + 1000)
-    with pytest.raises(tv.TruevalError, match="no item of one table occurs in the other"):
+    with pytest.raises(tv.TruevalError, match="the two tables have no item in common"):
         measured(strangers, test, train, without_head=0.2)
 
 
@@ -285,7 +285,7 @@ def test_the_command_line(trueval, files):
         (("--train", files / "more.csv", "--without-head", "-0.1"), "above 0 and below 1"),
         (("--train", files / "more.csv", "--without-head", "10"), "above 0 and below 1"),
         (("--train", files / "more.csv", "--without-head", "much"), "without-head"),
-        (("--train", files / "more.csv", "--without-head", "0.01"), "the head to leave out is empty"),
+        (("--train", files / "more.csv", "--without-head", "0.01"), "the head to remove is empty"),
         (("--without-head", "0.1"), "--train"),
     ):
         refused = trueval(*base, *arguments, "-o", files / "out.txt")

@@ -164,8 +164,8 @@ def test_metrics_that_need_all_ranks_refuse_a_cut_run(metric):
         (run_of([("a", "x", 1), ("a", "y", 1)], "rank"), r"same rank twice[^$]*user a, items [xy] and [xy]: rank 1"),
         (run_of([("a", "x", np.nan), ("a", "y", 1.0)], "score"), r"finite numbers[^$]*user a, item x: nan"),
         (run_of([("a", "x", np.inf), ("a", "y", 1.0)], "score"), r"finite numbers[^$]*user a, item x: inf"),
-        (run_of([("q", "x", 1.0)], "score"), "no user of one table occurs in the other"),
-        (run_of([("a", "q", 1.0)], "score"), "no item of one table occurs in the other"),
+        (run_of([("q", "x", 1.0)], "score"), "the two tables have no user in common"),
+        (run_of([("a", "q", 1.0)], "score"), "the two tables have no item in common"),
         (run_of([(1, "x", 1.0)], "score"), "user ids are of different types"),
         (run_of([("a", 7, 1.0)], "score"), "item ids are of different types"),
         (run_of([("a", None, 1.0), ("a", "x", 1.0)], "score"), "item ids are missing"),
@@ -198,7 +198,7 @@ def test_at_most_five_rows_are_shown_and_all_are_counted():
     ("test", "threshold", "told"),
     [
         ({("a", "x"): 2.0}, 3.0, r"no value reaches the threshold 3[^$]*from 2 to 2"),
-        ({("a", "x"): 0.0}, None, "no value reaches 0"),
+        ({("a", "x"): 0.0}, None, "no value is above 0"),
     ],
 )
 def test_judgements_without_anything_relevant_are_refused(test, threshold, told):

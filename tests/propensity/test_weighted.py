@@ -365,6 +365,6 @@ def test_unseen_items_are_counted_and_said():
     recs = pl.DataFrame({"user": [1, 2, 3], "item": ["b", "new", "c"], "rank": 1})
     found = tv.evaluate_run(recs, test, train=train, metrics="snips(recall)@1", propensity="popularity:1")
     assert found["run", "snips(recall)@1"].value == pytest.approx((2 + 4) / (2 + 4 + 4))  # 1 row, and half a row each
-    assert "2 of 3 relevant test rows are of 2 items unseen in train: their p is 0.25" in found.warnings
+    assert "2 of 3 relevant test rows belong to 2 items unseen in train: their p is 0.25" in found.warnings
     flat = tv.evaluate_run(recs, test, train=train, metrics="snips(recall)@1", propensity="popularity:-1")
     assert flat["run", "snips(recall)@1"].value == pytest.approx(2 / 3)

@@ -30,7 +30,7 @@ def test_given_tables_must_speak_of_the_same_ids():
         split(TRAIN, "given", test=TEST.with_columns(pl.col("user").cast(pl.String)))
     with pytest.raises(DataError, match="no item in common"):
         split(TRAIN, "given", test=TEST.with_columns(pl.col("item") + "!"))
-    with pytest.raises(DefinitionError, match="cannot be left out"):
+    with pytest.raises(DefinitionError, match="tables that are already split"):
         split(TRAIN, "given", test=TEST, min_user=2)
 
 

@@ -132,7 +132,7 @@ def test_pairs_in_two_parts(how, pair, way):
     check = found["overlap" + suffix(pair)]
     assert (before[check.name], check.count) == (0, PLANTED)
     assert found.verdict == check.verdict == "wrong"
-    assert ("50 of them with another value" in check.meaning) == (way == "another value")
+    assert ("50 of them with a different value" in check.meaning) == (way == "another value")
     if "observed" not in pair:
         assert found["duplicates"].count == (PLANTED if way == "the same row" else 0)
 

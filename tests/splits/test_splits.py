@@ -65,9 +65,9 @@ def possible(log: Interactions, how: str, **options: object) -> list[Parts]:
         return made(log, how, **options)
     except TruevalError as problem:
         assume("no row" not in problem.what and "too coarse" not in problem.what)
-        assume("nothing happened" not in problem.what)
+        assume("no rows before the cut" not in problem.what)
         assume("fewer" not in problem.what and "no set of items" not in problem.what)
-        assume("outside of the log" not in problem.what and "no test rating" not in problem.what)
+        assume("outside the time range of the log" not in problem.what and "no test rating" not in problem.what)
         raise
 
 

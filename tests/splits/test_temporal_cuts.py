@@ -190,9 +190,9 @@ def test_numbers_are_on_the_scale_of_the_log():
     ("how", "options", "word"),
     [
         ("temporal", {"at": 5, "ratio": 0.2}, "not both"),
-        ("temporal", {"at": 0}, "outside of the log"),
-        ("temporal", {"at": 10}, "outside of the log"),
-        ("temporal", {"at": "2020-01-01"}, "outside of the log"),
+        ("temporal", {"at": 0}, "outside the time range of the log"),
+        ("temporal", {"at": 10}, "outside the time range of the log"),
+        ("temporal", {"at": "2020-01-01"}, "outside the time range of the log"),
         ("temporal", {"at": "soon"}, "could not be read"),
         ("temporal", {"at": [1, 2]}, "could not be read"),
         ("temporal", {"at": float("nan")}, "could not be read"),

@@ -21,7 +21,7 @@ _BROKEN = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, NotImplem
 def unpack(archive: Path, target: Path, *, file_name: str) -> Path:
     """Unpack an archive into the new folder `target`, which appears whole or not at all.
 
-    `file_name` tells the kind of archive; any other file becomes the only file of the folder. A single folder
+    `file_name` says the kind of archive; any other file becomes the only file of the folder. A single folder
     at the top of the archive is left out.
     """
     work = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
@@ -73,7 +73,7 @@ def _extract(members: Members, content: Path, file_name: str) -> None:
         outside = pieces.is_absolute() or ".." in pieces.parts or ":" in (pieces.parts or ("",))[0]
         if outside or stream is None:
             raise DataError(
-                "the archive would write outside its folder" if outside else "the archive holds a link",
+                "the archive would write outside its folder" if outside else "the archive contains a link",
                 where=file_name,
                 found=repr(name),
                 do="do not use this file; fetch it from the publisher",

@@ -99,13 +99,13 @@ class Aspects:
         ([2, 1, 2], [0, 1, 2], [-1, 0, 1])
         """
         width = len(str(len(self)))
-        words = pl.Series(self.aspect).cast(pl.String).str.zfill(width)  # so that text sorts like numbers
+        padded = pl.Series(self.aspect).cast(pl.String).str.zfill(width)  # so that text sorts like numbers
         item = np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
-        joined = pl.DataFrame({"item": item, "word": words}).group_by("item", maintain_order=True)
-        texts = joined.agg(pl.col("word").str.join(" ")).sort("item")
-        vocabulary = Ids.of(pl.concat([pl.Series([""]), texts["word"]]))
+        joined = pl.DataFrame({"item": item, "code": padded}).group_by("item", maintain_order=True)
+        texts = joined.agg(pl.col("code").str.join(" ")).sort("item")
+        vocabulary = Ids.of(pl.concat([pl.Series([""]), texts["code"]]))
         of_item = np.zeros(len(self.start) - 1, np.int32)
-        of_item[texts["item"].to_numpy()] = vocabulary.codes(texts["word"])
+        of_item[texts["item"].to_numpy()] = vocabulary.codes(texts["code"])
         members = [tuple(map(int, text.split())) for text in vocabulary.values.to_list()]
         start = np.concatenate([[0], np.cumsum([len(some) for some in members])]).astype(np.int32)
         aspect = np.array([a for some in members for a in some], np.int32)

@@ -126,9 +126,9 @@ class ByUser:
             return np.full(len(item), -1)
         width = max(int(self.item.max()), int(item.max(initial=0))) + 1
         rows = self.user * np.int64(width) + self.item  # ascending, like users and their items
-        wanted = user.astype(np.int64) * width + item
-        place = np.minimum(np.searchsorted(rows, wanted), len(rows) - 1)
-        return np.where(rows[place] == wanted, place, -1)
+        keys = user.astype(np.int64) * width + item
+        place = np.minimum(np.searchsorted(rows, keys), len(rows) - 1)
+        return np.where(rows[place] == keys, place, -1)
 
     @staticmethod
     def empty(n_users: int) -> ByUser:

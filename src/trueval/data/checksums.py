@@ -11,28 +11,28 @@ from typing import Any
 _SEAL = "checksum"
 
 
-def seal(told: Mapping[str, Any]) -> str:
+def seal(record: Mapping[str, Any]) -> str:
     """JSON that carries its checksum.
 
     >>> unseal(seal({"a": 1}))
     {'a': 1}
     >>> unseal(seal({"a": 1}).replace("1", "3"))
     Traceback (most recent call last):
-    ValueError: the checksum is another one
+    ValueError: the checksum does not match
     """
-    plain = json.dumps(told, indent=1, ensure_ascii=False, default=str)
+    plain = json.dumps(record, indent=1, ensure_ascii=False, default=str)
     checksum = hashlib.blake2b(plain.encode(), digest_size=16).hexdigest()
-    return json.dumps({**told, _SEAL: checksum}, indent=1, ensure_ascii=False, default=str) + "\n"
+    return json.dumps({**record, _SEAL: checksum}, indent=1, ensure_ascii=False, default=str) + "\n"
 
 
 def unseal(text: str) -> dict[str, Any]:
-    """What was sealed; a ValueError where a single bit of the text is another one."""
-    told = json.loads(text)
-    if not isinstance(told, dict) or told.pop(_SEAL, None) is None:
+    """The record that was sealed; a ValueError where the text has changed in any way."""
+    record = json.loads(text)
+    if not isinstance(record, dict) or record.pop(_SEAL, None) is None:
         raise ValueError("there is no checksum")
-    if seal(told) != text:
-        raise ValueError("the checksum is another one")
-    return told
+    if seal(record) != text:
+        raise ValueError("the checksum does not match")
+    return record
 
 
 def file_checksum(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""Which column plays which role: recognised by common names, or said explicitly.
+"""Which column plays which role: recognised by common names, or given explicitly.
 
 One declaration of roles with their common names, and one function that finds them. A kind of table declares, where it
 is read, which roles it needs and which it may have.
@@ -181,7 +181,7 @@ def find_roles(
     for role in roles:
         if role not in columns:
             free = [name for name in names if name not in found.values()]
-            name = _recognised(free, role, roles, where, own_words="user" in names and "item" in names)
+            name = _recognised(free, role, roles, where, has_own_names="user" in names and "item" in names)
             if name is not None:
                 found[role] = name
     for role in roles.needs:
@@ -190,10 +190,10 @@ def find_roles(
     return {role: found[role] for role in roles if role in found}
 
 
-def held_columns(columns: ColumnMap | None, names: Collection[str]) -> dict[str, str | int | None]:
-    """Of a mapping that was written for another table, what holds for this one: columns that it has, roles without one.
+def applicable_columns(columns: ColumnMap | None, names: Collection[str]) -> dict[str, str | int | None]:
+    """The entries of another table's mapping that apply here: columns that this table has, and roles without a column.
 
-    >>> held_columns({"user": "uid", "item": "sku", "value": None}, ["sku", "slot"])
+    >>> applicable_columns({"user": "uid", "item": "sku", "value": None}, ["sku", "slot"])
     {'item': 'sku', 'value': None}
     """
     return {role: column for role, column in (columns or {}).items() if column is None or str(column) in names}
@@ -220,12 +220,12 @@ def _given(names: Sequence[str], column: str | int, role: str, roles: TableRoles
         f"the column given for {role} does not exist",
         where=where,
         found=f"{asked}; columns {shortened(names)}",
-        do=close if close.startswith("did") else f"name one of them with {_said(role, '…', roles)}",
+        do=close if close.startswith("did") else f"name one of them with {_mapping_hint(role, '…', roles)}",
     )
 
 
-def _said(role: str, name: str, roles: TableRoles) -> str:
-    """How a person says which column has a role, in Python and at the command line."""
+def _mapping_hint(role: str, name: str, roles: TableRoles) -> str:
+    """How to say which column has a role, in Python and at the command line."""
     quoted = name if name == "…" else repr(name)
     if roles.given_by == "option":
         return f"{role}={quoted} (--{role} {name})"
@@ -245,22 +245,22 @@ def _check_one_role_each(found: Mapping[str, str], where: str) -> None:
         taken[name] = role
 
 
-def _recognised(names: Sequence[str], role: str, roles: TableRoles, where: str, *, own_words: bool) -> str | None:
-    words = [role, *filter(None, [roles.also_called.get(role)])]
-    like = [name for name in names if any(looks_like(name, word) for word in words)]
+def _recognised(names: Sequence[str], role: str, roles: TableRoles, where: str, *, has_own_names: bool) -> str | None:
+    accepted = [role, *filter(None, [roles.also_called.get(role)])]
+    like = [name for name in names if any(looks_like(name, other) for other in accepted)]
     if not like and role in roles.else_called:
         like = [name for name in names if looks_like(name, roles.else_called[role])]
     # A table that already says user and item means value and time literally: what trueval writes, it reads.
-    if role in like and (roles.own_name_wins or (own_words and role not in ("user", "item"))):
+    if role in like and (roles.own_name_wins or (has_own_names and role not in ("user", "item"))):
         return role
     if len(like) > 1 and role not in roles.absent_if_several:
         raise DataError(
             f"more than one column looks like the {role}",
             where=where,
             found=", ".join(like),
-            do=f"call the one that is meant {role}"
+            do=f"rename the right one to {role}"
             if roles.given_by == "name"
-            else f"say which with {_said(role, like[0], roles)}",
+            else f"choose one with {_mapping_hint(role, like[0], roles)}",
         )
     return like[0] if len(like) == 1 else None
 
@@ -269,7 +269,7 @@ def _absent(role: str, names: Sequence[str], found: Mapping[str, str], roles: Ta
     """The error for a role that a table needs; a column whose name is nearly a common one is suggested."""
     free = [name for name in names if name not in found.values()]
     close = [name for name in free if difflib.get_close_matches(_plain(name), _NAMES[role], n=1, cutoff=0.8)]
-    do = f"name it with {_said(role, close[0] if close else '…', roles)}"
+    do = f"name it with {_mapping_hint(role, close[0] if close else '…', roles)}"
     return DataError(
         f"there is no {role} column",
         where=where,

@@ -78,9 +78,9 @@ def _positions(rows: Sequence[Sequence[str]], roles: TableRoles) -> str:
     for role, places in (("value", [p for p in further if p not in late]), ("score", further), ("time", late)):
         if role in roles and places:
             found[role] = places[0]
-    told = ",".join(f"{role}={place}" for role, place in found.items())
+    mapping = ",".join(f"{role}={place}" for role, place in found.items())
     relevant = "; --threshold says which values are relevant" if "value" in found else ""
-    return f"give positions, from 0: columns={found} (--columns {told}){relevant}"
+    return f"give positions, from 0: columns={found} (--columns {mapping}){relevant}"
 
 
 def shape(

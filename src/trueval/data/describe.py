@@ -23,7 +23,7 @@ _UNITS = (
 
 
 def describe(log: Interactions) -> dict[str, Any]:
-    """Describe a log as plain numbers and words (ready for JSON).
+    """Describe a log as plain numbers and text (ready for JSON).
 
     >>> log = Interactions.of(pl.DataFrame({"user": [1, 1, 2], "item": ["a", "b", "a"]}))
     >>> numbers = describe(log)
@@ -121,11 +121,11 @@ def _span(times: pl.Series) -> dict[str, Any]:
     first, last = (bound.item() for bound in (times.to_numpy().min(), times.to_numpy().max()))
     for low, high, unit, per_second in _UNITS:
         if low <= last < high and first >= 0:
-            words = [datetime.fromtimestamp(t // per_second, UTC).isoformat(sep=" ")[:19] for t in (first, last)]
+            dates = [datetime.fromtimestamp(t // per_second, UTC).isoformat(sep=" ")[:19] for t in (first, last)]
             days = (last - first) / per_second / 86400
             return {
-                "first": words[0],
-                "last": words[1],
+                "first": dates[0],
+                "last": dates[1],
                 "days": days,
                 "unit": unit,
                 "distinct": times.n_unique(),

@@ -1,4 +1,4 @@
-"""Fetch data sets: with progress, going on where an earlier attempt stopped, and checked before use."""
+"""Fetch data sets: with progress, resuming where an earlier attempt stopped, and checked before use."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def get(name: str, *, home: Path | None = None, url: str | None = None, checksum
     known = CATALOGUE.get(name) or (dataset(name) if url is None else Dataset(name, "", "", 0))
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name):
         raise DataError(
-            "this cannot be the name of a folder",
+            "this name cannot be used for a folder",
             where="name",
             found=repr(name),
             do="use letters, digits, - and _",
@@ -76,11 +76,11 @@ def _fetch_and_unpack(name: str, url: str, checksum: str | None, target: Path) -
     part = fetch(url, target.parent, file_name=file_name)
     actual = _digest(part, algorithm)
     if digest is None:
-        note(f"{file_name} has no published checksum; what came has {algorithm} {actual}")
+        note(f"no checksum is published for {file_name}; the downloaded file has {algorithm} {actual}")
     elif actual != digest:
         part.unlink()
         raise DataError(
-            "the file is not what was published",
+            "the downloaded file does not match its published checksum",
             where=url,
             found=f"{algorithm} {actual}, expected {digest}",
             do="fetch it again; if this repeats, the file has changed or is not genuine",
@@ -95,10 +95,10 @@ def _fetch_and_unpack(name: str, url: str, checksum: str | None, target: Path) -
 
 
 def fetch(url: str, folder: Path, *, file_name: str) -> Path:
-    """Download a file as `<file_name>….part`, going on after an earlier part of the same version of it."""
+    """Download a file as `<file_name>….part`, resuming an earlier part of the same version."""
     if urlsplit(url).scheme not in ("http", "https"):
         raise DataError(
-            "only http and https can be fetched",
+            "only http and https addresses can be fetched",
             where=url,
             found=urlsplit(url).scheme or "no scheme",
             do="check the address",
@@ -113,7 +113,7 @@ def fetch(url: str, folder: Path, *, file_name: str) -> Path:
             if error.code < 500:
                 found = f"{error.code} {error.reason}"
                 raise DataError(
-                    "the server does not give the file", where=url, found=found, do="check the address"
+                    "the server does not provide the file", where=url, found=found, do="check the address"
                 ) from error
             trouble = f"{error.code} {error.reason}"
         except (urllib.error.URLError, http.client.HTTPException, ConnectionError, TimeoutError) as error:
@@ -127,7 +127,7 @@ def fetch(url: str, folder: Path, *, file_name: str) -> Path:
         "the download did not finish",
         where=url,
         found=trouble,
-        do=f"run it again, it goes on after the {kept:,} bytes it has"
+        do=f"run it again: it resumes after the {kept:,} bytes it already has"
         if kept
         else "check the connection, then run it again",
     )
@@ -158,7 +158,7 @@ def _attempt(url: str, folder: Path, file_name: str) -> Path | None:
         continues = response.headers.get("Content-Range", "").startswith(f"bytes {have}-")
         if response.status != 206 or part is None or not continues:
             if response.status == 206:  # a piece that nobody asked for
-                raise http.client.HTTPException("the server sent another part of the file than was asked for")
+                raise http.client.HTTPException("the server sent a different part of the file than requested")
             for stale in _parts(folder, file_name):
                 stale.unlink()
             part, have = folder / _part_name(file_name, response.headers), 0
@@ -169,13 +169,13 @@ def _attempt(url: str, folder: Path, file_name: str) -> Path | None:
 def _receive(response: http.client.HTTPResponse, part: Path, *, have: int, total: int) -> Path | None:
     title = f"fetching {part.name.split('.')[0]} (kB)"
     with part.open("ab" if have else "wb") as file, progress(title, total // 1000) as step:
-        said = 0
+        reported = 0
         while chunk := response.read(_CHUNK):
             file.write(chunk)
             have += len(chunk)
-            if have // 1000 > said:
-                step(have // 1000 - said)
-                said = have // 1000
+            if have // 1000 > reported:
+                step(have // 1000 - reported)
+                reported = have // 1000
         file.flush()
         os.fsync(file.fileno())
     return part if not total or have == total else None

@@ -1,4 +1,4 @@
-"""What went wrong while a file was read, said in four parts instead of a library's traceback."""
+"""Failures to read a file as errors of four parts instead of a library's traceback."""
 
 from __future__ import annotations
 
@@ -52,7 +52,9 @@ def read_error(error: BaseException, path: Path | str, *, what: str, do: str) ->
         return empty(path)
     message = str(error).strip().split("\n")[0] or type(error).__name__
     if isinstance(error, PermissionError):
-        return DataError("the file may not be read", where=str(path), found=message, do="give yourself read access")
+        return DataError(
+            "there is no permission to read the file", where=str(path), found=message, do="give yourself read access"
+        )
     lowered = message.lower()
     remedy = next((remedy for mark, remedy in _REMEDIES if mark in lowered), do)
     return DataError(f"the file could not be read as {what}", where=str(path), found=message, do=remedy)

@@ -50,14 +50,14 @@ def as_text(series: pl.Series, *, what: str, where: str) -> pl.Series:
 
     >>> as_text(pl.Series([[1, 2]]), what="arms", where="table, column arm")
     Traceback (most recent call last):
-    trueval.errors.DataError: arms must be words or numbers, one in each row
+    trueval.errors.DataError: arms must be text or numbers, one per row
       where: table, column arm
       found: type List(Int64)
       do:    name another column, or write it as text
     """
     if series.dtype.is_nested() or series.dtype in (pl.Object, pl.Binary, pl.Duration):
         raise DataError(
-            f"{what} must be words or numbers, one in each row",
+            f"{what} must be text or numbers, one per row",
             where=where,
             found=f"type {series.dtype}",
             do="name another column, or write it as text",

@@ -53,9 +53,9 @@ def judge(test: Interactions, users: Ids, items: Ids, *, threshold: float | None
     assert rows.value is not None
     relevant = rows.value >= threshold if threshold is not None else rows.value > 0
     if not relevant.any():
-        limit = f"the threshold {threshold:g}" if threshold is not None else "0"
+        limit = f"reaches the threshold {threshold:g}" if threshold is not None else "is above 0"
         raise DataError(
-            f"no value reaches {limit}: nobody would have a relevant item",
+            f"no value {limit}, so no user has a relevant item",
             where=test.name,
             found=f"values from {rows.value.min():g} to {rows.value.max():g}",
             do="lower the threshold",
@@ -73,22 +73,22 @@ def _distinct(rows: ByUser, users: Ids, items: Ids, *, where: str) -> ByUser:
     differs = np.flatnonzero(again & (value != np.roll(value, 1)))
     if len(differs):
         pairs = np.sort(np.unique(np.concatenate([differs - 1, differs])))[:5]
-        shown = zip(users.decode(user[pairs]), items.decode(rows.item[pairs]), value[pairs])
+        examples = zip(users.decode(user[pairs]), items.decode(rows.item[pairs]), value[pairs])
         raise DataError(
             "the same user and item are judged twice with different values",
             where=where,
-            found=rows_found([f"user {u}, item {i}: {v:g}" for u, i, v in shown], len(differs) + 1),
+            found=rows_found([f"user {u}, item {i}: {v:g}" for u, i, v in examples], len(differs) + 1),
             do="keep one judgement per user and item (the last, or the mean)",
         )
     return rows.where(~again)
 
 
 def check_overlap(known: np.ndarray, *, what: str, where: str, examples: tuple[list, list]) -> None:
-    """Refuse two tables of which no id is common: every value would be a silent zero."""
+    """Refuse two tables without a common id: every value would silently be zero."""
     if len(known) and not known.any():
         left, right = examples
         raise DataError(
-            f"no {what} of one table occurs in the other",
+            f"the two tables have no {what} in common",
             where=where,
             found=f"{', '.join(map(repr, left[:3]))}… and {', '.join(map(repr, right[:3]))}…",
             do="check that both tables use the same ids",

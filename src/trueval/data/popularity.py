@@ -22,7 +22,7 @@ COUNTS = ("users", "rows")
 
 
 def check_count_of(count: object, *, where: str) -> str:
-    """What popularity counts, which is one of two words.
+    """What popularity counts: "users" or "rows".
 
     >>> check_count_of("rows", where="read")
     'rows'
@@ -30,7 +30,7 @@ def check_count_of(count: object, *, where: str) -> str:
     if isinstance(count, str) and count in COUNTS:
         return count
     raise DefinitionError(
-        "popularity counts users or rows", where=where, found=f"count = {count!r}", do=suggest(str(count), COUNTS)
+        "count must be users or rows", where=where, found=f"count = {count!r}", do=suggest(str(count), COUNTS)
     )
 
 
@@ -76,11 +76,11 @@ def learned(valued: bool) -> str:
     return "systems learn each pair once" + (", with the mean of its values" if valued else "")
 
 
-def repeats_told(pairs: int, rows: int, *, count: str, learned: str = "") -> list[str]:
-    """What becomes of pairs that a train log has more than once, for a reader; `learned` is what systems make of them.
+def repeat_notes(pairs: int, rows: int, *, count: str, learned: str = "") -> list[str]:
+    """A note on pairs with several rows in the train log; `learned` says what systems make of them.
 
-    >>> for told in repeats_told(2, 20, count="users", learned=learned(True)).pop().split("; "):
-    ...     print(told)
+    >>> for clause in repeat_notes(2, 20, count="users", learned=learned(True)).pop().split("; "):
+    ...     print(clause)
     2 train pairs of user and item have several rows, 20 in all
     systems learn each pair once, with the mean of its values
     popularity counts users, each once per item (count="rows" counts rows)

@@ -42,7 +42,7 @@ def read(
         A table (polars, pandas, Arrow), a file, a folder of a known data set or of parquet parts, the name of a data
         set that `trueval data get` has fetched, or a log already.
     columns : mapping or text, optional
-        Names or positions of the column roles user, item, value and time, where common names do not tell:
+        Names or positions of the column roles user, item, value and time, where they do not have common names:
         {"user": "uid", "item": 2} or "user=uid,item=2". None (in text: "value=") says that there is no such column.
     name : text, optional
         What to call the log in messages. Default: the name of the file or folder, or "log".
@@ -58,7 +58,7 @@ def read(
     Raises
     ------
     TruevalError
-        For files that cannot be read, and columns whose roles cannot be told.
+        For files that cannot be read, and columns whose roles cannot be determined.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def read_pair(
     trueval.errors.DefinitionError: the split unbiased needs a second table
     ...
     """
-    whole = _held_both(log)
+    whole = _read_both(log)
     if unbiased is None and whole is None:
         raise DefinitionError(
             "the split unbiased needs a second table",
@@ -105,11 +105,11 @@ def read_pair(
     if unbiased is None:
         assert whole is not None
         return biased, whole[1]
-    both = _held_both(unbiased)
+    both = _read_both(unbiased)
     return biased, read(unbiased, columns=columns) if both is None else both[1]
 
 
-def _held_both(source: Any) -> tuple[Interactions, Interactions] | None:
+def _read_both(source: Any) -> tuple[Interactions, Interactions] | None:
     """Both parts of a data set that has them."""
     if not isinstance(source, str | Path):
         return None
@@ -138,14 +138,14 @@ def locate(source: Any) -> Path:
 
     >>> locate(3)
     Traceback (most recent call last):
-    trueval.errors.DataError: a log cannot be read from this
+    trueval.errors.DataError: a log cannot be read from this object
       where: source
       found: int
       do:    give a DataFrame, an Arrow table, a path or the name of a data set
     """
     if not isinstance(source, str | Path):
         raise DataError(
-            "a log cannot be read from this",
+            "a log cannot be read from this object",
             where="source",
             found=type(source).__name__,
             do="give a DataFrame, an Arrow table, a path or the name of a data set",

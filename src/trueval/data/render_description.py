@@ -1,4 +1,4 @@
-"""The description of a log in words, line by line."""
+"""The description of a log as lines of text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from trueval.render.numbers import percent
 
 
 def described_lines(described: dict[str, Any]) -> list[tuple[str, str]]:
-    """A description as pairs of a label and words, for a table or plain text.
+    """A description as pairs of a label and a text, for a table or plain text.
 
     >>> import polars as pl
     >>> from trueval.data.describe import describe
@@ -24,38 +24,38 @@ def described_lines(described: dict[str, Any]) -> list[tuple[str, str]]:
         ("users", f"{d['users']:,}"),
         ("items", f"{d['items']:,}"),
         ("density", f"{100 * d['density']:.3g} %"),
-        ("duplicates", _duplicate_words(d)),
-        ("rows per user", _spread_words(d["per_user"])),
-        ("rows per item", _spread_words(d["per_item"])),
-        ("Gini of items", f"{d['item_gini']:.3f}{_counted_words(d)}"),
-        ("top 10 % of items", f"{percent(d['top_10_percent_share'])} of {_shared_words(d)}"),
+        ("duplicates", _describe_duplicates(d)),
+        ("rows per user", _format_spread(d["per_user"])),
+        ("rows per item", _format_spread(d["per_item"])),
+        ("Gini of items", f"{d['item_gini']:.3f}{_gini_suffix(d)}"),
+        ("top 10 % of items", f"{percent(d['top_10_percent_share'])} of {_share_unit(d)}"),
     ]
-    lines += [*_value_lines(d["values"], d["rows"]), ("time", _time_words(d["time"]))]
+    lines += [*_value_lines(d["values"], d["rows"]), ("time", _format_time(d["time"]))]
     if d["other_columns"]:
         lines.append(("other columns", ", ".join(d["other_columns"])))
-    lines += [(f"{role} table", _side_words(d[f"{role}_table"], role)) for role in ("user", "item")]
+    lines += [(f"{role} table", _describe_side(d[f"{role}_table"], role)) for role in ("user", "item")]
     if d["missing"]:
-        lines.append(("missing", _missing_words(d["missing"])))
+        lines.append(("missing", _format_missing(d["missing"])))
     return lines
 
 
-def _duplicate_words(d: dict[str, Any]) -> str:
+def _describe_duplicates(d: dict[str, Any]) -> str:
     if not d["duplicates"]:
         return "none"
-    words = f"{d['duplicates']:,} rows repeat a user-item pair; pairs with several rows: {d['repeated_pairs']:,}, "
-    return f"{words}{d['repeated_rows']:,} rows in all; {learned(d['values'] is not None)}"
+    text = f"{d['duplicates']:,} rows repeat a user-item pair; pairs with several rows: {d['repeated_pairs']:,}, "
+    return f"{text}{d['repeated_rows']:,} rows in all; {learned(d['values'] is not None)}"
 
 
-def _counted_words(d: dict[str, Any]) -> str:
+def _gini_suffix(d: dict[str, Any]) -> str:
     """What popularity counts, where that makes a difference."""
     return f" of the {d['count']} per item" if d["duplicates"] else ""
 
 
-def _shared_words(d: dict[str, Any]) -> str:
+def _share_unit(d: dict[str, Any]) -> str:
     return "user-item pairs" if d["duplicates"] and d["count"] == "users" else "rows"
 
 
-def _spread_words(spread: dict[str, float]) -> str:
+def _format_spread(spread: dict[str, float]) -> str:
     return f"{spread['min']:,} to {spread['max']:,}, median {spread['median']:,.6g}, mean {spread['mean']:,.4g}"
 
 
@@ -71,27 +71,27 @@ def _value_lines(values: dict[str, Any] | None, rows: int) -> list[tuple[str, st
     return lines
 
 
-def _time_words(span: dict[str, Any] | None) -> str:
+def _format_time(span: dict[str, Any] | None) -> str:
     if span is None:
         return "none"
     days = "" if span["days"] is None else f" ({span['days']:,.1f} days)"
     return f"{span['first']} to {span['last']}{days}, {span['distinct']:,} distinct"
 
 
-def _side_words(side: dict[str, Any] | None, role: str) -> str:
+def _describe_side(side: dict[str, Any] | None, role: str) -> str:
     if side is None:
         return "none"
-    words = f"{side['rows']:,} {role}s"
+    text = f"{side['rows']:,} {role}s"
     if side["columns"]:
-        words += ": " + ", ".join(side["columns"])
+        text += ": " + ", ".join(side["columns"])
     if "aspects" in side:
-        words += f"; {side['aspects']} aspects"
+        text += f"; {side['aspects']} aspects"
     if side["not_in_table"]:
-        words += f"; {side['not_in_table']:,} of the log are not in it"
+        text += f"; {side['not_in_table']:,} {role}s of the log are not in the table"
     if side["not_in_log"]:
-        words += f"; {side['not_in_log']:,} are not in the log"
-    return words + (f"; missing {_missing_words(side['missing'])}" if side["missing"] else "")
+        text += f"; {side['not_in_log']:,} are not in the log"
+    return text + (f"; missing {_format_missing(side['missing'])}" if side["missing"] else "")
 
 
-def _missing_words(missing: dict[str, int]) -> str:
+def _format_missing(missing: dict[str, int]) -> str:
     return ", ".join(f"{name} {count:,}" for name, count in missing.items())

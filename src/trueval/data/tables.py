@@ -78,7 +78,7 @@ def scan_table(path: Path, columns: ColumnMap | None = None, *, roles: TableRole
     if suffix in _TREC:
         return _renamed(_trec(path, _TREC[suffix]), columns, roles, str(path))
     raise DataError(
-        "unknown kind of file",
+        "unknown file format",
         where=str(path),
         found=f"suffix {path.suffix!r}",
         do="use " + " ".join(sorted(SUFFIXES)) + " (also .gz, .zst)",
@@ -96,7 +96,7 @@ def scan_parts(folder: Path) -> pl.LazyFrame:
     parts = parquet_parts(folder)
     if not parts:
         raise DataError(
-            "the folder holds no table that is known",
+            "the folder contains no known table",
             where=str(folder),
             found=", ".join(sorted(entry.name for entry in folder.iterdir())[:8]) or "an empty folder",
             do="give a file, a folder of .parquet parts, or the folder of a known data set",
@@ -104,7 +104,7 @@ def scan_parts(folder: Path) -> pl.LazyFrame:
     named = sorted({"train.parquet", "test.parquet"} & {part.name for part in parts})
     if named:
         raise DataError(
-            "the folder holds a split, not the parts of one table",
+            "the folder contains a split, not the parts of one table",
             where=str(folder),
             found=", ".join(named),
             do=f"give one of its files, e.g. {folder / named[0]}",

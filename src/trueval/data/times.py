@@ -96,10 +96,10 @@ def _of_text(text: pl.Series, where: str) -> pl.Series:
     if floats.null_count():
         return _ticks(instants(text, where=where))
     exact = text.str.len_chars().max() <= _EXACT_DIGITS  # type: ignore[operator]
-    return _floats(floats, where) if exact else _told_apart(text, floats, where)
+    return _floats(floats, where) if exact else _distinct_numbers(text, floats, where)
 
 
-def _told_apart(text: pl.Series, floats: pl.Series, where: str) -> pl.Series:
+def _distinct_numbers(text: pl.Series, floats: pl.Series, where: str) -> pl.Series:
     """Floats, or whole multiples of 0.001, 0.000001… where floats would make different times equal."""
     decimals = text.cast(pl.Decimal(38, 18), strict=False)
     if decimals.null_count() or decimals.n_unique() <= floats.n_unique():
@@ -112,7 +112,7 @@ def _told_apart(text: pl.Series, floats: pl.Series, where: str) -> pl.Series:
         if (ticks == ticks.floor()).all():
             return ticks.cast(pl.Int64)
     raise DataError(
-        "times differ by less than a number of 64 bits can tell",
+        "times differ by less than 64-bit numbers can distinguish",
         where=where,
         found=f"{decimals.n_unique():,} different times, {floats.n_unique():,} as floats",
         do="write them as whole numbers of a smaller unit",
@@ -141,7 +141,7 @@ def instants(text: pl.Series, *, where: str) -> pl.Series:
         return _datetimes(text, text, where)
     if not aware.all():
         raise DataError(
-            "some times say how far they are from UTC and others do not",
+            "some times have a UTC offset and others do not",
             where=where,
             found=f"{text.filter(aware)[0]!r} and {text.filter(~aware)[0]!r}",
             do="write the offset of every time, or of none",
@@ -166,7 +166,7 @@ def _datetimes(text: pl.Series, written: pl.Series, where: str) -> pl.Series:
     wrong = (nano.cast(pl.Datetime("us")) != micro) | text.str.contains(_SUB_NANO)
     if wrong.any():
         raise DataError(
-            "times to the nanosecond lie between 1678 and 2261, and are not finer than that",
+            "times in nanoseconds must lie between 1678 and 2261 and cannot be finer than a nanosecond",
             where=where,
             found=repr(written.filter(wrong)[0]),
             do="write times to the microsecond, or as numbers",

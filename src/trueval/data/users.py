@@ -42,9 +42,9 @@ def keep_users(log: Any, users: Any, *, columns: Any = None) -> Interactions:
     2
     """
     known = read(log, columns=columns)
-    wanted = read_users(users)["user"]
-    check_same_kind(known.frame["user"], wanted, role="user", where=(known.name, "users"))
-    kept = known.frame.filter(known.frame["user"].is_in(wanted.implode()))
+    user_ids = read_users(users)["user"]
+    check_same_kind(known.frame["user"], user_ids, role="user", where=(known.name, "users"))
+    kept = known.frame.filter(known.frame["user"].is_in(user_ids.implode()))
     if not len(kept):
-        raise DataError("none of these users is in the test set", where="users", found=f"{len(wanted):,} users")
+        raise DataError("none of these users is in the test set", where="users", found=f"{len(user_ids):,} users")
     return known.keep(kept)

@@ -70,7 +70,7 @@ def make_world(
     groups: Sequence[float] = (0.7, 0.3),
     seed: int = 0,
 ) -> World:
-    """Draw a world: tastes, items, and a log of about so many interactions (a twentieth of all pairs if not said).
+    """Draw a world: tastes, items, and a log of about `interactions` rows (default: a twentieth of all pairs).
 
     A pair is observed with a chance ∝ attractiveness^`popularity` · exp(`choice` · true value), so 0 for both is a
     uniform sample. `noise` is the spread of given values around the true ones; `alignment` ties
@@ -115,7 +115,7 @@ def _check(users: int, items: int, interactions: int | None, **others: int) -> N
             raise DefinitionError(f"a world needs more {name}", found=f"{number}", do=f"ask for at least {least}")
     if interactions is not None and not users <= interactions <= users * items / 2:
         raise DefinitionError(
-            "so many interactions cannot be drawn: each user has one, and at most half of all pairs are observed",
+            "this many interactions cannot be drawn: each user needs one, and at most half of all pairs are observed",
             found=f"{interactions:,} interactions of {users:,} users and {items:,} items",
             do=f"ask for {users:,} to {users * items // 2:,} interactions",
         )

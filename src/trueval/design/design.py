@@ -41,7 +41,7 @@ class Design:
     uniform : bool, default False
         U: made for a `uniform_test` split.
     head : number, default 0.0
-        Share of the most-rated items (in train and test) left out of test and candidates.
+        Share of the most-rated items (in train and test) removed from test and candidates.
     condensed : bool, default False
         Rank judged items only.
     seen : {"exclude", "allow"}, default "exclude"
@@ -124,7 +124,7 @@ class Design:
         if isinstance(text, Design):
             return text
         if not isinstance(text, str):
-            raise DefinitionError("a design is written as text", found=type(text).__name__, do=_HINT)
+            raise DefinitionError("a design must be given as text", found=type(text).__name__, do=_HINT)
         axes: dict[str, object] = {}
         for word in text.strip().split("-"):
             for axis, value in _word(word, text).items():
@@ -142,9 +142,9 @@ class Design:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunDesign:
-    """The design of lists that were given, in the words that other designs have for the same.
+    """The design of given lists, written in the same words as other designs.
 
-    head: share of the most-rated items whose judgements are left out; the lists stay as they are.
+    head: share of the most-rated items whose judgements are removed; the lists stay as they are.
     condensed: drop unjudged items from the lists.  seen: "exclude" a user's train items from the targets, or "allow".
 
     >>> RunDesign.parse("given-head10-condensed").head
@@ -167,11 +167,11 @@ class RunDesign:
         if isinstance(text, RunDesign):
             return text
         if not isinstance(text, str):
-            raise DefinitionError("a design is written as text", found=type(text).__name__, do=_RUN_HINT)
+            raise DefinitionError("a design must be given as text", found=type(text).__name__, do=_RUN_HINT)
         first, *words = text.strip().split("-")
         if first.upper() != "GIVEN":
             raise DefinitionError(
-                "lists that were given are not ranked anew, so their design begins with given",
+                "given lists keep their order, so the name of their design must begin with given",
                 where=text,
                 found=first,
                 do=f'{_RUN_HINT}; other designs take evaluate(parts, {{"name": Run(recs)}}, design=…)',
@@ -204,9 +204,7 @@ def choose_run_design(
     if without_head is not None:
         given["head"] = check_head_share(without_head, where="without_head")
     if seen is not None and seen not in SEEN:
-        raise DefinitionError(
-            f"seen items can be {' or '.join(SEEN)}", found=repr(seen), do='seen="allow" (--seen allow)'
-        )
+        raise DefinitionError(f"seen must be {' or '.join(SEEN)}", found=repr(seen), do='seen="allow" (--seen allow)')
     if design is None:
         return RunDesign(**given)
     chosen = RunDesign.parse(design)
@@ -228,8 +226,8 @@ def _run_word(word: str, text: str) -> dict[str, object]:
     known = ("HEAD10", "CONDENSED", "SEEN")
     if not re.fullmatch(r"HEAD\d+(?:\.\d+)?|CONDENSED|SEEN", word.upper()):
         raise DefinitionError(
-            f"unknown word in a design of given lists: {word!r}", where=text, found=suggest(word.upper(), known),
-            do=_RUN_HINT,
+            f"unknown word in a design of given lists: {word!r}", where=text,
+            found=f"{word!r}; {suggest(word.upper(), known)}", do=_RUN_HINT,
         )  # fmt: skip
     return _word(word, text)
 
@@ -265,9 +263,13 @@ def _word(word: str, text: str) -> dict[str, object]:
         "AR", "1R", "P1R10", "U1R", "UAR", "AI", "TI", "LIST", "AN", "NN100", "NN100POP", "HEAD10",
         *(switch.upper() for switch in _SWITCHES),
     )  # fmt: skip
-    raise DefinitionError(f"unknown word in a design: {word!r}", where=text, found=suggest(upper, known), do=_HINT)
+    raise DefinitionError(
+        f"unknown word in a design: {word!r}", where=text, found=f"{word!r}; {suggest(upper, known)}", do=_HINT
+    )
 
 
 def _choice(axis: str, value: str, choices: tuple[str, ...]) -> None:
     if value not in choices:
-        raise DefinitionError(f"unknown {axis} in a design: {value!r}", found=suggest(value, choices), do=_HINT)
+        raise DefinitionError(
+            f"unknown {axis} in a design: {value!r}", found=f"{value!r}; {suggest(value, choices)}", do=_HINT
+        )

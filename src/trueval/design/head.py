@@ -1,4 +1,4 @@
-"""The head: the items rated most, which an evaluation may leave out."""
+"""The head: the items rated most, which an evaluation may remove."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trueval.errors import DataError, DefinitionError
 
 
 def check_head_share(share: object, *, where: str) -> float:
-    """The share of items to leave out, which must be above 0 and below 1.
+    """The share of items to remove, which must be above 0 and below 1.
 
     >>> check_head_share(0.1, where="without_head")
     0.1
@@ -20,10 +20,10 @@ def check_head_share(share: object, *, where: str) -> float:
     number = isinstance(share, (int, float, np.integer, np.floating)) and not isinstance(share, bool)
     if not number or not 0 < share < 1:  # type: ignore[operator]
         raise DefinitionError(
-            "the head to leave out is a share of the items, above 0 and below 1",
+            "the head to remove must be a share of the items above 0 and below 1",
             where=where,
             found=repr(share),
-            do="0.1 leaves out the tenth that is rated most; give none to keep all items",
+            do="0.1 removes the tenth that is rated most; give none to keep all items",
         )
     return float(share)  # type: ignore[arg-type]
 
@@ -61,10 +61,10 @@ def find_head(ratings: np.ndarray, share: float, *, where: str) -> np.ndarray:
     if not len(head):
         most = int(np.count_nonzero(ratings == ratings.max(initial=0)))
         raise DataError(
-            "the head to leave out is empty",
+            "the head to remove is empty",
             where=where,
             found=f"{share:.12g} of {rated:,} rated items, of which {most:,} share the highest number of ratings",
-            do="leave out a larger share, or nothing",
+            do="remove a larger share, or nothing",
         )
     return head
 

@@ -62,7 +62,7 @@ def read_metric(metric: str, k: int | None = None) -> tuple[str, int | None]:
     if name not in _CUTOFF:
         raise DefinitionError(
             f"there is no sampled form of {metric!r}",
-            found=suggest(name, _CUTOFF),
+            found=f"{name!r}; {suggest(name, _CUTOFF)}",
             do="name a metric of one relevant item, or give a function from ranks to values",
         )
     if at:

@@ -1,6 +1,6 @@
-"""Which test pairs cannot be: what is no target of a user can never be ranked, and would only look like a miss.
+"""Test pairs that are refused: an item that is no target of a user can never be ranked, and would look like a miss.
 
-Both ways to evaluate, systems under a design and lists that were given, refuse the same pairs in the same words. So
+Both ways to evaluate, systems under a design and given lists, refuse the same pairs with the same message. So
 every judged pair that is left is a target, which is what values by chance rest on.
 """
 

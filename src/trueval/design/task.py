@@ -169,7 +169,7 @@ def _percentiles(candidates: np.ndarray, popularity: np.ndarray, number: int) ->
     """Candidates cut into popularity percentiles of (nearly) equal size, most popular first."""
     if number > len(candidates):
         raise DefinitionError(
-            f"{number} percentiles of {len(candidates)} candidate items",
+            f"{number} percentiles cannot be made of {len(candidates)} candidate items",
             do=f"at most P1R{len(candidates)} is possible",
         )
     by_popularity = candidates[np.lexsort((candidates, -popularity[candidates]))]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from trueval.data.items import read_items
-from trueval.data.popularity import learned, repeats_told
+from trueval.data.popularity import learned, repeat_notes
 from trueval.data.run_tables import read_run
 from trueval.design.design import Design
 from trueval.design.task import Task, make_tasks
@@ -147,7 +147,7 @@ def _repeats(train: TrainSet) -> list[str]:
     """What becomes of train pairs with several rows, where there are any."""
     times = train.log.times
     again = np.empty(0, np.int64) if times is None else times[times > 1]
-    return repeats_told(len(again), int(again.sum()), count=train.count, learned=learned(train.log.value is not None))
+    return repeat_notes(len(again), int(again.sum()), count=train.count, learned=learned(train.log.value is not None))
 
 
 def rank_tasks(

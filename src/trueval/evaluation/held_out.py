@@ -15,7 +15,7 @@ from trueval.data.ids import Ids, check_same_kind
 from trueval.data.interactions import Interactions
 from trueval.data.items import read_items
 from trueval.data.judgements import judge
-from trueval.data.popularity import item_counts, repeated_pairs, repeats_told
+from trueval.data.popularity import item_counts, repeat_notes, repeated_pairs
 from trueval.data.read import read
 from trueval.design.design import RunDesign
 from trueval.design.head import drop_head
@@ -164,7 +164,7 @@ def notes_on_repeated_pairs(held_out: HeldOut) -> list[str]:
     train = held_out.known.train
     if train is None or held_out.pairs is None or len(held_out.pairs) == len(train):
         return []
-    return repeats_told(*repeated_pairs(train.frame), count=train.count)
+    return repeat_notes(*repeated_pairs(train.frame), count=train.count)
 
 
 def read_log(source: Any, columns: Columns, *, name: str) -> Interactions:

@@ -1,4 +1,4 @@
-"""Clicks by item and position: counted, checked, and whether they can tell positions apart."""
+"""Clicks by item and position: counted, checked, and whether positions can be compared by them."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def checked_clicks(frame: pl.DataFrame, *, needs: tuple[str, ...], where: str) -
         if frame[column].dtype.is_float():
             wrong |= frame[column].is_nan().fill_null(True)
     if wrong.any():
-        shown = frame.filter(wrong).select(*needs, "click").head(5).rows(named=True)
-        told = [", ".join(f"{name} {value}" for name, value in row.items()) for row in shown]
+        examples = frame.filter(wrong).select(*needs, "click").head(5).rows(named=True)
+        lines = [", ".join(f"{name} {value}" for name, value in row.items()) for row in examples]
         raise DataError(
             f"every row needs {' and '.join(needs)}, and a click that is 0 or 1",
             where=where,
-            found=rows_found(told, int(wrong.sum())),
+            found=rows_found(lines, int(wrong.sum())),
             do="write 0 where something was shown and not clicked, and leave out rows that were not shown",
         )
     return frame.select(*needs, click.cast(pl.Int64))
@@ -61,12 +61,12 @@ def checked_counts(frame: pl.DataFrame, *, where: str) -> pl.DataFrame:
     count = frame["count"].cast(pl.Float64, strict=False)
     wrong = ~(count.is_finite() & (count >= 0)).fill_null(False)
     if wrong.any():
-        shown = frame.filter(wrong).head(5)
+        examples = frame.filter(wrong).head(5)
         names = [name for name in ("item", "count") if name in frame.columns]
         raise DataError(
-            "counts of displays must be numbers from 0 on",
+            "display counts must be numbers of at least 0",
             where=where,
-            found=rows_found([", ".join(map(str, row)) for row in shown.select(names).rows()], int(wrong.sum())),
+            found=rows_found([", ".join(map(str, row)) for row in examples.select(names).rows()], int(wrong.sum())),
             do="write how often each item was shown",
         )
     return frame.with_columns(count)
@@ -118,7 +118,7 @@ class Cells:
         return replace(self, item=item, place=self.place[kept], n=self.n[kept], c=self.c[kept])
 
     def telling(self) -> Cells:
-        """The cells of items shown at several positions and clicked: others tell nothing of positions."""
+        """The cells of items shown at several positions and clicked: others say nothing about positions."""
         return self.where((np.bincount(self.item)[self.item] > 1) & (np.bincount(self.item, self.c)[self.item] > 0))
 
     def matrix(self, values: np.ndarray) -> sparse.csr_array:
@@ -130,7 +130,7 @@ class Cells:
 
 
 def check_linked(cells: Cells) -> None:
-    """Refuse rows from which θ cannot be told: positions without a click, or that no item can be compared at."""
+    """Refuse rows from which θ cannot be estimated: positions without a click, or that no item links."""
     from scipy.sparse.csgraph import connected_components
 
     check_clicked(cells.positions, np.bincount(cells.place, cells.n), np.bincount(cells.place, cells.c), where=WHERE)
@@ -138,21 +138,21 @@ def check_linked(cells: Cells) -> None:
         return
     if not (np.bincount(cells.item) > 1).any():
         raise DataError(
-            "no item was shown at two positions, so that good positions and good items cannot be told apart",
+            "no item was shown at two positions, so the effects of positions and of items cannot be separated",
             where=WHERE,
             found=f"{cells.item.max() + 1:,} items, each at one position of {len(cells.positions):,}",
             do=f"use a log in which items change their position, {_SLICE}",
         )
-    shown = cells.matrix(np.ones(len(cells.item)))
-    part = connected_components(shown.T @ shown, directed=False)[1]
-    _check_one(cells, part, "no item was shown at positions of both")
+    displayed = cells.matrix(np.ones(len(cells.item)))
+    part = connected_components(displayed.T @ displayed, directed=False)[1]
+    _check_one(cells, part, "no item was shown in two of these sets")
     telling = cells.telling()
     # an edge from q to p: an item shown at both was clicked at p
-    shown, clicked = telling.matrix(np.ones(len(telling.item))), telling.matrix((telling.c > 0).astype(np.float64))
+    displayed, clicked = telling.matrix(np.ones(len(telling.item))), telling.matrix((telling.c > 0).astype(np.float64))
     _check_one(
         cells,
-        connected_components(shown.T @ clicked, directed=True, connection="strong")[1],
-        "of the items shown at positions of both, none was clicked at those of one",
+        connected_components(displayed.T @ clicked, directed=True, connection="strong")[1],
+        "none of the items shown in two of these sets was clicked in one of them",
     )
 
 
@@ -161,11 +161,11 @@ def _check_one(cells: Cells, part: np.ndarray, why: str) -> None:
     if part.max() == 0:
         return
     parts = sorted((cells.positions.filter(part == at).to_list() for at in range(part.max() + 1)), key=str)
-    told = [", ".join(map(str, own[:10])) + (", …" if len(own) > 10 else "") for own in parts]
+    lines = [", ".join(map(str, own[:10])) + (", …" if len(own) > 10 else "") for own in parts]
     raise DataError(
         f"positions cannot be compared with each other: {why}",
         where=WHERE,
-        found="\n".join(f"positions {text}" for text in told[:5]) + ("\n…" if len(told) > 5 else ""),
+        found="\n".join(f"positions {text}" for text in lines[:5]) + ("\n…" if len(lines) > 5 else ""),
         do=f"fit each of these sets by itself, use more data, {_SLICE}",
     )
 
@@ -175,10 +175,10 @@ def check_clicked(positions: pl.Series, n: np.ndarray, c: np.ndarray, *, where: 
     if (c > 0).all():
         return
     empty = list(zip(positions.filter(c == 0), n[c == 0].astype(int)))
-    told = ", ".join(f"position {p} ({rows:,} rows)" for p, rows in empty[:5]) + (", …" if len(empty) > 5 else "")
+    listed = ", ".join(f"position {p} ({rows:,} rows)" for p, rows in empty[:5]) + (", …" if len(empty) > 5 else "")
     raise DataError(
-        "nothing was clicked at some positions" if (c > 0).any() else "no click at any position",
+        "some positions have no click" if (c > 0).any() else "no click at any position",
         where=where,
-        found=told,
+        found=listed,
         do="use more data, or leave the rows of these positions out",
     )

@@ -29,7 +29,7 @@ _TOGETHER = 1 << 14  # items whose shares are dense at once
 class FittedPositions:
     """Examination of each position, 1 at the best, with standard errors, and whether the steps were enough.
 
-    `rows` and `items` are those that tell positions apart: of items shown at several and clicked.
+    `rows` and `items` are those by which positions are compared: of items shown at several and clicked.
     """
 
     table: pl.DataFrame  # position, p, error
@@ -41,11 +41,11 @@ class FittedPositions:
 def fit_positions(clicks: pl.DataFrame, *, steps: int = 200, tolerance: float = 1e-10) -> FittedPositions:
     """Examination θ of each position from (item, position, click) rows.
 
-    Refused where the rows do not tell: positions that no item links, positions without a click.
+    Refused where the rows do not determine θ: positions that no item links, positions without a click.
 
-    >>> shown = {"item": [0] * 8 + [1] * 8, "position": ([1] * 4 + [2] * 4) * 2}
+    >>> slots = {"item": [0] * 8 + [1] * 8, "position": ([1] * 4 + [2] * 4) * 2}
     >>> clicks = [1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 0, 0, 1, 0, 0, 0]  # all and half of item 0's, half and a quarter of 1's
-    >>> fit_positions(pl.DataFrame({**shown, "click": clicks})).table["p"].round(3).to_list()
+    >>> fit_positions(pl.DataFrame({**slots, "click": clicks})).table["p"].round(3).to_list()
     [1.0, 0.5]
     """
     cells = Cells.of(clicks)

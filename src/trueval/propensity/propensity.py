@@ -18,7 +18,7 @@ from trueval.errors import DataError, DefinitionError, rows_found
 from trueval.propensity.clicks import checked_counts, click_rates
 
 _UNSEEN = 0.5  # users or rows that an item without any counts as, as in novelty
-_UNSURE = 0.2  # a standard error above this share of the propensity is said
+_UNSURE = 0.2  # a standard error above this share of the propensity is reported
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,8 @@ class Propensity:
     >>> p.of(pl.DataFrame({"item": ["A", "A", "B"]})).to_list()
     [0.8, 0.8, 0.2]
     >>> clicked = pl.DataFrame({"user": [1, 2, 3], "item": ["A", "A", "B"]})
-    >>> shown = pl.DataFrame({"user": [1, 2, 3], "item": ["A", "A", "A"], "rank": [1, 1, 1]})
-    >>> found = tv.evaluate_run(shown, clicked, metrics="snips(recall)@1", propensity=p, interval="none")
+    >>> lists = pl.DataFrame({"user": [1, 2, 3], "item": ["A", "A", "A"], "rank": [1, 1, 1]})
+    >>> found = tv.evaluate_run(lists, clicked, metrics="snips(recall)@1", propensity=p, interval="none")
     >>> round(found["run", "snips(recall)@1"].value, 3)  # clicks on A weigh 1/0.8 each, the one on B weighs 1/0.2
     0.333
     """
@@ -121,10 +121,10 @@ class Propensity:
         """Position-based click model: P(click) = θ(position) · relevance(item), θ = 1 at the best position.
 
         `clicks` has a row for each item shown: item, position, click (0 or 1). Only items shown at several positions
-        tell θ; where they leave positions unlinked or without a click, the fit is refused.
+        determine θ; where they leave positions unlinked or without a click, the fit is refused.
 
-        >>> shown = {"item": [0] * 8 + [1] * 8, "position": ([1] * 4 + [2] * 4) * 2}
-        >>> p = Propensity.position(pl.DataFrame({**shown, "click": [1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 0, 0, 1, 0, 0, 0]}))
+        >>> slots = {"item": [0] * 8 + [1] * 8, "position": ([1] * 4 + [2] * 4) * 2}
+        >>> p = Propensity.position(pl.DataFrame({**slots, "click": [1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 0, 0, 1, 0, 0, 0]}))
         >>> p.table["p"].round(3).to_list(), p.errors["error"].round(2).to_list()
         ([1.0, 0.5], [0.0, 0.27])
         """
@@ -148,7 +148,7 @@ class Propensity:
     def read(
         source: Any, *, train: Interactions | None, test: Interactions, columns: Mapping[str, Any] | None = None
     ) -> Propensity:
-        """Propensities from what a person writes: see `trueval.propensity.sources` for the forms.
+        """Propensities from a table, a file or a named source: see `trueval.propensity.sources` for the forms.
 
         >>> log = Interactions.of(pl.DataFrame({"user": [1, 2], "item": ["a", "a"], "seen": [0.5, 0.2]}))
         >>> Propensity.read("column:seen", train=None, test=log).of(log.frame).to_list()
@@ -175,11 +175,11 @@ class Propensity:
         if found.null_count() and self.unseen is not None:
             return found.fill_null(self.unseen)
         if found.null_count():
-            shown = rows.filter(found.is_null()).select(self.keys).head(5).rows()
+            examples = rows.filter(found.is_null()).select(self.keys).head(5).rows()
             raise DataError(
-                "rows have no propensity",
+                "some rows have no propensity",
                 where=self.source,
-                found=rows_found([", ".join(map(str, row)) for row in shown], found.null_count()),
+                found=rows_found([", ".join(map(str, row)) for row in examples], found.null_count()),
                 do="give every relevant test row a propensity",
             )
         return found
@@ -191,8 +191,8 @@ class Propensity:
         if self.unseen is None or not len(new):
             return []
         items = new.n_unique()
-        words = f"{items:,} item{'s' * (items > 1)} unseen in train"
-        return [f"{len(new):,} of {len(rows):,} relevant test rows are of {words}: their p is {self.unseen:.3g}"]
+        unseen = f"{items:,} item{'s' * (items > 1)} unseen in train"
+        return [f"{len(new):,} of {len(rows):,} relevant test rows belong to {unseen}: their p is {self.unseen:.3g}"]
 
 
 def read_gamma(text: str, *, where: str) -> float:
@@ -206,7 +206,7 @@ def read_gamma(text: str, *, where: str) -> float:
     except ValueError:
         gamma = np.nan
     if not -1 <= gamma < np.inf:
-        raise DefinitionError("gamma must be a number from -1 on", where=where, found=repr(text), do="popularity:1")
+        raise DefinitionError("gamma must be a number of at least -1", where=where, found=repr(text), do="popularity:1")
     return gamma
 
 
@@ -214,10 +214,10 @@ def _with_errors(table: pl.DataFrame, source: str, notes: list[str]) -> Propensi
     """Chances estimated from clicks, with a note where a standard error is large."""
     unsure = table.filter(pl.col("error") > _UNSURE * pl.col("p"))
     if len(unsure):
-        told = [f"position {at}: {p:.2g} ({error:.2g})" for at, p, error in unsure.head(5).rows()]
+        listed = [f"position {at}: {p:.2g} ({error:.2g})" for at, p, error in unsure.head(5).rows()]
         more = ", …" if len(unsure) > 5 else ""
         few = f"{source}: too few clicks for some propensities (in brackets their standard errors)"
-        notes = [*notes, f"{few}: {', '.join(told)}{more}"]
+        notes = [*notes, f"{few}: {', '.join(listed)}{more}"]
     return replace(given(table.drop("error"), source), errors=table.drop("p"), notes=tuple(notes))
 
 
@@ -265,13 +265,13 @@ def given(table: pl.DataFrame, source: str) -> Propensity:
     table = table.unique(maintain_order=True)
     wrong = ~(table["p"].is_finite() & (table["p"] > 0) & (table["p"] <= 1)).fill_null(False)
     if wrong.any():
-        shown = table.filter(wrong).head(5).rows(named=True)
-        told = [", ".join(f"{k} {row[k]}" for k in keys) + f": p = {row['p']}" for row in shown]
+        examples = table.filter(wrong).head(5).rows(named=True)
+        lines = [", ".join(f"{k} {row[k]}" for k in keys) + f": p = {row['p']}" for row in examples]
         raise DataError(
             "propensities must be above 0 and at most 1",
             where=source,
-            found=rows_found(told, int(wrong.sum())),
-            do="an item that could not be seen says nothing: leave its rows out",
+            found=rows_found(lines, int(wrong.sum())),
+            do="drop the rows of items that could not be seen",
         )
     if table.select(keys).is_duplicated().any():
         raise DefinitionError("two propensities for the same row", where=source, found=", ".join(keys))

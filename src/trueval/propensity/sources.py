@@ -1,4 +1,4 @@
-"""Propensities from what a person writes: a table, a file, or a source by name with its log.
+"""Propensities from a table, a file, or a named source with its log.
 
 FILE                  a table of p with user, item or position (or several of them)
 column:NAME           a column of the test log
@@ -16,7 +16,7 @@ from typing import Any
 
 import polars as pl
 
-from trueval.data.column_roles import NO_ROLES, ColumnMap, TableRoles, find_roles, held_columns, renaming
+from trueval.data.column_roles import NO_ROLES, ColumnMap, TableRoles, applicable_columns, find_roles, renaming
 from trueval.data.delimited import shape
 from trueval.data.failures import empty, reading
 from trueval.data.frames import as_polars, is_table
@@ -121,8 +121,8 @@ def _given(frame: pl.DataFrame, name: str, columns: Columns) -> Propensity:
 def with_roles(frame: pl.DataFrame, kind: str, columns: Columns, *, where: str) -> pl.DataFrame:
     """A table with the columns of its kind under the names of their roles.
 
-    >>> shown = pl.DataFrame({"sku": [1], "slot": [2], "clicked": [0]})
-    >>> with_roles(shown, "position_model", None, where="log").columns
+    >>> displays = pl.DataFrame({"sku": [1], "slot": [2], "clicked": [0]})
+    >>> with_roles(displays, "position_model", None, where="log").columns
     ['item', 'position', 'click']
     """
     found = _find(frame.columns, kind, columns, where=where)
@@ -131,8 +131,8 @@ def with_roles(frame: pl.DataFrame, kind: str, columns: Columns, *, where: str) 
 
 def _find(names: Sequence[str], kind: str, columns: Columns, *, where: str) -> dict[str, str]:
     """The column of each role; the rank of other tables is the position here."""
-    held = {role: name for role, name in held_columns(columns, names).items() if isinstance(name, str)}
-    given = {"position" if role == "rank" else role: name for role, name in held.items()}
+    named = {role: name for role, name in applicable_columns(columns, names).items() if isinstance(name, str)}
+    given = {"position" if role == "rank" else role: name for role, name in named.items()}
     roles = _ROLES[kind]
     return find_roles(names, {role: name for role, name in given.items() if role in roles}, roles=roles, where=where)
 

@@ -27,7 +27,7 @@ class Random:
     Each user has a stream of their own, so scores do not depend on blocks or on the other users.
     """
 
-    seed: int | None = parameter(None, "seed of the scores; without one, the evaluation's", low=0)
+    seed: int | None = parameter(None, "seed of the scores (default: that of the evaluation)", low=0)
     _seed: np.uint64 = field(default=np.uint64(0), init=False, repr=False)
     _items: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64), init=False, repr=False)
     _users: int = field(default=0, init=False, repr=False)
@@ -57,8 +57,8 @@ class Popularity:
     `count="rows"` counts all rows of these pairs, so that ten plays by one user count ten.
     """
 
-    threshold: float | None = parameter(None, "count only values that reach it")
-    count: str | None = parameter(None, "users or rows; without it, what the log counts", choices=(None, *COUNTS))
+    threshold: float | None = parameter(None, "count only values of at least this")
+    count: str | None = parameter(None, "users or rows (default: what the log counts)", choices=(None, *COUNTS))
     _scores: np.ndarray = field(default_factory=lambda: np.empty(0, np.float32), init=False, repr=False)
     _users: int = field(default=0, init=False, repr=False)
 

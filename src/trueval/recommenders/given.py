@@ -15,11 +15,11 @@ from trueval.recommenders.matrix_files import read_matrices
 from trueval.recommenders.protocol import ScoreFunction, TrainSet
 
 
-def _check_shape(shape: tuple[int, ...], wanted: tuple[int, int], *, what: str) -> None:
-    if tuple(shape) != wanted:
+def _check_shape(shape: tuple[int, ...], expected: tuple[int, int], *, what: str) -> None:
+    if tuple(shape) != expected:
         raise DataError(
             f"{what} does not fit the data",
-            found=f"shape {' × '.join(map(str, shape))}, expected {wanted[0]} users × {wanted[1]} items",
+            found=f"shape {' × '.join(map(str, shape))}, expected {expected[0]} users × {expected[1]} items",
             do="rows follow the sorted user ids, columns the sorted item ids, of train and test together",
         )
 
@@ -71,8 +71,8 @@ class Scores:
         The ids of rows and columns. Default: rows follow the sorted user ids, and columns the sorted item ids, of train
         and test together.
     unknown : {"error", "last"}, default "error"
-        Users and items that are not among these ids: raise an error, or rank items behind all others, and give users
-        one tie of everything.
+        Users and items that are not among these ids: raise an error, or rank such items behind all others, and tie
+        all items for such users.
 
     Examples
     --------
@@ -105,7 +105,7 @@ class Scores:
         Scores
             The system.
         """
-        found = read_matrices(path, wanted=("scores",))
+        found = read_matrices(path, names=("scores",))
         users, items = found.get("user_ids", user_ids), found.get("item_ids", item_ids)
         return Scores(found["scores"], user_ids=users, item_ids=items, unknown=unknown)
 
@@ -113,7 +113,7 @@ class Scores:
         if hasattr(self.matrix, "tocsr"):  # some sparse forms cannot be asked for rows
             self.matrix = self.matrix.tocsr()
             if not np.isfinite(self.matrix.data).all():
-                raise DataError("the score matrix holds what is not a finite number", found="NaN or infinity")
+                raise DataError("the score matrix contains values that are not finite", found="NaN or infinity")
         self._seats = _seats(self, self.matrix.shape, train, what="the score matrix")
         return self
 
@@ -150,8 +150,8 @@ class Factors:
     user_ids, item_ids : list of ids, optional
         The ids of these rows. Default: rows follow the sorted ids of train and test together.
     unknown : {"error", "last"}, default "error"
-        Users and items that are not among these ids: raise an error, or rank items behind all others, and give users
-        one tie of everything.
+        Users and items that are not among these ids: raise an error, or rank such items behind all others, and tie
+        all items for such users.
 
     Examples
     --------
@@ -198,10 +198,10 @@ class Factors:
             The system.
         """
         if items is None:
-            found = read_matrices(users, wanted=("users", "items"))
+            found = read_matrices(users, names=("users", "items"))
         else:
-            found = {"users": read_matrices(users, wanted=("users",))["users"]}
-            found["items"] = read_matrices(items, wanted=("items",))["items"]
+            found = {"users": read_matrices(users, names=("users",))["users"]}
+            found["items"] = read_matrices(items, names=("items",))["items"]
         ours, theirs = found.get("user_ids", user_ids), found.get("item_ids", item_ids)
         return Factors(found["users"], found["items"], user_ids=ours, item_ids=theirs, unknown=unknown)
 
@@ -244,10 +244,12 @@ def _fitted(seats: Seats | None, what: str) -> Seats:
 def _seats(given: Scores | Factors, shape: tuple[int, ...], train: TrainSet, *, what: str) -> Seats:
     """Where our users and items are: in their own order, or where the ids say."""
     if given.unknown not in ("error", "last"):
-        raise DefinitionError(f"unknown cannot be {given.unknown!r}", found="available: error, last")
+        raise DefinitionError(
+            f"unknown cannot be {given.unknown!r}", found=f"{given.unknown!r}; available: error, last"
+        )
     named = given.user_ids is not None, given.item_ids is not None
-    wanted = tuple(shape[i] if named[i] and i < len(shape) else len((train.users, train.items)[i]) for i in (0, 1))
-    _check_shape(shape, (wanted[0], wanted[1]), what=what)
+    expected = tuple(shape[i] if named[i] and i < len(shape) else len((train.users, train.items)[i]) for i in (0, 1))
+    _check_shape(shape, (expected[0], expected[1]), what=what)
     places = []
     for role, ours, theirs, number in zip(
         ("user", "item"), (train.users, train.items), (given.user_ids, given.item_ids), shape

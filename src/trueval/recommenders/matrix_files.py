@@ -14,8 +14,8 @@ _ALSO = {"users": "user_factors", "items": "item_factors", "scores": "matrix"}
 _IDS = ("user_ids", "item_ids")
 
 
-def read_matrices(path: str | Path, *, wanted: tuple[str, ...]) -> dict[str, Any]:
-    """The wanted matrices of a file by name, and the ids beside them where there are any.
+def read_matrices(path: str | Path, *, names: tuple[str, ...]) -> dict[str, Any]:
+    """The named matrices of a file, and the ids beside them where there are any.
 
     A .npy file holds one matrix, whatever it is called; it stays on disk until rows are asked for.
     """
@@ -26,35 +26,35 @@ def read_matrices(path: str | Path, *, wanted: tuple[str, ...]) -> dict[str, Any
         raise DataError("matrices are read from .npy and .npz files", where=str(path), found=path.suffix or "no suffix")
     try:
         if path.suffix == ".npz":
-            return _archive(path, wanted)
+            return _archive(path, names)
         matrix = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, OSError, EOFError, KeyError) as error:
         if isinstance(error, DataError):
             raise
-        told = str(error).split("\n")[0]
+        message = str(error).split("\n")[0]
         raise DataError(
-            "the file could not be read", where=str(path), found=told, do="save arrays of numbers"
+            "the file could not be read", where=str(path), found=message, do="save arrays of numbers"
         ) from error
-    if len(wanted) > 1:
+    if len(names) > 1:
         raise DataError(
-            "the file holds one matrix",
+            "the file contains only one matrix",
             where=str(path),
-            do=f"give a file for each of {' and '.join(wanted)}, or a .npz",
+            do=f"give a file for each of {' and '.join(names)}, or a .npz",
         )
-    return {wanted[0]: matrix}
+    return {names[0]: matrix}
 
 
-def _archive(path: Path, wanted: tuple[str, ...]) -> dict[str, Any]:
+def _archive(path: Path, names: tuple[str, ...]) -> dict[str, Any]:
     with np.load(path, allow_pickle=False) as archive:
-        if {"format", "data", "shape"} <= set(archive.files) and wanted == ("scores",):
+        if {"format", "data", "shape"} <= set(archive.files) and names == ("scores",):
             from scipy import sparse
 
             return {"scores": sparse.load_npz(path)}
         found = {name: archive[name] for name in _IDS if name in archive.files}
-        for name in wanted:
+        for name in names:
             stored = next((key for key in (name, _ALSO[name]) if key in archive.files), None)
             matrices = [key for key in archive.files if key not in _IDS]
-            if stored is None and len(wanted) == 1 == len(matrices):
+            if stored is None and len(names) == 1 == len(matrices):
                 stored = matrices[0]
             if stored is None:
                 raise DataError(

@@ -16,7 +16,7 @@ from trueval.recommenders.registry import parameter, system
 from trueval.recommenders.training import known_users, values_of
 
 _REFERENCE = "Mena-Maldonado et al., Agreement and disagreement between true and false-positive metrics, SIGIR 2020"
-_THRESHOLD = "value from which an item is relevant; without one, the evaluation's"
+_THRESHOLD = "smallest relevant value (default: the threshold of the evaluation)"
 _NONE = np.empty(0)
 # The odds of an item that every train user has rated are infinite, and scores must be finite.
 _NOBODY = 1e-6

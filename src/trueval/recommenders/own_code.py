@@ -1,4 +1,4 @@
-"""The code behind a class or function in memory, as a digest: what was found with other code is not found with this.
+"""The code behind a class or function in memory, as a digest: results of other code are not taken for results of this.
 
 The code of a module is that of its file and of all files behind it (`own_files`). What was written in a notebook or at
 a prompt has no file: there the code is followed in memory, from methods to the functions, classes and constants that
@@ -24,7 +24,7 @@ import numpy as np
 
 from trueval.recommenders.own_files import files_digest, is_own, own_files
 
-# Things by id, and held: the id of a thing that is gone is given to another one. Digests by name of the module.
+# Things by id, kept alive: the id of a thing that is gone is given to another one. Digests by name of the module.
 Seen = dict[int | str, Any]
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis), np.generic, np.dtype)
 # Made by Python from the rest, or of no influence on what a class does.
@@ -40,7 +40,7 @@ class Unknown(Exception):
 
 
 def code_digest(thing: Any) -> str:
-    """A digest of all code behind a class, function or value; raises Unknown where that cannot be told.
+    """A digest of all code behind a class, function or value; raises Unknown where it cannot be determined.
 
     >>> from functools import partial
     >>> code_digest(partial(int, base=2)) == code_digest(partial(int, base=3))
@@ -53,7 +53,7 @@ def code_digest(thing: Any) -> str:
 
 
 def _pieces(thing: Any, seen: Seen) -> Iterator[bytes]:
-    """What makes a thing what it is, bit by bit. Things that were met before are told by their name."""
+    """What makes a thing what it is, bit by bit. Things that were met before are represented by their name."""
     if isinstance(thing, _PLAIN):
         yield f"{type(thing).__name__} {thing!r}".encode()
         return

@@ -10,7 +10,7 @@ from typing import Any
 
 from trueval.errors import DefinitionError, suggest
 
-_WORDS = {"int": "a whole number", "float": "a number", "bool": "true or false", "str": "a word", "None": "none"}
+_KIND_NAMES = {"int": "a whole number", "float": "a number", "bool": "true or false", "str": "a word", "None": "none"}
 _KEY = "trueval"
 
 
@@ -35,8 +35,8 @@ def parameter(
     >>> [str(p) for p in parameters_of(Mine).values()]
     ['factors = 50 (a whole number, at least 1): number of factors']
     """
-    told = {"meaning": meaning, "low": low, "high": high, "above": above, "choices": choices}
-    return dataclasses.field(default=default, metadata={_KEY: told})
+    constraints = {"meaning": meaning, "low": low, "high": high, "above": above, "choices": choices}
+    return dataclasses.field(default=default, metadata={_KEY: constraints})
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +62,13 @@ class SystemParameter:
 
     @property
     def allowed(self) -> str:
-        """What it may be, in words."""
+        """What it may be, as text."""
         if self.choices:
             return "one of " + ", ".join(map(show, self.choices))
-        words = [_WORDS[kind] for kind in self.kinds if kind != "None"]
+        clauses = [_KIND_NAMES[kind] for kind in self.kinds if kind != "None"]
         low = f"above {self.low:g}" if self.above else f"at least {self.low:g}"
-        words += [low] * (self.low > -math.inf) + [f"at most {self.high:g}"] * (self.high < math.inf)
-        return ", ".join(words) + (", or none" if words and "None" in self.kinds else "")
+        clauses += [low] * (self.low > -math.inf) + [f"at most {self.high:g}"] * (self.high < math.inf)
+        return ", ".join(clauses) + (", or none" if clauses and "None" in self.kinds else "")
 
     def check(self, value: Any, *, system: str) -> Any:
         """The value in its own type, or a message about what it may be."""
@@ -76,9 +76,10 @@ class SystemParameter:
             return value
         if self.choices:
             if value not in self.choices:
-                words = [show(choice) for choice in self.choices]
+                available = [show(choice) for choice in self.choices]
                 raise DefinitionError(
-                    f"{self.name} of {system} cannot be {show(value)!r}", found=suggest(show(value), words)
+                    f"{self.name} of {system} cannot be {show(value)!r}",
+                    found=f"{show(value)!r}; {suggest(show(value), available)}",
                 )
             return value
         typed = next((t for kind in self.kinds if (t := _typed(value, kind)) is not None), None)
@@ -145,7 +146,7 @@ def parameters_of(system: type) -> dict[str, SystemParameter]:
         if _KEY not in field.metadata:
             continue
         kinds = tuple(kind.strip() for kind in str(field.type).split("|"))
-        known = kinds if set(kinds) <= set(_WORDS) else ()
+        known = kinds if set(kinds) <= set(_KIND_NAMES) else ()
         name = "factors" if field.name == "n_factors" else field.name
         found[name] = SystemParameter(name, field.name, known, field.default, **field.metadata[_KEY])
     return found

@@ -35,11 +35,11 @@ class PLSA:
     """
 
     n_factors: int = parameter(50, "number of topics", low=1)
-    iterations: int = parameter(200, "most steps", low=1)
-    tolerance: float = parameter(5e-5, "stop when a step raises the log-likelihood by a smaller share", low=0)
+    iterations: int = parameter(200, "maximum number of steps", low=1)
+    tolerance: float = parameter(5e-5, "stop when a step raises the log-likelihood by less than this share", low=0)
     feedback: str = parameter("implicit", "implicit: every train row counts 1; explicit: its value",
                               choices=("implicit", "explicit"))  # fmt: skip
-    seed: int | None = parameter(None, "seed of the start; without one, the evaluation's", low=0)
+    seed: int | None = parameter(None, "seed of the initial factors (default: that of the evaluation)", low=0)
     likelihood: tuple[float, ...] = field(default=(), init=False, repr=False)  # log-likelihood before each step
     _users: np.ndarray = field(default_factory=lambda: NOTHING, init=False, repr=False)
     _items: np.ndarray = field(default_factory=lambda: NOTHING, init=False, repr=False)

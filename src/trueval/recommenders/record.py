@@ -44,7 +44,7 @@ class System:
         for name in parameters:
             if name not in self.parameters:
                 known = suggest(name, self.parameters) if self.parameters else "it has none"
-                raise DefinitionError(f"{self.name} has no parameter {name!r}", found=known)
+                raise DefinitionError(f"{self.name} has no parameter {name!r}", found=f"{name!r}; {known}")
 
     def check_call(self, positions: Sequence[Any], fields: Mapping[str, Any]) -> None:
         """Refuse a call of the class with values by position, where they mean nothing, or with fields it lacks."""
@@ -58,7 +58,7 @@ class System:
         for name in fields:
             if name not in known:
                 found = suggest(name, known) if known else "it has none"
-                raise DefinitionError(f"{self.name} has no parameter {name!r}", found=found)
+                raise DefinitionError(f"{self.name} has no parameter {name!r}", found=f"{name!r}; {found}")
 
     def read(self, text: str) -> dict[str, Any]:
         """Parameters from `name=value, name=value`."""

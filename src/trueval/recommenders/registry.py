@@ -8,7 +8,7 @@ To add a system, write a dataclass in a file of its own and register it:
         \"\"\"One line that says what it does.\"\"\"
 
         n_factors: int = parameter(50, "length of the factor vectors", low=1)
-        seed: int | None = parameter(None, "seed of the start; without one, the evaluation's", low=0)
+        seed: int | None = parameter(None, "seed of the initial factors (default: that of the evaluation)", low=0)
         _users: np.ndarray = field(default=NOTHING, init=False, repr=False)
 
         def fit(self, train: TrainSet) -> MyModel: ...
@@ -164,7 +164,9 @@ def systems(name: str | None = None) -> list[str] | System:
 def find(name: str) -> System:
     """The record of a system by its name."""
     if name not in _HOMES:
-        raise DefinitionError(f"unknown system {name!r}", found=suggest(name, _HOMES), do="trueval systems lists them")
+        raise DefinitionError(
+            f"unknown system {name!r}", found=f"{name!r}; {suggest(name, _HOMES)}", do="trueval systems lists them"
+        )
     importlib.import_module(f"trueval.recommenders.{_HOMES[name]}")
     return _RECORDS[name]
 
@@ -212,7 +214,7 @@ def make_system(spec: Any, *, test: Any = None, **parameters: Any) -> Recommende
         )
     if isinstance(spec, type):
         raise DefinitionError(
-            f"{spec.__name__} is a class, not a system", found=repr(spec), do=f"make one of it: {spec.__name__}(…)"
+            f"{spec.__name__} is a class, not a system", found=repr(spec), do=f"create an instance: {spec.__name__}(…)"
         )
     if library_of(spec) is not None:
         return adapt(spec)
@@ -253,8 +255,8 @@ def cautions_on(name: str, made: Any) -> list[str]:
     """
     record = record_of(made)
     caution = getattr(made, "caution", "") if record is None else record.caution
-    told = "is an oracle: it has read the test part, and its values are a bound for other systems"
-    return [f"{name} {told}"] * (record is not None and record.oracle) + [f"{name}: {caution}"] * bool(caution)
+    oracle = "is an oracle: it has read the test part, and its values are a bound for other systems"
+    return [f"{name} {oracle}"] * (record is not None and record.oracle) + [f"{name}: {caution}"] * bool(caution)
 
 
 def text_of(made: Any) -> str:

@@ -18,7 +18,7 @@ class Run:
     source : table or file
         A row per recommended item: user, item, and a score or a rank.
     columns : mapping or text, optional
-        Column roles that common names do not tell: {"user": "uid"} or "user=uid,score=pred".
+        Roles of columns without a common name: {"user": "uid"} or "user=uid,score=pred".
 
     Examples
     --------

@@ -54,7 +54,7 @@ def known_users(users: Any, number: int, *, system: str) -> np.ndarray:
     if not number:
         raise DataError(f"{system} has not been fitted", do="call fit(train) first")
     if not np.issubdtype(codes.dtype, np.integer):
-        raise DataError(f"{system} is asked by the codes of users", found=f"type {codes.dtype}", do="give integers")
+        raise DataError(f"{system} takes users by their integer codes", found=f"type {codes.dtype}", do="give integers")
     unknown = (codes < 0) | (codes >= number)
     if unknown.any():
         raise DataError(

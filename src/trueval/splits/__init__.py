@@ -103,13 +103,13 @@ def split(
     if record.seeded:
         options["seed"] = check_count("seed", seed, split=how, least=0)
     if not min_user and not min_item:
-        return _told(record.function(log, **options))
+        return _with_notes(record.function(log, **options))
     few = {
         name: check_count(name, n, split=how, least=0) for name, n in (("min_user", min_user), ("min_item", min_item))
     }
     if record.tables:
         raise DefinitionError(
-            "rows of tables that are already split cannot be left out",
+            "min_user and min_item cannot be used with tables that are already split",
             where=f"split {how}",
             found=f"min_user = {min_user}, min_item = {min_item}",
             do="leave min_user and min_item out",
@@ -117,12 +117,12 @@ def split(
     log, dropped = keep_core(log, **few)
     made = record.function(log, **options)
     if isinstance(made, Parts):
-        return _told(with_dropped(made, dropped, told=few))
-    return _told([with_dropped(parts, dropped, told=few) for parts in made])
+        return _with_notes(with_dropped(made, dropped, options=few))
+    return _with_notes([with_dropped(parts, dropped, options=few) for parts in made])
 
 
-def _told(made: Parts | list[Parts]) -> Parts | list[Parts]:
-    """The same, after a note on rows that nobody asked to drop."""
+def _with_notes(made: Parts | list[Parts]) -> Parts | list[Parts]:
+    """The same parts, after notes on rows that were dropped without being asked for."""
     several = [made] if isinstance(made, Parts) else made
     for number, parts in enumerate(several, 1):
         for caution in parts.cautions:

@@ -70,13 +70,13 @@ def _save_one(parts: Parts, place: Path, source: dict[str, Any]) -> None:
         if table is not None:
             table.write_parquet(place / f"{name}.parquet")
     own = {name: getattr(parts, name).fingerprint() for name in ("train", "test")}
-    told = {"how": dict(parts.how), "count": parts.train.count, "counts": parts.report()}
-    told["leakage"] = leakage(parts).as_dict()
-    _write_json(place, {**source, **told, "fingerprints": own})
+    manifest = {"how": dict(parts.how), "count": parts.train.count, "counts": parts.report()}
+    manifest["leakage"] = leakage(parts).as_dict()
+    _write_json(place, {**source, **manifest, "fingerprints": own})
 
 
-def _write_json(place: Path, told: dict[str, Any]) -> None:
-    (place / _MANIFEST).write_text(json.dumps(told, indent=1, default=str) + "\n", encoding="utf-8")
+def _write_json(place: Path, manifest: dict[str, Any]) -> None:
+    (place / _MANIFEST).write_text(json.dumps(manifest, indent=1, default=str) + "\n", encoding="utf-8")
 
 
 def _check_free(folder: Path, *, force: bool) -> None:
@@ -97,33 +97,33 @@ def _check_free(folder: Path, *, force: bool) -> None:
 def load_parts(folder: str | Path) -> Parts:
     """Read parts back from a folder written by `save_parts` or `trueval split` (see there)."""
     folder = Path(folder)
-    told = _read_manifest(folder)
-    if "folds" in told:
+    manifest = _read_manifest(folder)
+    if "folds" in manifest:
         raise DataError(
-            "the folder holds several splits",
+            "the folder contains several splits",
             where=str(folder),
-            found=", ".join(told["folds"]),
-            do=f"load one of them, for example {folder / told['folds'][0]}",
+            found=", ".join(manifest["folds"]),
+            do=f"load one of them, for example {folder / manifest['folds'][0]}",
         )
     tables = {path.stem: _read_table(path) for path in sorted(folder.glob("*.parquet"))}
     for name in ("train", "validation", "test", "observed", "dropped"):
-        rows, found = told.get("counts", {}).get(name, 0), len(tables.get(name, ()))
+        rows, found = manifest.get("counts", {}).get(name, 0), len(tables.get(name, ()))
         if rows != found:
             raise DataError(
-                f"{name}.parquet does not have the rows that {_MANIFEST} tells of",
+                f"{name}.parquet does not have the number of rows that {_MANIFEST} states",
                 where=str(folder),
                 found=f"{found:,} rows instead of {rows:,}",
                 do="make the split again",
             )
     side: dict[str, Any] = {name: tables.get(name) for name in ("users", "items")}
-    side["count"] = told.get("count", "users")
+    side["count"] = manifest.get("count", "users")
     parts = {
         name: _as_written(Interactions.of(tables[name], name=f"{folder.name}, {name}", **side), tables[name])
         for name in ("train", "validation", "test", "observed")
         if name in tables
     }
     candidates = tables["candidates"]["item"] if "candidates" in tables else None
-    return Parts(**parts, dropped=tables.get("dropped"), candidates=candidates, how=told["how"])
+    return Parts(**parts, dropped=tables.get("dropped"), candidates=candidates, how=manifest["how"])
 
 
 def saved_parts(test: str | Path) -> Parts | None:
@@ -141,7 +141,7 @@ def _as_written(part: Interactions, table: pl.DataFrame) -> Interactions:
 
 def _read_manifest(folder: Path) -> dict[str, Any]:
     try:
-        told = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
+        manifest = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError) as problem:
         raise DataError(
             "this is not a folder written by trueval split",
@@ -149,7 +149,7 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
             found=f"{_MANIFEST}: {problem}",
             do="make one with trueval split DATA --how … -o DIR",
         ) from problem
-    return told
+    return manifest
 
 
 def _read_table(path: Path) -> pl.DataFrame:

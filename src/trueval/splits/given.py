@@ -25,8 +25,8 @@ def given(train: Interactions, test: Interactions, *, validation: Interactions |
     """
     others = [test] if validation is None else [test, validation]
     train, test, *more = _comparable(train, *others)
-    held = more[0] if more else None
-    return Parts(train, test, held, how={"how": "given", "train": train.name, "test": test.name})
+    validation = more[0] if more else None
+    return Parts(train, test, validation, how={"how": "given", "train": train.name, "test": test.name})
 
 
 @split(
@@ -42,10 +42,10 @@ def given(train: Interactions, test: Interactions, *, validation: Interactions |
 def unbiased(
     mnar: Interactions, mar: Interactions, *, ratio: float | None = 0.2, sample: float = 1.0, seed: int = 0
 ) -> Parts:
-    """Train on a biased log, test on ratings of items chosen at random: `test` tells the true values.
+    """Train on a biased log, test on ratings of items chosen at random: `test` gives the true values.
 
     A share `ratio` of the biased log is held out as `observed`: `evaluate` shows beside the true values what an
-    ordinary test would have said, and whether both rank the systems alike (None holds nothing out). `sample` is the
+    ordinary test would have given, and whether both rank the systems alike (None holds nothing out). `sample` is the
     share of the unbiased log to test. One coin per user and item decides both, so where the biased log is part of
     the unbiased one (CM100k), ratio = sample = 0.2 tests one fold and trains on the rest. Train rows whose pair is
     tested are dropped.
@@ -56,7 +56,7 @@ def unbiased(
     >>> len(parts.train), len(parts.test), parts.dropped["reason"].to_list()
     (2, 2, ['pair is in the unbiased test'])
     """
-    held = 0.0 if ratio is None else ratio
+    held_out = 0.0 if ratio is None else ratio
     mnar, mar = _comparable(mnar, mar)
     vocabulary = [Ids.of(mnar.frame[role], mar.frame[role]) for role in ("user", "item")]
 
@@ -64,7 +64,7 @@ def unbiased(
         codes = (ids.codes(log.frame[role]) for ids, role in zip(vocabulary, ("user", "item")))
         return coin(chain(seed, "unbiased", *codes))
 
-    seen, true = flips(mnar) < held, flips(mar) < sample
+    seen, true = flips(mnar) < held_out, flips(mar) < sample
     test = mar.frame.filter(true)
     tested = _in_pairs(mnar.frame, test)
     how = {
@@ -103,14 +103,14 @@ def _with_reasons(reasons: dict[str, pl.DataFrame]) -> pl.DataFrame | None:
 
 
 def _check_filled(parts: Parts) -> None:
-    told = ", ".join(f"{key}={value}" for key, value in parts.how.items() if key != "how")
+    options = ", ".join(f"{key}={value}" for key, value in parts.how.items() if key != "how")
     for name, part in (("train", parts.train), ("test", parts.test), ("observed", parts.observed)):
         if part is not None and not len(part):
             whole = name == "train" and parts.how["sample"] == 1
             raise DefinitionError(
                 f"the split leaves no row for {name}",
                 where="split unbiased",
-                found=told,
+                found=options,
                 do="every biased pair is tested: test a share with sample=0.2" if whole else "use other shares",
             )
 

@@ -42,16 +42,16 @@ def holdout(
     >>> len(parts.train), len(parts.validation), len(parts.test)
     (5, 2, 3)
     """
-    held = check_together(ratio, validation, split="holdout")
+    validation_share = check_together(ratio, validation, split="holdout")
     coded = Coded.of(log)
-    words = coded.hashes(seed, "holdout")
+    hashes = coded.hashes(seed, "holdout")
     place = np.full(len(log), TRAIN, np.int8)
     if by == "rating":
-        flips = coin(words)
-        place[flips < ratio + held] = VALIDATION
+        flips = coin(hashes)
+        place[flips < ratio + validation_share] = VALIDATION
         place[flips < ratio] = TEST
     else:
-        place = cut_each(*place_within(coded.users, words), ratio=ratio, validation=held)
+        place = cut_each(*place_within(coded.users, hashes), ratio=ratio, validation=validation_share)
     how = {"how": "holdout", "ratio": ratio, "by": by, "validation": validation, "seed": seed}
     return assemble(log, place, how=how)
 
@@ -62,8 +62,8 @@ def cut_each(nth: np.ndarray, size: np.ndarray, *, ratio: float, validation: flo
     One row of each group always stays in train.
     """
     test = np.minimum(share_of(size, ratio), size - 1)
-    held = np.minimum(share_of(size, validation), size - 1 - test) if validation else 0
-    place = np.where(nth < test + held, VALIDATION, TRAIN)
+    n_validation = np.minimum(share_of(size, validation), size - 1 - test) if validation else 0
+    place = np.where(nth < test + n_validation, VALIDATION, TRAIN)
     return np.where(nth < test, TEST, place).astype(np.int8)
 
 
@@ -106,8 +106,8 @@ def kfold(log: Interactions, *, n: int = 5, over: str = "ratings", seed: int = 0
     ]
 
 
-def _shuffled(words: np.ndarray) -> np.ndarray:
-    """Place of each word in sorted order."""
-    place = np.empty(len(words), np.int64)
-    place[np.argsort(words, kind="stable")] = np.arange(len(words))
+def _shuffled(hashes: np.ndarray) -> np.ndarray:
+    """Place of each hash in sorted order."""
+    place = np.empty(len(hashes), np.int64)
+    place[np.argsort(hashes, kind="stable")] = np.arange(len(hashes))
     return place

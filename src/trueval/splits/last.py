@@ -39,15 +39,15 @@ def leave_one_out(
     >>> leave_one_out(log).test.frame["item"].to_list()
     [2]
     """
-    held = validation or 0
+    n_validation = validation or 0
     if which == "last":
         need_time(log.has("time"), split="leave_one_out", log=log.name, instead="which='random'")
     nth, size = _from_end(Coded.of(log), seed=seed, timed=which == "last")
     place = np.full(len(log), TRAIN, np.int8)
-    tested = size > n + held
-    place[tested & (nth < n + held)] = VALIDATION
+    tested = size > n + n_validation
+    place[tested & (nth < n + n_validation)] = VALIDATION
     place[tested & (nth < n)] = TEST
-    how: dict[str, Any] = {"how": "leave_one_out", "which": which, "n": n, "validation": held, "seed": seed}
+    how: dict[str, Any] = {"how": "leave_one_out", "which": which, "n": n, "validation": n_validation, "seed": seed}
     return assemble(log, place, how=how)
 
 
@@ -67,9 +67,9 @@ def user_temporal(log: Interactions, *, ratio: float = 0.2, validation: float | 
     >>> user_temporal(log, ratio=0.4).test.frame["item"].to_list()
     ['a', 'e']
     """
-    held = check_together(ratio, validation, split="user_temporal")
+    validation_share = check_together(ratio, validation, split="user_temporal")
     need_time(log.has("time"), split="user_temporal", log=log.name, instead="holdout(by='user')")
-    place = cut_each(*_from_end(Coded.of(log), seed=seed, timed=True), ratio=ratio, validation=held)
+    place = cut_each(*_from_end(Coded.of(log), seed=seed, timed=True), ratio=ratio, validation=validation_share)
     how = {"how": "user_temporal", "ratio": ratio, "validation": validation, "seed": seed}
     return assemble(log, place, how=how)
 

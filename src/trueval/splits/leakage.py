@@ -1,4 +1,4 @@
-"""What parts know that they should not: one table, one verdict, rows to look at."""
+"""Leakage between the parts of a split: one table, one verdict, example rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LATER = {"validation": ("train",), "test": ("train", "validation"), OBSERVED: (
 
 @dataclass(frozen=True)
 class Leakage:
-    """All checks of one split; `verdict` is that of the worst, what cannot be known counting as caution."""
+    """All checks of one split; `verdict` is the worst of theirs; a check that cannot be made counts as caution."""
 
     checks: tuple[Check, ...]
 
@@ -71,7 +71,7 @@ def leakage(parts: Parts) -> Leakage:
 
     Under a split that promises to respect time (`temporal` and `rolling`; `user_temporal` and `leave_one_out` of the
     last rows for each user's own history) a row from the future is wrong; under any other it is a reason for caution.
-    At the same moment is in time, but not after the cut of a `temporal` or `rolling` split.
+    A row at exactly that moment is not from the future, except under `temporal` and `rolling`.
 
     Parameters
     ----------
@@ -99,9 +99,7 @@ def leakage(parts: Parts) -> Leakage:
     ('wrong', 1, 1)
     """
     if not isinstance(parts, Parts):
-        raise DefinitionError(
-            "leakage looks at the parts of a split", found=type(parts).__name__, do="tv.split(log, …)"
-        )
+        raise DefinitionError("leakage needs the parts of a split", found=type(parts).__name__, do="tv.split(log, …)")
     named = {
         name: log for name in ("train", "validation", "test", OBSERVED) if (log := getattr(parts, name)) is not None
     }

@@ -19,14 +19,14 @@ Frames = Mapping[str, pl.DataFrame]
 Pair = tuple[str, str]
 
 _REMEDIES = {
-    "user": "nothing can be personal for them: report them apart, or drop them",
-    "item": "systems without item features cannot rank them: report them apart, or drop them",
+    "user": "nothing can be personalised for them: report them separately, or drop them",
+    "item": "systems without item features cannot rank them: report them separately, or drop them",
 }
 
 
 @dataclass(frozen=True)
 class Check:
-    """One thing looked for: how often it was found among how many, and what that means."""
+    """One check: how often the problem was found, among how many rows, and what it means."""
 
     name: str
     count: int | None
@@ -51,7 +51,7 @@ def find_overlap(frames: Frames, pair: Pair) -> Check:
         other = len(
             found.join(first.select("user", "item", "value").unique(), on=["user", "item", "value"], how="anti")
         )
-        meaning += f", {other:,} of them with another value" if other else ""
+        meaning += f", {other:,} of them with a different value" if other else ""
     do = "keep one row per user and item, or judge with seen items allowed"
     return _check(_named("overlap", pair), found, len(then), "wrong", meaning, do)
 
@@ -64,7 +64,7 @@ def find_futures(frames: Frames, pair: Pair, how: Mapping[str, Any]) -> Iterator
     later = "not earlier than" if strict else "later than"
     meanings = {
         "own_future": f"{pair[0]} rows {later} their user's first {pair[1]} row",
-        "global_future": f"{pair[0]} rows {later} the first {pair[1]} row of all",
+        "global_future": f"{pair[0]} rows {later} the earliest {pair[1]} row",
         "early_items": f"{pair[1]} rows older than the item's first row in {pair[0]}",
     }
     unknown = _why_unknown(first, then, pair)
@@ -99,9 +99,12 @@ def _from_the_future(first: pl.DataFrame, then: pl.DataFrame, *, strict: bool) -
 def _why_unknown(first: pl.DataFrame, then: pl.DataFrame, pair: Pair) -> tuple[str, str] | None:
     """Why times cannot be compared, and what to do."""
     if "time" not in first.columns or "time" not in then.columns:
-        return "unknown: no time column", "add times to see"
+        return "unknown: no time column", "add times to check this"
     if _other_clocks(first["time"], then["time"]):
-        return f"unknown: {pair[0]} and {pair[1]} count time in different units", "write times in one unit to see"
+        return (
+            f"unknown: {pair[0]} and {pair[1]} count time in different units",
+            "write times in one unit to check this",
+        )
     return None
 
 
@@ -120,7 +123,7 @@ def find_duplicates(frames: Frames) -> Check:
     )  # 1 and 1.5 are times of two types
     alike = rows.filter(rows.is_duplicated()).group_by(columns).len("times")
     again = int(alike["times"].sum()) - len(alike)
-    meaning = f"rows that repeat another one ({', '.join(columns)})"
+    meaning = f"rows that repeat another row ({', '.join(columns)})"
     return _check("duplicates", alike, len(rows), "caution", meaning, "drop repeated rows", count=again)
 
 
@@ -132,14 +135,14 @@ def find_repeats(frames: Frames) -> Check:
         alike = rows.filter(rows.select("user", "item").is_duplicated()).group_by("user", "item").len("times")
         count += int(alike["times"].sum()) - len(alike)
         found.append(alike.with_columns(part=pl.lit(name)))
-    meaning = "rows with the user and item of another one of their part, but another value or time"
-    do = "each pair counts once, with the mean of its train values; keep one row per pair to choose another"
+    meaning = "rows with the user and item of another row of the same part, but a different value or time"
+    do = "each pair counts once, with the mean of its train values; keep one row per pair to use another value"
     total = sum(map(len, frames.values()))
     return _check("repeats", pl.concat(found), total, "caution", meaning, do, count=count)
 
 
 def find_cold(parts: Parts, frames: Frames, name: str) -> Iterator[Check]:
-    """Users and items of a part without train rows, who are there or were dropped."""
+    """Users and items of a part without train rows, kept or dropped."""
     train, own = frames["train"], frames[name]
     suffix = "" if name == "test" else f"_{name}"
     for role, do in _REMEDIES.items():

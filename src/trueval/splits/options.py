@@ -25,7 +25,7 @@ class Option:
     flag: str = ""  # its name on the command line, where it is another one
     many: bool = False  # several may be given
     table: bool = False
-    of_log: bool = False  # only the log can tell whether it is right
+    of_log: bool = False  # it can be checked against the log only
 
     def read(self, name: str, value: Any, *, split: str) -> Any:
         """The value, checked."""
@@ -46,14 +46,14 @@ def count(help: str, *, least: int = 1, flag: str = "") -> Option:
     return Option(help, int, partial(check_count, least=least), flag=flag)
 
 
-def choice(help: str, *words: str) -> Option:
-    """One of a few words.
+def choice(help: str, *choices: str) -> Option:
+    """One of a few choices.
 
     >>> choice("what is drawn", "rating", "user").help
     'what is drawn: rating or user'
     """
-    told = " or ".join([", ".join(words[:-1]), words[-1]])
-    return Option(f"{help}: {told}", str, partial(check_choice, choices=words))
+    alternatives = " or ".join([", ".join(choices[:-1]), choices[-1]])
+    return Option(f"{help}: {alternatives}", str, partial(check_choice, choices=choices))
 
 
 def number(help: str) -> Option:
@@ -141,7 +141,7 @@ def check_count(name: str, value: object, *, split: str, least: int = 1) -> int:
 
 
 def check_choice(name: str, value: object, *, choices: Sequence[str], split: str) -> str:
-    """One of a few words."""
+    """One of a few choices."""
     if isinstance(value, str) and value in choices:
         return value
     raise DefinitionError(

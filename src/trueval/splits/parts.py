@@ -85,8 +85,8 @@ class Parts:
 
     def __repr__(self) -> str:
         counted = {name: getattr(self, name) for name in ("train", "validation", "test", "observed", "dropped")}
-        told = [f"{name} {len(part):,}" for name, part in counted.items() if part is not None]
-        return f"<Parts: {', '.join([str(self.how.get('how', 'given')), *told])}>"
+        sizes = [f"{name} {len(part):,}" for name, part in counted.items() if part is not None]
+        return f"<Parts: {', '.join([str(self.how.get('how', 'given')), *sizes])}>"
 
     def __str__(self) -> str:
         return "\n".join([*self.counted(), *(f"  ! {caution}" for caution in self.cautions)])
@@ -119,18 +119,18 @@ class Parts:
     @property
     def cautions(self) -> list[str]:
         """What a reader should know of rows that a split by time could not test."""
-        reasons, told = self._reasons(), []
+        reasons, cautions = self._reasons(), []
         for name, part in (("test", self.test), ("validation", self.validation)):
             own = {reason: reasons[reason] for reason in COLD[name] if reason in reasons}
             after = sum(own.values()) + (0 if part is None else len(part))
             if sum(own.values()) > _NOTICEABLE * after:
                 why = ", ".join(f"{reason.removeprefix('validation: ')} {rows:,}" for reason, rows in own.items())
                 lost, stay = self._users_lost(name), 0 if part is None else part.n_users
-                told.append(
+                cautions.append(
                     f"{sum(own.values()):,} of {after:,} later rows were dropped from {name}: {why}; "
                     f'{lost:,} of {lost + stay:,} users have no row left in it (unseen="keep" keeps them)'
                 )
-        return told
+        return cautions
 
     def unseen_dropped(self, name: str, role: str) -> int:
         """How many users or items a split by time dropped from a part because train does not have them.
@@ -230,18 +230,18 @@ def assemble(
 
 
 def empty_part(log: Interactions, name: str, how: Mapping[str, Any]) -> DataError:
-    """What to say when a split leaves a part without rows."""
-    told = ", ".join(f"{key}={value}" for key, value in how.items() if key != "how")
+    """The error for a split that leaves a part without rows."""
+    options = ", ".join(f"{key}={value}" for key, value in how.items() if key != "how")
     keep = 'unseen="keep", ' if how.get("unseen") == "drop" and name != "train" else ""
     return DataError(
         f"the split leaves no row for {name}",
         where=f"split {how.get('how')} of {log.name}",
-        found=f"{len(log):,} rows; {told}",
+        found=f"{len(log):,} rows; {options}",
         do=f"use another ratio, {keep}another split, or more data",
     )
 
 
-def with_dropped(parts: Parts, rows: pl.DataFrame, *, told: Mapping[str, Any]) -> Parts:
-    """The same parts with rows that were dropped before the split, and what was asked for."""
+def with_dropped(parts: Parts, rows: pl.DataFrame, *, options: Mapping[str, Any]) -> Parts:
+    """The same parts with the rows that were dropped before the split, and the options that dropped them."""
     frames = [rows] if parts.dropped is None else [rows, parts.dropped]
-    return replace(parts, dropped=pl.concat(frames) if any(map(len, frames)) else None, how={**parts.how, **told})
+    return replace(parts, dropped=pl.concat(frames) if any(map(len, frames)) else None, how={**parts.how, **options})

@@ -92,9 +92,9 @@ def split(
     def register(function: _Made) -> _Made:
         name = function.__name__
         own = list(inspect.signature(function).parameters.values())[1:]
-        wanted = [parameter.name for parameter in own if parameter.name != "seed"]
-        if wanted != list(options):
-            raise TypeError(f"{name}: the parameters {wanted} are not its options {list(options)}")
+        names = [parameter.name for parameter in own if parameter.name != "seed"]
+        if names != list(options):
+            raise TypeError(f"{name}: the parameters {names} are not its options {list(options)}")
         promised = promises if callable(promises) else lambda how: promises
         if by not in KINDS or not set(promised({})) <= set(FUTURES):
             raise TypeError(f"{name}: by must be one of {KINDS}, promises among {FUTURES}")

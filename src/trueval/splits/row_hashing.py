@@ -1,4 +1,4 @@
-"""Seeded chance for rows: a 64-bit hash of what a row says, never of where it stands.
+"""Seeded chance for rows: a 64-bit hash of a row's content, never of its position.
 
 The mixing is our own (splitmix64's) because the hashes of libraries may change from one version to the
 next, and a split must not.
@@ -17,30 +17,30 @@ from trueval.kernels.hashing import STEP, mixed
 from trueval.kernels.seeds import derive
 
 
-def mix(words: np.ndarray) -> np.ndarray:
-    """Scatter 64-bit words so that every input bit moves every output bit.
+def mix(hashes: np.ndarray) -> np.ndarray:
+    """Scatter 64-bit numbers so that every input bit moves every output bit.
 
     >>> mix(np.array([0, 1], np.uint64)).tolist()
     [16294208416658607535, 10451216379200822465]
     """
-    return mixed(words + STEP)
+    return mixed(hashes + STEP)
 
 
 def chain(seed: int, purpose: str, *columns: np.ndarray) -> np.ndarray:
-    """One word per row from some columns; another purpose gives unrelated words for the same seed."""
-    words = np.array([derive(seed, f"split {purpose}")], np.uint64)
+    """One hash per row from some columns; another purpose gives unrelated hashes for the same seed."""
+    hashes = np.array([derive(seed, f"split {purpose}")], np.uint64)
     for column in columns:
-        words = mix(words ^ _bits(column))
-    return words
+        hashes = mix(hashes ^ _bits(column))
+    return hashes
 
 
-def coin(words: np.ndarray) -> np.ndarray:
-    """Numbers in [0, 1), one per word.
+def coin(hashes: np.ndarray) -> np.ndarray:
+    """Numbers in [0, 1), one per hash.
 
     >>> coin(np.array([0, 2**63], np.uint64)).tolist()
     [0.0, 0.5]
     """
-    return (words >> np.uint64(11)) * 2.0**-53
+    return (hashes >> np.uint64(11)) * 2.0**-53
 
 
 def _bits(column: np.ndarray) -> np.ndarray:
@@ -78,27 +78,27 @@ class Coded:
         return self.log.frame["time"].to_numpy()
 
     def hashes(self, seed: int, purpose: str) -> np.ndarray:
-        """A random word for every row; rows that say the same differ by their number among their likes."""
-        said = [self.log.frame[role].to_numpy() for role in ("value", "time") if self.log.has(role)]
-        words = chain(seed, purpose, self.users, self.items, *said)
-        ordered = np.sort(words)
+        """A random hash for every row; equal rows are numbered, and differ by their number."""
+        contents = [self.log.frame[role].to_numpy() for role in ("value", "time") if self.log.has(role)]
+        hashes = chain(seed, purpose, self.users, self.items, *contents)
+        ordered = np.sort(hashes)
         if (ordered[1:] == ordered[:-1]).any():
-            alike = pl.Series(words).is_duplicated().arg_true().to_numpy()
-            places, number = _number_alike(self.log.frame, words, alike)
-            words[places] = np.where(number > 0, mix(words[places] ^ mix(_bits(number))), words[places])
-        return words
+            alike = pl.Series(hashes).is_duplicated().arg_true().to_numpy()
+            places, number = _number_alike(self.log.frame, hashes, alike)
+            hashes[places] = np.where(number > 0, mix(hashes[places] ^ mix(_bits(number))), hashes[places])
+        return hashes
 
 
-def _number_alike(frame: pl.DataFrame, words: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Places of rows with equal words, and 0, 1, 2… within each word.
+def _number_alike(frame: pl.DataFrame, hashes: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Places of rows with equal hashes, and 0, 1, 2… within each hash.
 
     Further columns decide who comes first, so that the order of rows does not.
     """
     further = [column for column in frame.columns if column not in ROLES]
     rows = frame[places].with_columns(pl.selectors.binary().bin.encode("hex"))  # bytes have no text
     text = rows.select(pl.struct(further).struct.json_encode()).to_series() if further else pl.Series([""] * len(rows))
-    table = pl.DataFrame({"word": words[places], "text": text, "place": places}).sort("word", "text")
-    number = table.select(pl.int_range(pl.len()).over("word")).to_series()
+    table = pl.DataFrame({"hash": hashes[places], "text": text, "place": places}).sort("hash", "text")
+    number = table.select(pl.int_range(pl.len()).over("hash")).to_series()
     return table["place"].to_numpy(), number.to_numpy()
 
 

@@ -24,7 +24,7 @@ Moment = int | float | str | date | datetime | np.datetime64
 
 _REASONS = (*COLD["test"], *COLD["validation"], "after the window")
 # Codes of the reasons, each for the user and, one further, for the item.
-_NEW, _FIRST_HELD, _HELD_NEW, _AFTER = DROPPED, DROPPED + 2, DROPPED + 4, DROPPED + 6
+_NEW, _FIRST_IN_VALIDATION, _NEW_IN_VALIDATION, _AFTER = DROPPED, DROPPED + 2, DROPPED + 4, DROPPED + 6
 _AT = "time of the cut: a number or an ISO date (optionally with an offset)"
 _UNSEEN = choice("test and validation rows of users and items without train rows", "drop", "keep")
 
@@ -49,13 +49,13 @@ def temporal(
     unseen: str = "drop",
     validation: float | None = None,
 ) -> Parts:
-    """Cut the log at a moment (`at`), or where a share of it (`ratio`, 0.2 if neither is given) lies behind.
+    """Cut the log at a moment (`at`), or where a share of it (`ratio`, 0.2 if neither is given) follows.
 
     With a ratio the cut is the latest moment from which at least that share of rows follows: rows of one
     moment stay together. `validation` is the share of the log, again at least, just before the cut, which stays
     where it is.
 
-    Seen is what is in train, the only part that systems learn from: test and validation rows of users or items
+    Seen means in train, the only part that systems learn from: test and validation rows of users or items
     without train rows are dropped, with a reason, and unseen="keep" keeps them. So with a validation part some users
     are not tested who would be without it, those first seen in validation. To train on its rows once parameters are
     chosen, split again without validation: the cut is the same, and these users are tested.
@@ -149,8 +149,8 @@ def rolling(
             place[times >= end] = _AFTER
         if unseen == "drop":
             _drop_unseen(place, coded)
-        told = {"how": "rolling", **how, "unseen": unseen, "window": window, "from": begin, "to": end}
-        parts.append(assemble(log, place, how=told, reasons=_REASONS))
+        window_how = {"how": "rolling", **how, "unseen": unseen, "window": window, "from": begin, "to": end}
+        parts.append(assemble(log, place, how=window_how, reasons=_REASONS))
     return parts
 
 
@@ -162,7 +162,7 @@ def _cut_of_share(ordered: np.ndarray, ratio: float | Fraction, *, split: str, l
         first = int(np.searchsorted(ordered, ordered[0], side="right"))
         largest = Fraction(len(ordered) - first, len(ordered))
         raise DataError(
-            "nothing happened before the cut",
+            "there are no rows before the cut",
             where=f"split {split} of {log}",
             found=f"{first:,} of {len(ordered):,} rows have the first time, {ordered[0]}",
             do=f"use a ratio of at most {rounded_down(largest)}" if largest else "split it by chance: holdout",
@@ -173,13 +173,13 @@ def _cut_of_share(ordered: np.ndarray, ratio: float | Fraction, *, split: str, l
 def _hold_before(place: np.ndarray, times: np.ndarray, validation: float, *, log: str) -> None:
     """Give the last rows before the cut, at least a share of the whole log, to validation."""
     before = np.sort(times[place == TRAIN])
-    wanted = at_least(len(times), validation)
-    cut = before[len(before) - wanted] if wanted < len(before) else None
+    needed = at_least(len(times), validation)
+    cut = before[len(before) - needed] if needed < len(before) else None
     if cut is None or cut == before[0]:
         raise DataError(
             "validation leaves no row for train",
             where=f"split temporal of {log}",
-            found=f"{len(before):,} rows before the cut, {wanted:,} of them wanted for validation",
+            found=f"{len(before):,} rows before the cut, {needed:,} of them needed for validation",
             do="use another validation share",
         )
     place[(place == TRAIN) & (times >= cut)] = VALIDATION
@@ -190,17 +190,17 @@ def _drop_unseen(place: np.ndarray, coded: Coded) -> None:
 
     Once is enough: train itself never changes, so nothing that is dropped was the history of anything that stays.
     """
-    train, held, test = (place == code for code in (TRAIN, VALIDATION, TEST))
+    train, validation, test = (place == code for code in (TRAIN, VALIDATION, TEST))
     # users last: where both are unseen, the reason is the user
     for offset, codes, number in ((1, coded.items, coded.n_items), (0, coded.users, coded.n_users)):
         known = np.zeros(number, bool)
         known[codes[train]] = True
         later = np.zeros(number, bool)
-        later[codes[held]] = True
+        later[codes[validation]] = True
         unseen = ~known[codes]
         place[test & unseen] = _NEW + offset
-        place[test & unseen & later[codes]] = _FIRST_HELD + offset
-        place[held & unseen] = _HELD_NEW + offset
+        place[test & unseen & later[codes]] = _FIRST_IN_VALIDATION + offset
+        place[validation & unseen] = _NEW_IN_VALIDATION + offset
 
 
 def _edges(times: np.ndarray, windows: int, ratio: float, *, log: str) -> list[Number]:
@@ -245,7 +245,9 @@ def moment(at: Moment, times: np.ndarray, *, split: str) -> Number:
     exactly = _on_clock(at, ticks=ticks_per_second(max(abs(low), abs(high))))
     if exactly is None or not low < exactly <= high:
         raise DefinitionError(
-            "the moment of the cut could not be read" if exactly is None else "the cut lies outside of the log",
+            "the moment of the cut could not be read"
+            if exactly is None
+            else "the cut lies outside the time range of the log",
             where=f"split {split}",
             found=f"at = {at!r}; the log goes from {low} to {high}",
             do="use a number on the scale of the log's times, or an ISO date such as 2020-12-31",

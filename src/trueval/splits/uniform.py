@@ -78,17 +78,17 @@ def uniform_test(
     return assemble(log, place, how=how, candidates=candidates)
 
 
-def _ratings(coded: Coded, counted: np.ndarray, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _ratings(coded: Coded, counted: np.ndarray, hashes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """One row for each rating that counts, and for every row of the log the row that stands for its rating.
 
-    Where users count, all rows of a user and item are one rating, drawn by the smallest of their words, and go to one
+    Where users count, all rows of a user and item are one rating, drawn by the smallest of their hashes, and go to one
     part; where rows count, each is its own.
     """
-    own = np.arange(len(words))
+    own = np.arange(len(hashes))
     if coded.log.count == "rows":
         return counted, own
     pair = coded.users.astype(np.int64) * coded.n_items + coded.items
-    order = np.lexsort((words, ~np.isin(own, counted), pair))  # what counts first, then by chance
+    order = np.lexsort((hashes, ~np.isin(own, counted), pair))  # what counts first, then by chance
     first = np.ones(len(order), bool)
     first[1:] = pair[order[1:]] != pair[order[:-1]]
     rating = np.empty(len(order), np.int64)

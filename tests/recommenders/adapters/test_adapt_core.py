@@ -106,7 +106,7 @@ def test_places_are_where_the_model_has_the_id(ours, theirs):
 @pytest.mark.parametrize(
     ("theirs", "message"),
     [
-        (["a", "b", "a"], r"comes twice[^$]*'a'"),
+        (["a", "b", "a"], r"occurs twice[^$]*'a'"),
         ([1, 2, 3], r"different types[^$]*integer"),
         (["a", None], r"missing"),
         (["a", 1], r"all be integers or all be strings"),
@@ -135,7 +135,7 @@ def test_rows_in_another_order_are_found_by_their_ids():
 
 def test_a_model_of_other_sizes_asks_for_its_ids():
     train, _ = world()
-    with pytest.raises(DataError, match=r"other users than the log[^$]*49 users; the log has 50[^$]*users=ids"):
+    with pytest.raises(DataError, match=r"different numbers of users[^$]*49 users; the log has 50[^$]*users=ids"):
         tv.adapt(FactorModel(*factors(users=49))).fit(train)
     with pytest.raises(DataError, match=r"list of items does not fit[^$]*2 ids for 35 items"):
         tv.adapt(FactorModel(*factors()), items=["a", "b"]).fit(train)
@@ -173,9 +173,9 @@ def test_factors_of_a_broken_model_are_refused(users, items, message):
 
 def test_ids_need_a_fitted_model():
     train, _ = world()
-    with pytest.raises(DefinitionError, match=r"to be fitted here[^$]*not fitted[^$]*fit the model first"):
+    with pytest.raises(DefinitionError, match=r"will be fitted here[^$]*not fitted[^$]*fit the model first"):
         tv.adapt(FactorModel(None, None), users=["a"]).fit(train)
-    with pytest.raises(DefinitionError, match=r"to be fitted here"):
+    with pytest.raises(DefinitionError, match=r"will be fitted here"):
         tv.adapt(FactorModel(*factors()), users=["a"], refit=True).fit(train)
 
 

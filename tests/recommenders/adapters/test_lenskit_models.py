@@ -75,7 +75,7 @@ def test_the_unknown_and_the_unfitted():
     assert "'i99': ranked last" in system.caution
     with pytest.raises(DataError, match="does not know every"):
         rank_system(tv.adapt(MODELS["popular"](), unknown="error").fit(train), task)
-    with pytest.raises(DefinitionError, match="to be fitted here"):
+    with pytest.raises(DefinitionError, match="will be fitted here"):
         tv.adapt(MODELS["popular"](), dataset=dataset(world()[0])).fit(train)
     pipeline = topn_pipeline(MODELS["bias"]())
     pipeline.train(dataset(world(integers=True)[0]))

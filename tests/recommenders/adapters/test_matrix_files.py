@@ -69,7 +69,7 @@ def test_files_that_cannot_be_used(tmp_path, matrices):
     (tmp_path / "text.csv").write_text("1,2\n")
     refused = {
         "other.npz": r"has no users[^$]*p, q[^$]*users or user_factors",
-        "one.npy": r"holds one matrix[^$]*users and items",
+        "one.npy": r"contains only one matrix[^$]*users and items",
         "objects.npy": r"could not be read",
         "broken.npz": r"could not be read",
         "text.csv": r"\.npy and \.npz",
@@ -88,7 +88,7 @@ def test_files_that_cannot_be_used(tmp_path, matrices):
         (tv.Factors(np.zeros((49, 2)), np.zeros((35, 2))), r"expected 50 users × 35 items"),
         (tv.Scores(np.zeros((50, 34)), user_ids=[f"u{k:02d}" for k in range(50)]), r"expected 50 users × 35 items"),
         (tv.Scores(np.zeros(50), user_ids=["a"]), r"does not fit the data"),
-        (tv.Scores(sparse.csr_matrix(np.full((50, 35), np.nan))), r"not a finite number"),
+        (tv.Scores(sparse.csr_matrix(np.full((50, 35), np.nan))), r"values that are not finite"),
         (tv.Factors(np.zeros((2, 2)), np.zeros((35, 2)), user_ids=["x", "y"]), r"knows none of the users"),
         (tv.Factors(np.zeros((2, 2)), np.zeros((35, 2)), user_ids=["x", "u01"]), r"does not know users of the train"),
     ],

@@ -49,9 +49,9 @@ def test_what_cannot_be_evaluated_is_refused():
     train, _ = world()
     with pytest.raises(DataError, match=r"does not know its ids[^$]*dataset=its data set"):
         tv.adapt(Model()).fit(train)
-    with pytest.raises(DefinitionError, match=r"made from their configuration[^$]*Model to be fitted"):
+    with pytest.raises(DefinitionError, match=r"created from a configuration[^$]*Model to be fitted"):
         tv.adapt(Model).fit(train)
-    with pytest.raises(DefinitionError, match=r"made from their configuration"):
+    with pytest.raises(DefinitionError, match=r"created from a configuration"):
         tv.adapt(Model(), refit=True).fit(train)
     sequential = type("SequentialRecommender", (), {"__module__": "recbole.model.abstract_recommender"})
     with pytest.raises(DefinitionError, match=r"order of events[^$]*GRU4Rec[^$]*tv\.Run"):

@@ -132,7 +132,7 @@ def test_what_cannot_be_evaluated_is_refused():
     data = dataset(train)
     with pytest.raises(DataError, match=r"does not know its ids[^$]*dataset=the Dataset"):
         tv.adapt(als().fit(data)).fit(train)
-    with pytest.raises(DefinitionError, match=r"to be fitted here[^$]*not fitted"):
+    with pytest.raises(DefinitionError, match=r"will be fitted here[^$]*not fitted"):
         tv.adapt(als(), dataset=data).fit(train)
     other = dataset(world(integers=True)[0])
     with pytest.raises(DataError, match="different types"):

@@ -1,4 +1,4 @@
-"""Data sets as their publishers pack them, told by the files in a folder."""
+"""Data sets as their publishers pack them, recognised by the files in a folder."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def is_kuairec_file(path: Path) -> bool:
 def read_kuairec_file(path: Path, name: str) -> Interactions:
     """One matrix: the value is the watch ratio, the time is in seconds, as in the column timestamp.
 
-    The columns `time` and `date` of the file repeat the timestamp in words and are left out.
+    The columns `time` and `date` of the file repeat the timestamp as text and are dropped.
     """
     with reading(path, what="a matrix of KuaiRec"):
         table = pl.read_csv(path, schema_overrides={"timestamp": pl.String, "watch_ratio": pl.Float64})
@@ -40,7 +40,7 @@ def read_kuairec_file(path: Path, name: str) -> Interactions:
     )
     untimed = table["time"].null_count()
     if untimed:
-        note(f"{path.name}: {untimed:,} rows have no time, so the log has none (kept as column timestamp)")
+        note(f"{path.name}: {untimed:,} rows have no time, so the log has no times (kept in the column timestamp)")
         table = table.rename({"time": "timestamp"}).with_columns(pl.col("timestamp").cast(pl.Float64))
     return Interactions.of(table, name=name)
 

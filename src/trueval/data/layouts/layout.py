@@ -1,4 +1,4 @@
-"""What a known layout of a data-set folder is: how to tell it, and how to read it."""
+"""What a known layout of a data-set folder is: how to recognise it, and how to read it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _never(path: Path) -> bool:
 class Layout:
     """A data set as its publishers pack it.
 
-    `holds` tells the folder; `read` takes the folder and a name for the log. `is_log` tells a bare log file
+    `holds` recognises the folder; `read` takes the folder and a name for the log. `is_log` recognises a bare log file
     whose columns are known though it has no header, read by `read_log`. `unbiased` gives the biased log and
     the test set without selection bias.
     """

@@ -95,9 +95,9 @@ def read_dat(folder: Path, name: str) -> Interactions:
             "occupation": pl.Int64,
             "zip": pl.String,
         }
-        words = dict(enumerate(_ML1M_OCCUPATIONS))
+        occupations = dict(enumerate(_ML1M_OCCUPATIONS))
         users = known_table(folder / "users.dat", columns, separator="::").with_columns(
-            pl.col("occupation").replace_strict(words, default=None, return_dtype=pl.String)
+            pl.col("occupation").replace_strict(occupations, default=None, return_dtype=pl.String)
         )
     items = movies.with_columns(cut("aspects", empty=_NO_GENRES))
     return Interactions.of(_colon_ratings(folder / "ratings.dat"), name=name, users=users, items=items)

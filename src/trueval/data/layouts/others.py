@@ -144,8 +144,8 @@ def _atomic_side(path: Path, role: str, log: pl.DataFrame) -> pl.DataFrame | Non
         if aspects and table.schema[aspects] == pl.List(pl.String):
             table = table.rename({aspects: "aspects"}).with_columns(pl.col("aspects").fill_null([]))
         if title:
-            words = table[title].list.join(" ") if table.schema[title] == pl.List(pl.String) else table[title]
-            table = table.drop(title).insert_column(1, words.alias("title"))
+            titles = table[title].list.join(" ") if table.schema[title] == pl.List(pl.String) else table[title]
+            table = table.drop(title).insert_column(1, titles.alias("title"))
     return table
 
 

@@ -46,11 +46,11 @@ def with_any_times(types: Types, table: Callable[[Types], pl.DataFrame], *, time
 
 
 def cut(column: str, separator: str = "|", *, empty: str = "") -> pl.Expr:
-    """A column of joined words as lists; `empty` (or nothing) stands for no word at all.
+    """A column of joined names as lists; `empty` (or nothing) stands for no names.
 
     >>> pl.DataFrame({"genres": ["Drama|War", None]}).select(cut("genres")).to_series().to_list()
     [['Drama', 'War'], []]
     """
-    words = pl.col(column).fill_null("")
-    none = words.is_in(["", empty])
-    return pl.when(none).then(pl.lit([], dtype=pl.List(pl.String))).otherwise(words.str.split(separator)).alias(column)
+    text = pl.col(column).fill_null("")
+    none = text.is_in(["", empty])
+    return pl.when(none).then(pl.lit([], dtype=pl.List(pl.String))).otherwise(text.str.split(separator)).alias(column)

@@ -56,7 +56,7 @@ def _matrix(path: Path) -> np.ndarray:
                 "the file could not be read as a matrix of numbers",
                 where=str(path),
                 found=str(error).split(";")[0],
-                do="every line holds one number per item, blank separated",
+                do="write one number per item on each line, separated by blanks",
             ) from error
 
 
@@ -87,7 +87,7 @@ def read_matrix(path: Path, name: str) -> Interactions:
 def _note_values(path: Path, log: Interactions, what: str) -> None:
     values = log.frame["value"].to_numpy()
     span = f"values {values.min():g} to {values.max():g}"
-    note(f"{path.name}: read as {what}, {span}; a threshold (--threshold) says which are relevant")
+    note(f"{path.name}: read as {what}, {span}; set a threshold (--threshold) to say which are relevant")
 
 
 _TRIPLES = ("train.txt", "test.txt")
@@ -182,9 +182,9 @@ def _coat_users(folder: Path) -> pl.DataFrame | None:
     kinds = list(dict.fromkeys(name.split(":")[0] for name in names))
     for kind in kinds:
         places = [place for place, name in enumerate(names) if name.startswith(f"{kind}:")]
-        words = [names[place].split(":", 1)[1] for place in places] + [None]
+        labels = [names[place].split(":", 1)[1] for place in places] + [None]
         chosen = np.where(flags[:, places].any(axis=1), flags[:, places].argmax(axis=1), len(places))
-        table = table.with_columns(pl.Series(kind, [words[place] for place in chosen], dtype=pl.String))
+        table = table.with_columns(pl.Series(kind, [labels[place] for place in chosen], dtype=pl.String))
     return table
 
 

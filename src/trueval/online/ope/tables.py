@@ -13,8 +13,8 @@ from trueval.data.column_roles import (
     NO_ROLES,
     ColumnMap,
     TableRoles,
+    applicable_columns,
     find_roles,
-    held_columns,
     renaming,
     shortened,
 )
@@ -85,7 +85,7 @@ def read_roles(source: Any, columns: ColumnMap, *, roles: TableRoles, name: str,
     """
     if is_table(source):
         frame, where = as_polars(source, where=name), name
-        columns = held_columns(columns, frame.columns) if second else columns
+        columns = applicable_columns(columns, frame.columns) if second else columns
         found = find_roles(frame.columns, columns, roles=roles, where=where)
     else:
         path = locate(source)
@@ -102,7 +102,7 @@ def _read_file(path: Path, columns: ColumnMap, roles: TableRoles, second: bool) 
     if any(isinstance(column, int) for column in columns.values()):
         given["value"] = 0  # a column by position: the file may have no header
     names = scan_table(path, given, roles=NO_ROLES).collect_schema().names()
-    columns = held_columns(columns, names) if second else columns
+    columns = applicable_columns(columns, names) if second else columns
     found = find_roles(names, columns, roles=roles, where=str(path))
     ids: dict[str, str] = {role: found[role] for role in ("user", "item") if role in found}
     of_ids = TableRoles(needs=tuple(ids))

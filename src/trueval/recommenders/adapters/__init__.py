@@ -47,8 +47,8 @@ def adapt(
     """Make a system of a model of implicit, Surprise, RecTools, Cornac, LensKit or RecBole.
 
     A model that is not fitted is copied, and the copy is fitted on the train part. A fitted model is scored as it is:
-    that it has not seen the test part is for its owner to know. Which ids it was fitted with is read from it where it
-    keeps them (Surprise, Cornac, LensKit pipelines).
+    make sure that it has not seen the test part. The ids it was fitted with are read from it where it keeps them
+    (Surprise, Cornac, LensKit pipelines).
 
     Parameters
     ----------
@@ -62,9 +62,9 @@ def adapt(
     dataset : object of the library, optional
         What the model was fitted on (RecTools and RecBole: needed; LensKit: for a scorer without pipeline).
     unknown : {"error", "last"}, optional
-        Users and items that the model has not learned: raise an error, or rank items behind all others, tied, and give
-        users one tie of everything. Default: "error" for fitted models, and "last" for models fitted here, where the
-        unknown are those without train rows.
+        Users and items that the model has not learned: raise an error, or rank unknown items behind all others, tied,
+        and tie all items for unknown users. Default: "error" for fitted models, and "last" for models fitted here,
+        where the unknown are those without train rows.
     refit : bool, default False
         Fit a copy of a fitted model, too.
     name : text, optional
@@ -96,5 +96,5 @@ def adapt(
             do=f"available: {', '.join(sorted(LIBRARIES))}; others need fit(train) and score(users)",
         )
     if unknown not in (None, "error", "last"):
-        raise DefinitionError(f"unknown cannot be {unknown!r}", found="available: error, last")
+        raise DefinitionError(f"unknown cannot be {unknown!r}", found=f"{unknown!r}; available: error, last")
     return Adapted(model, LIBRARIES[library], Given(users, items, dataset), unknown, refit, name)

@@ -12,7 +12,7 @@ import numpy as np
 
 from trueval.errors import DataError, DefinitionError
 from trueval.recommenders.adapters.id_alignment import Seats, check_factors
-from trueval.recommenders.adapters.id_positions import in_words
+from trueval.recommenders.adapters.id_positions import format_ids
 from trueval.recommenders.protocol import TrainSet
 from trueval.recommenders.training import check_train
 
@@ -88,7 +88,7 @@ class Adapted:
         model, given, here = self.model, self.given, self.refit or not library.fitted(self.model)
         if here and given.anything:
             raise DefinitionError(
-                f"{self.name} is to be fitted here, and has no ids of its own yet",
+                f"{self.name} will be fitted here and has no ids of its own yet",
                 found="users, items or dataset were given" + ("" if self.refit else ", but the model is not fitted"),
                 do="fit the model first, or leave them out: it is then fitted on the train part",
             )
@@ -120,7 +120,7 @@ def load(library: str) -> Any:
 
 @dataclass(slots=True)
 class FittedModel:
-    """What both kinds of fitted systems have: where they come from, and what they tell about themselves."""
+    """What both kinds of fitted systems have: where they come from, and how they describe themselves."""
 
     source: Adapted
     seats: Seats
@@ -131,10 +131,10 @@ class FittedModel:
     def name(self) -> str:
         """Library, version, class, and whose fit it is: for the manifest."""
         version = getattr(sys.modules.get(self.source.library), "__version__", "")
-        words = " ".join(
+        model_name = " ".join(
             word for word in (self.source.library, str(version), class_of(self.source.model).__name__) if word
         )
-        return f"{words}, fitted {'on train' if self.here else 'before'}"
+        return f"{model_name}, fitted {'on train' if self.here else 'before'}"
 
     @property
     def caution(self) -> str:
@@ -185,7 +185,7 @@ class BlockSystem(FittedModel):
             user = np.flatnonzero(np.isin(self.seats.users, numbers[bad]))[:1]
             raise DataError(
                 f"{self.source.name} gave a score that is not a number",
-                where=in_words(self.seats.train.users, user, "user"),
+                where=format_ids(self.seats.train.users, user, "user"),
                 found="NaN or infinity",
                 do="check how the model was trained",
             )

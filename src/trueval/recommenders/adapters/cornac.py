@@ -81,7 +81,7 @@ def _check_kind(model: Any) -> None:
     parents = {parent.__name__ for parent in type(model).__mro__}
     if parents & {"NextBasketRecommender", "NextItemRecommender"}:
         raise DefinitionError(
-            "models of Cornac for the next basket or item need the order of events",
+            "Cornac's next-basket and next-item models need the order of events",
             found=type(model).__name__,
             do="evaluate the lists they make: tv.Run(table)",
         )

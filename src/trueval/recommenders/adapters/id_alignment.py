@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trueval.errors import DataError
-from trueval.recommenders.adapters.id_positions import in_words
+from trueval.recommenders.adapters.id_positions import format_ids
 from trueval.recommenders.protocol import TrainSet
 
 
@@ -23,7 +23,7 @@ class Seats:
     name: str
 
     def check(self) -> None:
-        """Refuse a model that knows none of us and, unless the unknown rank last, one that lacks ids with train rows.
+        """Refuse a model that knows none of our ids or, unless unknown ids rank last, lacks ids with train rows.
 
         Ids without train rows are refused later and only where they are ranked: what nobody asks for needs no score.
         """
@@ -36,14 +36,14 @@ class Seats:
             if len(places) and (places < 0).all():
                 raise DataError(
                     f"{self.name} knows none of the {role}s",
-                    found=in_words(ids, np.arange(len(ids)), role),
+                    found=format_ids(ids, np.arange(len(ids)), role),
                     do="use the ids that the model was fitted with",
                 )
             lacking = np.flatnonzero((places < 0) & (rows > 0))
             if len(lacking) and self.rule == "error":
                 raise DataError(
                     f"{self.name} does not know {role}s of the train part",
-                    found=in_words(ids, lacking, role),
+                    found=format_ids(ids, lacking, role),
                     do='fit the model on the train part, or rank the unknown last: unknown="last"',
                 )
 
@@ -53,12 +53,12 @@ class Seats:
         if self.users[user] >= 0:
             lacking, ids, role = np.flatnonzero(self.items < 0), self.train.items, "item"
         if not len(lacking):
-            found = in_words(self.train.users, np.array([user]), "user")
+            found = format_ids(self.train.users, np.array([user]), "user")
             what = f"{self.name} gave a score that is not a finite number"
             return DataError(what, where=found, found="NaN or infinity", do="give every item a finite score")
         return DataError(
-            f"{self.name} does not know every {role} that it is asked about",
-            found=in_words(ids, lacking, role),
+            f"{self.name} does not know every {role} that it has to score",
+            found=format_ids(ids, lacking, role),
             do=f'leave the {role}s out, or rank the unknown last: unknown="last"',
         )
 
@@ -68,8 +68,9 @@ class Seats:
         if self.rule != "last":
             return []
         items, users = np.flatnonzero(self.items < 0), np.flatnonzero(self.users < 0)
-        told = [f"it has not learned {in_words(self.train.items, items, 'item')}: ranked last"] * bool(len(items))
-        return told + [f"it has not learned {in_words(self.train.users, users, 'user')}: all tied"] * bool(len(users))
+        notes = [f"it has not learned {format_ids(self.train.items, items, 'item')}: ranked last"] * bool(len(items))
+        notes += [f"it has not learned {format_ids(self.train.users, users, 'user')}: all tied"] * bool(len(users))
+        return notes
 
     def scores(self, users: np.ndarray, score: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         """Scores by our codes, from a function of the model's numbers. -inf in them is what must rank last."""

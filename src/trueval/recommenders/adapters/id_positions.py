@@ -25,7 +25,7 @@ def find_places(ours: Ids, theirs: Any, *, role: str, where: str) -> np.ndarray:
     if series.n_unique() != len(series):
         twice = series.filter(series.is_duplicated())[0]
         raise DataError(
-            f"a {role} id comes twice", where=where, found=repr(twice), do="give every row an id of its own"
+            f"the same {role} id occurs twice", where=where, found=repr(twice), do="give every row an id of its own"
         )
     codes = ours.codes(series)
     places = np.full(len(ours), NOWHERE, np.int64)
@@ -45,7 +45,7 @@ def id_series(ids: Any, *, role: str, where: str) -> pl.Series:
                 f"{role} ids must all be integers or all be strings", where=where, found=str(error).split("\n")[0]
             ) from error
     if ids.null_count():
-        raise DataError(f"a {role} id is missing", where=where, found=f"{ids.null_count():,} nulls")
+        raise DataError(f"{role} ids are missing", where=where, found=f"{ids.null_count():,} nulls")
     return plain(ids, where=where) if len(ids) else ids
 
 
@@ -60,12 +60,12 @@ def check_length(ids: Any, number: int, *, role: str, where: str) -> None:
         )
 
 
-def in_words(ids: Ids, codes: np.ndarray, role: str) -> str:
+def format_ids(ids: Ids, codes: np.ndarray, role: str) -> str:
     """Some ids by name, the first few of many.
 
-    >>> in_words(Ids.of(pl.Series([7, 8])), np.array([1]), "user")
+    >>> format_ids(Ids.of(pl.Series([7, 8])), np.array([1]), "user")
     'user 8'
     """
-    shown = ", ".join(repr(one) for one in ids.decode(codes[:3]))
+    listed = ", ".join(repr(one) for one in ids.decode(codes[:3]))
     more = f" and {len(codes) - 3:,} more" if len(codes) > 3 else ""
-    return f"{role}{'s' if len(codes) > 1 else ''} {shown}{more}"
+    return f"{role}{'s' if len(codes) > 1 else ''} {listed}{more}"

@@ -48,7 +48,7 @@ def learn(model: Any, train: TrainSet) -> tuple[Any, Given]:
     """Fit a copy to the train rows."""
     if not hasattr(model, "similarity") and not hasattr(model, "item_factors"):
         raise DefinitionError(
-            "only factor models and item neighbours of implicit can be evaluated",
+            "only implicit's factor models and item-neighbour models can be evaluated",
             found=type(model).__name__,
             do="give the model that is inside, such as AlternatingLeastSquares",
         )
@@ -62,10 +62,10 @@ def learn(model: Any, train: TrainSet) -> tuple[Any, Given]:
     matrix = _matrix(train, items, np.arange(len(train.users)))[users]
     rounds = getattr(model, "iterations", 0)
     with progress(f"fitting {type(model).__name__}", rounds) as step, threadpool_limits(1, user_api="blas"):
-        told = {"callback": lambda *_: step()} if rounds else {}
+        options = {"callback": lambda *_: step()} if rounds else {}
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Method expects CSR input")  # of its own making
-            model.fit(matrix, show_progress=False, **told)
+            model.fit(matrix, show_progress=False, **options)
     return model, Given(train.users.decode(users), train.items.decode(items))
 
 
@@ -118,7 +118,7 @@ def _places(train: TrainSet, given: Given, role: str, number: int, model: Any) -
         return find_places(ours, theirs, role=role, where=where)
     if number != len(ours):
         raise DataError(
-            f"the model has other {role}s than the log",
+            f"the model and the log have different numbers of {role}s",
             where=where,
             found=f"{number:,} {role}s; the log has {len(ours):,}",
             do=f"tv.adapt(model, {role}s=ids of the model's rows, in their order)",

@@ -83,7 +83,7 @@ def _pipeline(scorer: Any, given: Given) -> Any:
     """A fitted scorer in a pipeline whose other parts are fitted on its data."""
     if given.dataset is None:
         raise DataError(
-            "a fitted scorer of LensKit does not know what its users did",
+            "a fitted LensKit scorer does not know the histories of its users",
             where=type(scorer).__name__,
             do="tv.adapt(scorer, dataset=the Dataset that it was fitted on), or give the fitted pipeline",
         )

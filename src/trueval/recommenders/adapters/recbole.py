@@ -39,7 +39,7 @@ def fitted(model: Any) -> bool:
 
 def caution(model: Any, here: bool) -> str:
     """RecBole promises to repeat itself where its configuration says so."""
-    return "RecBole is asked not to repeat itself: reproducibility is off" if _loose(model) else ""
+    return "RecBole's option reproducibility is off: two fits may differ" if _loose(model) else ""
 
 
 def learn(model: Any, train: TrainSet) -> tuple[Any, Given]:
@@ -47,7 +47,7 @@ def learn(model: Any, train: TrainSet) -> tuple[Any, Given]:
     if not _is_config(model):
         name = model.__name__ if isinstance(model, type) else type(model).__name__
         raise DefinitionError(
-            "models of RecBole are made from their configuration",
+            "RecBole's models are created from a configuration",
             found=f"{name} to be fitted",
             do="tv.adapt(config), or train it and give it with its data: tv.adapt(model, dataset=dataset)",
         )
@@ -98,7 +98,7 @@ def _loose(model: Any) -> bool:
 def _check_kind(model: type) -> None:
     if any(parent.__name__ == "SequentialRecommender" for parent in model.__mro__):
         raise DefinitionError(
-            "models of sequences need the order of events",
+            "RecBole's sequential models need the order of events",
             found=model.__name__,
             do="evaluate the lists they make: tv.Run(table)",
         )
@@ -110,7 +110,7 @@ def open_model(model: Any, train: TrainSet, given: Given) -> Learned:
     _check_kind(type(model))
     if dataset is None:
         raise DataError(
-            "a model of RecBole does not know its ids", where=where, do="tv.adapt(model, dataset=its data set)"
+            "a RecBole model does not know its ids", where=where, do="tv.adapt(model, dataset=its data set)"
         )
     users = _places(train.users, dataset, dataset.uid_field, role="user", where=where)
     items = _places(train.items, dataset, dataset.iid_field, role="item", where=where)

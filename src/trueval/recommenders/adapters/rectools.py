@@ -3,7 +3,7 @@
 What `recommend` leaves out of a list of all items (items without a similar one, for example) ranks behind the rest.
 A fitted model needs the `Dataset` it was fitted on: `tv.adapt(model, dataset=dataset)`. Fitted here, a model gets the
 train rows with the values of the log as weights, or 1 where it has none, and no features or times. Repeatable under
-a seed, except for BPR on several threads and for RandomModel, which draws anew whenever it is asked.
+a seed, except for BPR on several threads and for RandomModel, which draws anew on every call.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def fitted(model: Any) -> bool:
 def caution(model: Any, here: bool) -> str:
     """Models that do not repeat themselves."""
     if type(model).__name__ == "RandomModel":
-        return "RecTools' RandomModel draws new lists whenever it is asked"
+        return "RecTools' RandomModel draws new lists on every call"
     return implicit_models.caution(getattr(model, "_model", None), here)
 
 
@@ -41,7 +41,7 @@ def learn(model: Any, train: TrainSet) -> tuple[Any, Given]:
     """Fit a copy to the train rows."""
     if ".models.nn" in type(model).__module__:
         raise DefinitionError(
-            "neural models of RecTools need times or features, which systems are not given",
+            "RecTools' neural models need times or features, which systems do not get",
             found=f"{type(model).__name__}, not fitted",
             do="fit it on the train part and give it with its dataset: tv.adapt(model, dataset=dataset)",
         )
@@ -69,7 +69,7 @@ def open_model(model: Any, train: TrainSet, given: Given) -> Learned:
     where, dataset = type(model).__name__, given.dataset
     if dataset is None:
         raise DataError(
-            "a fitted model of RecTools does not know its ids",
+            "a fitted RecTools model does not know its ids",
             where=where,
             do="tv.adapt(model, dataset=the Dataset that it was fitted on)",
         )
@@ -90,8 +90,8 @@ def _vectors(model: Any, dataset: Any) -> tuple[np.ndarray, np.ndarray] | None:
     """User and item vectors, where scores are their inner products."""
     if getattr(getattr(model, "u2i_dist", None), "name", "") != "DOT" or not hasattr(model, "get_vectors"):
         return None
-    wanted = inspect.signature(model.get_vectors).parameters
-    users, items = model.get_vectors(dataset) if "dataset" in wanted else model.get_vectors()
+    parameters = inspect.signature(model.get_vectors).parameters
+    users, items = model.get_vectors(dataset) if "dataset" in parameters else model.get_vectors()
     return np.asarray(users), np.asarray(items)
 
 

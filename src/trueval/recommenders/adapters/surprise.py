@@ -3,7 +3,7 @@
 The algorithms of the library itself are computed for whole blocks (`surprise_scores.py`), which gives the same numbers
 much faster; algorithms of your own are asked pair by pair. Fitted here, they need a value column, and the rating
 scale is that of the train values. Their draws are repeatable: `random_state` is set from the evaluation's seed
-where it is None. NormalPredictor is the exception: it draws anew whenever it is asked.
+where it is None. NormalPredictor is the exception: it draws anew on every call.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def fitted(model: Any) -> bool:
 def caution(model: Any, here: bool) -> str:
     """NormalPredictor draws its predictions from a generator that nobody seeds."""
     if type(model).__name__ == "NormalPredictor":
-        return "Surprise's NormalPredictor draws new predictions whenever it is asked"
+        return "Surprise's NormalPredictor draws new predictions on every call"
     return ""
 
 

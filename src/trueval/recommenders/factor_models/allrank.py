@@ -26,8 +26,8 @@ from trueval.recommenders.registry import parameter, system
 _STECK = "Steck, Item Popularity and Recommendation Accuracy, RecSys 2011"
 _FACTORS = "length of the factor vectors"
 _LAMBDA = "λ, the weight of squared factors beside squared errors"
-_SWEEPS = "how often all items and all users are solved for"
-_SEED = "seed of the start; without one, the evaluation's"
+_SWEEPS = "number of sweeps over all items and all users"
+_SEED = "seed of the initial factors (default: that of the evaluation)"
 
 
 @system(
@@ -35,7 +35,7 @@ _SEED = "seed of the start; without one, the evaluation's"
     objective="Σ_obs { (R_ui − r_m − p_i·q_u)² + λ (|p_i|² + |q_u|²) }",
     reference=f"MF-RMSE in {_STECK}",
     needs="values",
-    caution="trained to predict the ratings that were made; what was not rated does not enter, so its lists are poor",
+    caution="trained to predict the ratings that were made; unrated items are ignored, so its top-n lists are poor",
 )
 @dataclass(slots=True, kw_only=True)
 class MfRmse:
@@ -48,7 +48,7 @@ class MfRmse:
     """
 
     n_factors: int = parameter(50, _FACTORS, low=1)
-    r_m: float | None = parameter(None, "offset of all predictions; without one, the mean train rating")
+    r_m: float | None = parameter(None, "offset of all predictions (default: the mean train rating)")
     regularization: float = parameter(0.06, _LAMBDA, low=0, above=True)
     sweeps: int = parameter(15, _SWEEPS, low=1)
     seed: int | None = parameter(None, _SEED, low=0)
@@ -104,7 +104,7 @@ class AllRank:
 
     n_factors: int = parameter(50, _FACTORS, low=1)
     r_m: float = parameter(2.0, "imputed value of a missing rating, and offset of all predictions")
-    w_m: float = parameter(0.005, "weight of a missing rating; one that was made weighs 1", low=0)
+    w_m: float = parameter(0.005, "weight of a missing rating; an observed one weighs 1", low=0)
     regularization: float = parameter(0.04, _LAMBDA, low=0, above=True)
     sweeps: int = parameter(15, _SWEEPS, low=1)
     seed: int | None = parameter(None, _SEED, low=0)
@@ -155,11 +155,17 @@ class AllRankPop:
     """
 
     n_factors: int = parameter(50, _FACTORS, low=1)
-    beta_w: float = parameter(0.2, "how strongly popularity counts, from not at all to inversely", low=0, high=1)
-    weights: str = parameter("increasing", "weights of missing ratings, or of those made", choices=WEIGHTINGS)
+    beta_w: float = parameter(
+        0.2, "exponent of popularity: 0 ignores it, 1 is proportional to it or its inverse", low=0, high=1
+    )
+    weights: str = parameter(
+        "increasing",
+        "weights of missing ratings increase with popularity, or of observed ones decrease",
+        choices=WEIGHTINGS,
+    )
     r_m: float = parameter(2.0, "imputed value of a missing rating, and offset of all predictions")
-    w_m: float = parameter(0.005, "weight of a missing rating; one that was made weighs 1 (the means of both)", low=0)
-    threshold: float | None = parameter(None, "least value of a relevant rating; without one, the evaluation's")
+    w_m: float = parameter(0.005, "weight of a missing rating; an observed one weighs 1 (the means of both)", low=0)
+    threshold: float | None = parameter(None, "smallest relevant value (default: the threshold of the evaluation)")
     regularization: float = parameter(0.04, _LAMBDA, low=0, above=True)
     sweeps: int = parameter(15, _SWEEPS, low=1)
     seed: int | None = parameter(None, _SEED, low=0)

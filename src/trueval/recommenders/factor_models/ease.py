@@ -36,7 +36,7 @@ class Ease:
     """
 
     regularization: float = parameter(1000.0, "λ, the weight of squared coefficients", low=0, above=True)
-    threshold: float | None = parameter(None, "learn only from values that reach it")
+    threshold: float | None = parameter(None, "learn only from values of at least this")
     _matrix: Any = field(default=None, init=False, repr=False)
     _weights: np.ndarray = field(default_factory=lambda: NOTHING, init=False, repr=False)
 
@@ -82,7 +82,7 @@ def _check_memory(n_items: int) -> None:
     needed = 12 * n_items**2
     try:
         there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):  # not told on this system
+    except (AttributeError, ValueError, OSError):  # not available on this system
         return
     if needed > there:
         raise DataError(

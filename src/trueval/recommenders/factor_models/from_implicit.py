@@ -25,8 +25,8 @@ from trueval.recommenders.registry import parameter, system
 from trueval.recommenders.training import values_of
 
 _FACTORS = "length of the factor vectors"
-_SEED = "seed of the start; without one, the evaluation's"
-_THRESHOLD = "learn only from values that reach it"
+_SEED = "seed of the initial factors (default: that of the evaluation)"
+_THRESHOLD = "learn only from values of at least this"
 
 
 @system(
@@ -46,9 +46,9 @@ class Wrmf:
     """
 
     n_factors: int = parameter(50, _FACTORS, low=1)
-    alpha: float = parameter(5.0, "confidence in a row, where a missing one has 1", low=0, above=True)
+    alpha: float = parameter(5.0, "confidence in a row; a missing one has confidence 1", low=0, above=True)
     regularization: float = parameter(50.0, "λ, the weight of squared factors", low=0)
-    sweeps: int = parameter(15, "how often all users and all items are solved for", low=1)
+    sweeps: int = parameter(15, "number of sweeps over all users and all items", low=1)
     threshold: float | None = parameter(None, _THRESHOLD)
     confidence: bool = parameter(False, "multiply the confidence in a row by its value")
     seed: int | None = parameter(None, _SEED, low=0)
@@ -101,9 +101,9 @@ class Bpr:
     """
 
     n_factors: int = parameter(50, _FACTORS, low=1)
-    learning_rate: float = parameter(0.005, "length of a step", low=0, above=True)
+    learning_rate: float = parameter(0.005, "step size", low=0, above=True)
     regularization: float = parameter(0.01, "λ, the weight of squared factors", low=0)
-    epochs: int = parameter(30, "how often as many pairs as there are rows are drawn", low=1)
+    epochs: int = parameter(30, "number of epochs, each of as many drawn pairs as there are rows", low=1)
     threshold: float | None = parameter(None, _THRESHOLD)
     seed: int | None = parameter(None, _SEED, low=0)
     _fitted: Factors | None = field(default=None, init=False, repr=False)
@@ -134,7 +134,7 @@ class Bpr:
 
 
 def _implicit(module: str) -> Any:
-    """A module of the library, or a word on how to get it."""
+    """A module of the library, or an error that says how to install it."""
     import importlib
 
     try:

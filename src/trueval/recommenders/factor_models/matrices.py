@@ -17,7 +17,7 @@ from trueval.recommenders.training import known_users, values_of
 
 
 def check_width(train: TrainSet, n_factors: int, *, system: str) -> None:
-    """More factors than users or items cannot be told apart by the data."""
+    """Refuse more factors than users or items: the data cannot determine them."""
     most = min(len(train.users), len(train.items))
     if n_factors > most:
         raise DefinitionError(

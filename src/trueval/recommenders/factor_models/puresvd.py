@@ -41,7 +41,7 @@ class PureSVD:
     """
 
     n_factors: int = parameter(20, "number of singular values kept", low=1)
-    seed: int | None = parameter(None, "seed of the iteration's start; without one, the evaluation's", low=0)
+    seed: int | None = parameter(None, "seed of the initial vector (default: that of the evaluation)", low=0)
     _fitted: Factors | None = field(default=None, init=False, repr=False)
 
     def fit(self, train: TrainSet) -> PureSVD:

@@ -32,7 +32,7 @@ _BLOCK = 1024
     "+ λ (b_u² + b_i² + |q_i|² + |p_u|² + Σ_{j∈N_u} |y_j|²) }",
     reference="Koren, Factorization Meets the Neighborhood, KDD 2008",
     needs="values",
-    caution="trained to predict the ratings that were made; what was not rated does not enter, so its lists are poor",
+    caution="trained to predict the ratings that were made; unrated items are ignored, so its top-n lists are poor",
 )
 @dataclass(slots=True, kw_only=True)
 class SVDpp:
@@ -48,13 +48,13 @@ class SVDpp:
     """
 
     n_factors: int = parameter(20, "length of the factor vectors", low=1)
-    learning_rate: float = parameter(0.007, "length of the first steps", low=0, above=True, high=1)
-    decay: float = parameter(
-        1.0, "what the length of steps is multiplied by after each epoch", low=0, above=True, high=1
-    )
+    learning_rate: float = parameter(0.007, "initial step size", low=0, above=True, high=1)
+    decay: float = parameter(1.0, "factor applied to the step size after each epoch", low=0, above=True, high=1)
     regularization: float = parameter(0.02, "λ, the weight of squared parameters", low=0, high=1)
-    epochs: int = parameter(20, "how often all ratings are gone through", low=1)
-    seed: int | None = parameter(None, "seed of start and order; without one, the evaluation's", low=0)
+    epochs: int = parameter(20, "number of passes over all ratings", low=1)
+    seed: int | None = parameter(
+        None, "seed of the initial factors and the order (default: that of the evaluation)", low=0
+    )
     _fitted: Factors | None = field(default=None, init=False, repr=False)
     _errors: list[float] = field(default_factory=list, init=False, repr=False)
 

@@ -100,8 +100,8 @@ def alternate(
             items, _ = solve(problem.items, users, users.T @ users, regularization=regularization, step=step)
             base = (items.T * problem.missing) @ items
             users, fall = solve(problem.users, items, base, regularization=regularization, step=step)
-            held = regularization * float(problem.items.trace @ np.square(items).sum(axis=1))
-            objective.append(problem.constant - float(fall.sum()) + held)
+            penalty = regularization * float(problem.items.trace @ np.square(items).sum(axis=1))
+            objective.append(problem.constant - float(fall.sum()) + penalty)
     return Solution(users, items, objective, base)
 
 
