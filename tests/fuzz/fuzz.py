@@ -136,7 +136,7 @@ def _spoil_words(words: list[str], scenario: Scenario, places: dict[str, Path], 
         words += [option] if flag else [option, rng.choice(values)]
     elif kind < 0.9 and len(words) > 1:
         words[rng.randrange(1, len(words))] = rng.choice(values)
-    else:
+    elif words:
         del words[rng.randrange(len(words))]
     return words
 
@@ -252,13 +252,14 @@ def main() -> None:
     """Run, print every defect, and count how cases ended."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--cases", type=int, default=5000)
+    options.add_argument("--first", type=int, default=0, help="number of the first case")
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     options.add_argument("--only", type=int, default=None)
     options.add_argument("--keep", type=Path, default=None)
     options.add_argument("--json", type=Path, default=None, help="write all outcomes here")
     given = options.parse_args()
-    numbers = range(given.cases) if given.only is None else range(given.only, given.only + 1)
+    numbers = range(given.first, given.first + given.cases) if given.only is None else range(given.only, given.only + 1)
     counts: Counter[str] = Counter()
     everything = []
     for outcome in run_cases(given.seed, numbers, workers=given.workers, keep=given.keep):
