@@ -233,7 +233,7 @@ def test_the_caret_is_under_what_is_wrong(text, what, rest):
 )
 def test_suggestions(text, suggestion):
     error, _ = complaint(text)
-    assert suggestion in error.found
+    assert suggestion in error.do
 
 
 def test_what_to_do():

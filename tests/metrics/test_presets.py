@@ -206,7 +206,7 @@ def test_a_preset_is_in_the_manifest():
 def test_unknown_preset():
     with pytest.raises(tv.TruevalError, match="no compatibility preset 'trec_evel'") as caught:
         evaluate("trec_evel", LISTS, JUDGED, METRICS)
-    assert "trec_eval" in caught.value.found
+    assert "trec_eval" in caught.value.do
     assert find_preset(None) is None
 
 

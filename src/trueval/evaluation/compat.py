@@ -153,7 +153,7 @@ def find_preset(name: str | None) -> Preset | None:
     if name is None:
         return None
     if name not in PRESETS:
-        raise DefinitionError(f"no compatibility preset {name!r}", found=suggest(name, PRESETS))
+        raise DefinitionError(f"no compatibility preset {name!r}", do=suggest(name, PRESETS))
     return PRESETS[name]
 
 
@@ -170,4 +170,4 @@ def supported(metrics: Sequence[str], compat: str | None) -> list[str]:
 def check_ties(rule: str, preset: Preset | None) -> None:
     """Refuse a rule for ties that does not exist, or that belongs to another library."""
     if rule not in TIES and (preset is None or rule != preset.ties):
-        raise DefinitionError(f"unknown rule for ties: {rule!r}", found=suggest(rule, TIES))
+        raise DefinitionError(f"unknown rule for ties: {rule!r}", do=suggest(rule, TIES))

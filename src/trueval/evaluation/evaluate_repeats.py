@@ -23,7 +23,7 @@ def each_interval(interval: str) -> str:
     ('t', 'bca')
     """
     if interval not in REPEATED:
-        raise DefinitionError(f"unknown interval {interval!r}", found=suggest(str(interval), REPEATED))
+        raise DefinitionError(f"unknown interval {interval!r}", do=suggest(str(interval), REPEATED))
     return "t" if interval == "nested" else interval
 
 

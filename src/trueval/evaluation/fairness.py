@@ -105,7 +105,7 @@ def demographic_parity(
     """
     recommended, groups = found.recommended, found.groups
     if against not in AGAINST:
-        raise DefinitionError(f"unknown reference of parity: {against!r}", found=suggest(against, AGAINST))
+        raise DefinitionError(f"unknown reference of parity: {against!r}", do=suggest(against, AGAINST))
     if recommended is None:
         raise DefinitionError(
             f"{groups.name} groups users, but exposure is defined for groups of items", do="name a column of the items"

@@ -29,7 +29,7 @@ class IntervalMethod(NamedTuple):
     def checked(self, known: Sequence[str] = INTERVALS) -> IntervalMethod:
         """This method, after a check of its values."""
         if self.interval not in known:
-            raise DefinitionError(f"unknown interval {self.interval!r}", found=suggest(str(self.interval), known))
+            raise DefinitionError(f"unknown interval {self.interval!r}", do=suggest(str(self.interval), known))
         if isinstance(self.level, bool) or not isinstance(self.level, (int, float)) or not 0 < self.level < 1:
             raise DefinitionError(
                 "the level of intervals must be between 0 and 1", found=repr(self.level), do="for example 0.95"

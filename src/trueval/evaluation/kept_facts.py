@@ -51,7 +51,7 @@ class KeptFacts(Mapping[str, RankingFacts]):
     def __getitem__(self, name: str) -> RankingFacts:
         found = self._known.get(name, self._otherwise)
         if found is None:
-            raise DefinitionError(f"there is no system {name!r} in this evaluation", found=suggest(name, self._known))
+            raise DefinitionError(f"there is no system {name!r} in this evaluation", do=suggest(name, self._known))
         if isinstance(found, Missing):
             raise DefinitionError(f"the facts of {name!r} were not kept", found=found.found, do=found.do)
         return found if isinstance(found, RankingFacts) else found()

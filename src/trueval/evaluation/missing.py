@@ -20,11 +20,11 @@ def check_missing(missing: str, compat: str | None) -> None:
     >>> check_missing("skip", None)
     Traceback (most recent call last):
     trueval.errors.DefinitionError: unknown rule for users without recommendations: 'skip'
-      found: available: drop, error, zero
+      do:    available: drop, error, zero
     """
     if missing not in MISSING:
         raise DefinitionError(
-            f"unknown rule for users without recommendations: {missing!r}", found=suggest(str(missing), MISSING)
+            f"unknown rule for users without recommendations: {missing!r}", do=suggest(str(missing), MISSING)
         )
     if missing == "drop" and compat is not None:
         raise DefinitionError(

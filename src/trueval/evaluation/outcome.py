@@ -42,7 +42,7 @@ class SystemResult:
         if column not in self.groups:
             raise DefinitionError(
                 f"the evaluation was not grouped by {column!r}",
-                found=suggest(column, self.groups) if self.groups else "no groups",
+                found=f"groups by {', '.join(self.groups)}" if self.groups else "no groups",
                 do=f'evaluate with by="{column}" (--by {column})',
             )
         return self.groups[column]
@@ -64,7 +64,7 @@ class Evaluation:
     def system(self, name: str) -> SystemResult:
         """One system by name."""
         if not isinstance(name, str) or name not in self.systems:
-            raise DefinitionError(f"there is no system {name!r} in this evaluation", found=suggest(name, self.systems))
+            raise DefinitionError(f"there is no system {name!r} in this evaluation", do=suggest(name, self.systems))
         return self.systems[name]
 
     def per_user(self) -> pl.DataFrame:

@@ -13,7 +13,7 @@ POPULATIONS = ("relevant", "judged", "all")
 def check_population(population: str) -> None:
     """Refuse a population that does not exist."""
     if population not in POPULATIONS:
-        raise DefinitionError(f"unknown population {population!r}", found=suggest(population, POPULATIONS))
+        raise DefinitionError(f"unknown population {population!r}", do=suggest(population, POPULATIONS))
 
 
 def in_population(facts: RankingFacts, population: str) -> np.ndarray:

@@ -80,7 +80,7 @@ def _conclude(held_out: HeldOut, specs: Mapping[str, Spec], found: Mapping[str, 
 def find_engine(name: str) -> Any:
     """The module that measures runs: `here`, `items_of` and `measure_run`."""
     if name not in ENGINES:
-        raise DefinitionError(f"there is no engine {name!r}", found=suggest(name, ENGINES))
+        raise DefinitionError(f"there is no engine {name!r}", do=suggest(name, ENGINES))
     return importlib.import_module(f"trueval.evaluation.engines.{name}")
 
 

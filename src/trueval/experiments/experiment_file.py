@@ -56,10 +56,7 @@ class Written:
         """The same error with the place of a key as `where`; what the error pointed at becomes part of `found`."""
         pointed = problem.where if "^" in problem.where else ""  # metrics point at a character
         found = "\n".join(filter(None, (pointed, problem.found)))
-        do = problem.do
-        if found.startswith(("did you mean", "available:")) and not do:
-            found, do = "", found
-        return type(problem)(problem.what, where=self.at(section, key), found=found, do=do)
+        return type(problem)(problem.what, where=self.at(section, key), found=found, do=problem.do)
 
 
 def read_written(source: Any) -> Written:

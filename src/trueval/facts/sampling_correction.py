@@ -185,7 +185,7 @@ def _no_help(bounds: tuple[float, float], sizes: np.ndarray, drawn: np.ndarray) 
 def _checked(facts: RankingFacts, pool: np.ndarray | int | None, method: str) -> tuple[np.ndarray, np.ndarray]:
     """Numbers of non-relevant items and of drawn ones, by unit."""
     if method not in METHODS:
-        raise DefinitionError(f"unknown correction {method!r}", found=suggest(method, METHODS))
+        raise DefinitionError(f"unknown correction {method!r}", do=suggest(method, METHODS))
     sizes = _pool_sizes(facts, pool)
     drawn = facts.targets - 1
     if (drawn > sizes).any():

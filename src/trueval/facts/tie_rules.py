@@ -20,7 +20,7 @@ def with_ties(facts: RankingFacts, rule: str) -> RankingFacts:
     order that was drawn: what is measured of them goes by `facts.equals`.
     """
     if rule not in TIES:
-        raise DefinitionError(f"unknown rule for ties: {rule!r}", found=suggest(rule, TIES))
+        raise DefinitionError(f"unknown rule for ties: {rule!r}", do=suggest(rule, TIES))
     if rule == facts.ties:
         return facts
     if rule == "expected":

@@ -181,12 +181,12 @@ class _SpecReader:
 
     def _named(self, name: str, begin: int) -> Metric:
         if name not in names():
-            raise self._complaint(f"unknown metric {name!r}", found=suggest(name.lower(), names()), at=begin)
+            raise self._complaint(f"unknown metric {name!r}", do=suggest(name.lower(), names()), at=begin)
         return find(name)
 
     def _transformed(self, name: str, begin: int) -> Spec:
         if name not in TRANSFORMS:
-            raise self._complaint(f"unknown transform {name!r}", found=suggest(name, TRANSFORMS), at=begin)
+            raise self._complaint(f"unknown transform {name!r}", do=suggest(name, TRANSFORMS), at=begin)
         self.at += 1
         inner_at = self._space()
         inner_name = self._match(_NAME, "a metric name was expected")
@@ -267,12 +267,12 @@ class _SpecReader:
         values = {name: parameter.default for name, parameter in metric.parameters.items()}
         for name, written in tail.given.items():
             if name not in metric.parameters:
-                found = suggest(name, metric.parameters) if metric.parameters else "it has none"
-                raise self._complaint(f"{metric.name} has no parameter {name!r}", found=found, at=written.name_at)
+                do = suggest(name, metric.parameters) if metric.parameters else "leave it out: it has none"
+                raise self._complaint(f"{metric.name} has no parameter {name!r}", do=do, at=written.name_at)
             try:
                 values[name] = metric.parameters[name].read(written.text, name=name, metric=metric.name)
             except DefinitionError as wrong:
-                raise self._complaint(wrong.what, found=wrong.found, at=written.value_at) from None
+                raise self._complaint(wrong.what, found=wrong.found, do=wrong.do, at=written.value_at) from None
             if values[name] == "k" and tail.k is None:
                 raise self._complaint(f"{name}=k of {metric.name} needs a cutoff", at=written.value_at)
         if metric.cutoff == "required" and tail.k is None:

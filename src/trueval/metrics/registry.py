@@ -44,7 +44,7 @@ class Parameter:
                 raise DefinitionError(f"{name} of {metric} must be a number", found=repr(text)) from None
         if self.choices and value not in self.choices:
             choices = [_show(choice) for choice in self.choices]
-            raise DefinitionError(f"{name} of {metric} cannot be {text!r}", found=suggest(text, choices))
+            raise DefinitionError(f"{name} of {metric} cannot be {text!r}", do=suggest(text, choices))
         if isinstance(value, float) and not self.low <= value <= self.high:  # nor is NaN between any two
             raise DefinitionError(f"{name} of {metric} must be from {self.low:g} to {self.high:g}", found=text)
         return value
@@ -91,7 +91,7 @@ class Metric:
     def parameter(self, name: str) -> Parameter:
         """A parameter by name."""
         if name not in self.parameters:
-            raise DefinitionError(f"{self.name} has no parameter {name!r}", found=suggest(name, self.parameters))
+            raise DefinitionError(f"{self.name} has no parameter {name!r}", do=suggest(name, self.parameters))
         return self.parameters[name]
 
     def has_meaning_in_1r(self, parameters: Mapping[str, Any]) -> bool:
@@ -199,7 +199,7 @@ def find(name: str) -> Metric:
     _load()
     if name not in _METRICS:
         raise DefinitionError(
-            f"unknown metric {name!r}", found=suggest(name, _METRICS), do="trueval metrics lists them all"
+            f"unknown metric {name!r}", do=f"{suggest(name, _METRICS)}; trueval metrics lists them all"
         )
     return _METRICS[name]
 
