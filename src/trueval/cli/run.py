@@ -56,6 +56,10 @@ def run_command(
     module or one that it loads changes; installed libraries count by version, files that code reads do not count.
     Facts that a finished experiment no longer refers to are removed.
 
+    import = "module:name" runs the code of that module: read an experiment of somebody else before you run it. The
+    module, and what it imports, is searched for where Python finds modules and last beside the file; no other file
+    there is run.
+
     Examples:
 
       trueval run experiment.toml
