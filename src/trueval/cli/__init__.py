@@ -29,4 +29,6 @@ def main() -> None:
 
 
 def _say(text: str) -> None:
-    print(text, file=sys.stderr)
+    from trueval.errors import visible
+
+    print(visible(text), file=sys.stderr)

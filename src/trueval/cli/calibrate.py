@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from trueval.cli.options import Quiet, Seed, Threads, check_places, width_for
+from trueval.cli.options import Quiet, Seed, Threads, check_places, give, width_for
 from trueval.render.widths import READING_WIDTH
 from trueval.report.output_formats import ROWS, check_format, endings, format_of, rendered
 
@@ -75,7 +74,7 @@ def calibrate_command(
         )  # fmt: skip
         text = render(found, format, bins=bins, by=by)
         _write_files(found, output, save)
-    sys.stdout.write(text)
+    give(text, None)
 
 
 def render(found: Calibration, format: str, *, bins: int, by: str) -> str:

@@ -47,9 +47,11 @@ def width_for(output: Path | None) -> int:
 
 
 def give(text: str, output: Path | str | None) -> None:
-    """Print a result, or write it into a file."""
+    """Print a result, or write it into a file. On a terminal nothing in it is obeyed; a pipe gets it as it is."""
     if output is None:
-        sys.stdout.write(text)
+        from trueval.errors import visible
+
+        sys.stdout.write(visible(text) if sys.stdout.isatty() else text)
         return
     from trueval.data.writing import write_whole
     from trueval.progress import note

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from trueval.cli.options import Format, Quiet, Threads
+from trueval.cli.options import Format, Quiet, Threads, give
 from trueval.errors import OutputError, TruevalError
 from trueval.report.output_formats import check_folder_name, choose_format, rendered
 
@@ -90,4 +89,4 @@ def _give(result: ExperimentResult, format: str) -> None:
     if format == "table":
         result.show()
     else:
-        sys.stdout.write(rendered(result, format))
+        give(rendered(result, format), None)

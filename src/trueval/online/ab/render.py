@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
+from trueval.errors import visible
 from trueval.online.ab.comparisons import ArmValue, Compared
 from trueval.online.ab.sentences import balance_words, ratio_words
 from trueval.render.alignment import words_left
-from trueval.render.latex import latex_table
-from trueval.render.markdown import markdown_table
+from trueval.render.latex import latex_table, tex_comment
+from trueval.render.markdown import markdown_table, markdown_text
 from trueval.render.marks import SIGNS, verdict_text
 from trueval.render.numbers import digits_for, interval, level_percent, p_value, percent, with_interval
 from trueval.render.terminal import escape, fill, first_fitting, plain_table, printed
@@ -35,7 +36,7 @@ def as_text(found: AbTest, *, width: int = PIPED_WIDTH) -> str:
     parts += ["", *(fill(line, width) for line in found.verdict.split("\n")), ""]
     for segment in found.manifest["segments"]:
         if any(c.segment == segment for c in found.segments):
-            parts += [f"by {segment}", _fitting(found, segment, width), ""]
+            parts += [f"by {visible(segment)}", _fitting(found, segment, width), ""]
     parts += [fill(line, width) for line in foot(found)]
     parts += [fill(f"! {warning}", width) for warning in found.warnings]
     return "\n".join(parts) + "\n"
@@ -152,21 +153,21 @@ def _flat(found: AbTest) -> Iterator[tuple[list[str], list[list[str]]]]:
 
 def as_markdown(found: AbTest) -> str:
     """Tables with the sample ratio above and the verdict below."""
-    lines = ["C" + control_words(found)[1:], ""]
-    lines += [f"Sample ratio: {ratio_words(found.sample_ratio)}", ""]
-    lines += [f"{line.strip()}  " for line in balance_words(found)] + ([""] if found.balance else [])
+    lines = ["C" + markdown_text(control_words(found))[1:], ""]
+    lines += [f"Sample ratio: {markdown_text(ratio_words(found.sample_ratio))}", ""]
+    lines += [f"{markdown_text(line.strip())}  " for line in balance_words(found)] + ([""] if found.balance else [])
     for names, body in _flat(found):
         lines.append(markdown_table(names, body, align=words_left(names, _WORDS)))
-    lines += [f"{line}  " for line in found.verdict.split("\n")]
-    lines += ["", *(f"- {note}" for note in found.notes), *(f"- **Warning:** {warning}" for warning in found.warnings)]
+    lines += [f"{markdown_text(line)}  " for line in found.verdict.split("\n")]
+    lines += ["", *(f"- {markdown_text(note)}" for note in found.notes)]
+    lines += [f"- **Warning:** {markdown_text(warning)}" for warning in found.warnings]
     return "\n".join(lines).rstrip() + "\n"
 
 
 def as_latex(found: AbTest) -> str:
     """Booktabs tables, the sample ratio and the verdict as comments."""
-    lines = [f"% {control_words(found)}", f"% sample ratio: {ratio_words(found.sample_ratio)}"]
-    lines += [f"% {line.strip()}" for line in balance_words(found)]
-    lines += [f"% {line}" for line in (*found.verdict.split("\n"), *found.notes)]
-    lines += [f"% warning: {warning}" for warning in found.warnings]
+    lines = [control_words(found), f"sample ratio: {ratio_words(found.sample_ratio)}"]
+    lines += [line.strip() for line in balance_words(found)]
+    lines += [*found.verdict.split("\n"), *found.notes, *(f"warning: {warning}" for warning in found.warnings)]
     tables = [latex_table(names, body, align=words_left(names, _WORDS)) for names, body in _flat(found)]
-    return "\n".join([*lines, *tables])
+    return "\n".join([*map(tex_comment, lines), *tables])

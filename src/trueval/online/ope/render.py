@@ -11,8 +11,8 @@ from rich.table import Table
 
 from trueval.online.ope.weights import ALL
 from trueval.render.alignment import words_left
-from trueval.render.latex import latex_table
-from trueval.render.markdown import markdown_table
+from trueval.render.latex import latex_table, tex_comment
+from trueval.render.markdown import markdown_table, markdown_text
 from trueval.render.marks import SIGNS, verdict_text
 from trueval.render.numbers import UNDEFINED, level_percent, lopsided, with_interval
 from trueval.render.terminal import fill, first_fitting, plain_table, printed
@@ -69,12 +69,12 @@ def _by_position(found: OffPolicy) -> Iterator[Table]:
 
 def as_markdown(found: OffPolicy) -> str:
     """One row per estimator: its value and interval, the difference from the naive one, and by position."""
-    return "\n".join([markdown_table(*_grid(found)), *(f"{line}  " for line in _footer(found))]) + "\n"
+    return "\n".join([markdown_table(*_grid(found)), *(f"{markdown_text(line)}  " for line in _footer(found))]) + "\n"
 
 
 def as_latex(found: OffPolicy) -> str:
     """The same as a booktabs table, what it rests on as comments."""
-    return "\n".join([*(f"% {line}" for line in _footer(found)), latex_table(*_grid(found))])
+    return "\n".join([*map(tex_comment, _footer(found)), latex_table(*_grid(found))])
 
 
 def plus_minus(v: Value, digits: int) -> str:
