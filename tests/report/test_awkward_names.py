@@ -47,73 +47,15 @@ PAPER = ["\n\\input{secrets}", "\\write18{ls}", "a_b % $x$ #1 ~ ^ {"]
 NAMES = [*HTML, *TERMINAL, *PAPER]
 # What a terminal would obey or hide; also in the names above.
 OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-SAFE_TAGS = set(
-    [
-        "html",
-        "head",
-        "meta",
-        "title",
-        "style",
-        "body",
-        "header",
-        "main",
-        "footer",
-        "p",
-        "h1",
-        "h2",
-        "h3",
-        "div",
-        "span",
-        "section",
-        "table",
-        "thead",
-        "tbody",
-        "tr",
-        "th",
-        "td",
-        "small",
-        "b",
-        "svg",
-        "rect",
-        "line",
-        "circle",
-        "ul",
-        "li",
-        "details",
-        "summary",
-        "dl",
-        "dt",
-        "dd",
-        "code",
-        "pre",
-        "br",
-    ]
-)
-SAFE_ATTRIBUTES = set(
-    [
-        "charset",
-        "name",
-        "content",
-        "lang",
-        "class",
-        "scope",
-        "title",
-        "width",
-        "height",
-        "role",
-        "aria-label",
-        "x",
-        "y",
-        "rx",
-        "x1",
-        "x2",
-        "y1",
-        "y2",
-        "cx",
-        "cy",
-        "r",
-    ]
-)
+SAFE_TAGS = {
+    "html", "head", "meta", "title", "style", "body", "header", "main", "footer", "p", "h1", "h2", "h3", "div", "span",
+    "section", "table", "thead", "tbody", "tr", "th", "td", "small", "b", "svg", "rect", "line", "circle", "ul", "li",
+    "details", "summary", "dl", "dt", "dd", "code", "pre", "br",
+}  # fmt: skip
+SAFE_ATTRIBUTES = {
+    "charset", "name", "content", "lang", "class", "scope", "title", "width", "height", "role", "aria-label", "x", "y",
+    "rx", "x1", "x2", "y1", "y2", "cx", "cy", "r",
+}  # fmt: skip
 
 
 class Elements(HTMLParser):
