@@ -63,6 +63,12 @@ def test_consoles_and_tables_are_made_in_one_place() -> None:
     assert makers == {"render", "progress"}
 
 
+def test_names_are_escaped_in_one_place_for_each_format() -> None:
+    """Where also what terminals would obey is made visible."""
+    assert {p.stem for p in FILES if "html" in _modules(p)} == {"html_elements"}
+    assert {p.stem for p in FILES if "rich.markup" in p.read_text()} == {"terminal"}
+
+
 def _called(path: Path) -> set[str]:
     calls = [n.func for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Call)]
     return {f.id for f in calls if isinstance(f, ast.Name)}
