@@ -54,13 +54,19 @@ def test_imports_go_one_way(path: Path) -> None:
 def test_rendering_knows_nothing_of_what_it_renders() -> None:
     inside = [p for p in FILES if home(p) == "render"]
     assert inside
-    assert not [p.name for p in inside if imported(p) - {"render"}]
+    assert not [p.name for p in inside if imported(p) - {"render", "errors"}]
 
 
 def test_consoles_and_tables_are_made_in_one_place() -> None:
     """So that widths and looks follow one rule; progress bars have a console of their own."""
     makers = {home(p) for p in FILES if "rich" in _modules(p) and {"Console", "Table"} & _called(p)}
     assert makers == {"render", "progress"}
+
+
+def test_names_are_escaped_in_one_place_for_each_format() -> None:
+    """Where also what terminals would obey is made visible."""
+    assert {p.stem for p in FILES if "html" in _modules(p)} == {"html_elements"}
+    assert {p.stem for p in FILES if "rich.markup" in p.read_text()} == {"terminal"}
 
 
 def _called(path: Path) -> set[str]:

@@ -3,7 +3,26 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Sequence
+
+# What a terminal obeys or hides in place of showing it: control characters (but tabs and ends of lines), marks that
+# turn the direction of text, characters without width, and halves of characters, which cannot be printed at all.
+_HIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060\u2066-\u2069\ufeff\ud800-\udfff]"
+)
+
+
+def visible(text: str) -> str:
+    r"""Text for people, with the characters that a terminal would obey or hide written out.
+
+    Names and ids come from files, and a file may be anybody's. All that is printed for people goes through here; data
+    in files stay as they are.
+
+    >>> visible("\x1b[31mred\r")
+    '\\x1b[31mred\\r'
+    """
+    return _HIDDEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 class TruevalError(ValueError):
@@ -35,7 +54,8 @@ class TruevalError(ValueError):
         self.what, self.where, self.found, self.do = what, where, found, do
         parts = [("where: ", where), ("found: ", found), ("do:    ", do)]
         indent = "\n" + " " * 9
-        super().__init__("\n".join([what, *(f"  {k}{v.replace(chr(10), indent)}" for k, v in parts if v)]))
+        lines = [what, *(f"  {k}{v.replace(chr(10), indent)}" for k, v in parts if v)]
+        super().__init__(visible("\n".join(lines)))
 
 
 class DataError(TruevalError):

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
+from trueval.errors import visible
+
 _quiet = False
 
 
@@ -32,7 +34,7 @@ def set_quiet(quiet: bool) -> None:
 def note(text: str) -> None:
     """One line for the person at the terminal, on standard error."""
     if not _quiet:
-        print(text, file=sys.stderr, flush=True)
+        print(visible(text), file=sys.stderr, flush=True)
 
 
 def bars_are_shown() -> bool:
@@ -71,13 +73,13 @@ def _bar(title: str, total: int, after: float) -> Iterator[NamedStep]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     bar = Progress(*columns, console=Console(stderr=True), transient=True)
-    task = bar.add_task(title, total=total)
+    task = bar.add_task(visible(title), total=total)
     begun = time.monotonic()
 
     def step(done: int = 1, doing: str = "") -> None:
-        bar.update(task, advance=done, description=doing or None)
+        bar.update(task, advance=done, description=visible(doing) or None)
         if not bar.live.is_started and time.monotonic() - begun >= after:
             bar.start()
 
@@ -99,6 +101,6 @@ def _lines(title: str, total: int, after: float) -> Iterator[NamedStep]:
         if finished and now - begun >= after and (now - printed >= 10 or (finished >= total and now - begun >= 10)):
             printed = now
             left = (now - begun) / finished * (total - finished)
-            print(f"{title}: {finished:,} of {total:,}, {left:.0f} s left", file=sys.stderr, flush=True)
+            print(visible(f"{title}: {finished:,} of {total:,}, {left:.0f} s left"), file=sys.stderr, flush=True)
 
     yield step

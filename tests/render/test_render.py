@@ -92,7 +92,7 @@ def test_awkward_names_stand_as_they_are_in_every_format():
     assert printed(plain_table(["a", AWKWARD], [["1", AWKWARD]], title=AWKWARD)).count(AWKWARD) == 3
     table = new_table(title=AWKWARD)
     assert AWKWARD.replace("[", r"\[") in str(table.title)
-    assert markdown_table(["a", "b"], [["1", AWKWARD]]).splitlines()[2] == r"| 1 | [red]a\|b_1 & <c>[/] |"
+    assert markdown_table(["a", "b"], [["1", AWKWARD]]).splitlines()[2] == r"| 1 | [red]a\|b_1 &amp; &lt;c&gt;[/] |"
     assert tex(AWKWARD) == r"[red]a\textbar{}b\_1 \& $<$c$>$[/]"
     assert "{}[red]" in latex_table(["a", "b"], [[AWKWARD, "1"]])  # else an option of the line before
     for made in (html_table(["a"], [[AWKWARD]]), section(Section(AWKWARD, [AWKWARD])), page(AWKWARD, []), chip("<c>")):

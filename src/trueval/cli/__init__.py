@@ -67,7 +67,9 @@ def _stop(text: str, code: int, *, debug: bool) -> None:
             import traceback
 
             traceback.print_exc()
-        print(text, file=sys.stderr, flush=True)
+        from trueval.errors import visible
+
+        print(visible(text), file=sys.stderr, flush=True)
     except OSError:  # nobody can read it; the code still tells
         pass
     _discard_output()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from trueval.cli.options import Format, Level, Output, Quiet, Report, Threads, give, result_format, width_for
+from trueval.cli.options import CsvSafe, Format, Level, Output, Quiet, Report, Threads, give, result_format, width_for
 from trueval.errors import DefinitionError
 from trueval.report.output_formats import check_format, rendered
 
@@ -56,6 +56,7 @@ def ab_command(
     ignore_mismatch: Annotated[bool, Option("--ignore-mismatch", help=_MISMATCH)] = False,
     format: Format = None,
     output: Output = None,
+    csv_safe: CsvSafe = False,
     report: Report = None,
     seed: Annotated[int, Option(help="Seed of the bootstrap.")] = 0,
     threads: Threads = None,
@@ -87,7 +88,7 @@ def ab_command(
     from trueval.progress import set_quiet
 
     set_quiet(quiet)
-    chosen = result_format(format, output, report)
+    chosen = result_format(format, output, report, csv_safe=csv_safe)
     with use_threads(threads):
         found = ab_test(
             table, arm=arm, metrics=metrics, user=user, pre=pre, control=control, expected_shares=_shares(shares),
@@ -96,7 +97,7 @@ def ab_command(
             sequential=False if sequential is None else sequential,
         )  # fmt: skip
     _write_page(found, report)
-    give(render(found, chosen, output), output)
+    give(render(found, chosen, output, csv_safe=csv_safe), output)
 
 
 def plan_command(
@@ -134,11 +135,11 @@ def plan_command(
     sys.stdout.write(json.dumps(plan.record(), indent=1) + "\n" if format == "json" else str(plan))
 
 
-def render(found: AbTest, format: str, output: Path | None = None) -> str:
+def render(found: AbTest, format: str, output: Path | None = None, *, csv_safe: bool = False) -> str:
     """The result as text in a format; a table as wide as the window it is shown in."""
     from trueval.online.ab.render import as_text
 
-    return rendered(found, format, table=lambda: as_text(found, width=width_for(output)))
+    return rendered(found, format, table=lambda: as_text(found, width=width_for(output)), csv_safe=csv_safe)
 
 
 def _write_page(found: AbTest, report: Path | None) -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from trueval.cli.options import Quiet, Seed, Threads, check_places, width_for
+from trueval.cli.options import CsvSafe, Quiet, Seed, Threads, check_places, give, width_for
 from trueval.render.widths import READING_WIDTH
-from trueval.report.output_formats import ROWS, check_format, endings, format_of, rendered
+from trueval.report.output_formats import ROWS, check_csv_safe, check_format, endings, format_of, rendered
 
 if TYPE_CHECKING:
     from trueval.calibration.calibrate import Calibration
@@ -39,6 +38,7 @@ def calibrate_command(
     columns: Annotated[str | None, Option(help=_COLUMNS)] = None,
     format: Annotated[str, Option(help="table or json.")] = "table",
     output: Annotated[Path | None, Option("--output", "-o", help=_OUTPUT)] = None,
+    csv_safe: CsvSafe = False,
     save: Annotated[Path | None, Option(help="Write the fitted calibrator to this file (.json).")] = None,
     seed: Seed = 0,
     threads: Threads = None,
@@ -63,8 +63,8 @@ def calibrate_command(
 
     set_quiet(quiet)
     check_format(format, _FORMATS)
-    if output is not None:
-        format_of(output, ROWS, option="-o")
+    written = None if output is None else format_of(output, ROWS, option="-o")
+    check_csv_safe(csv_safe, (format, written))
     if save is not None:
         format_of(save, ("json",), option="--save")
     check_places(output, save)
@@ -74,8 +74,8 @@ def calibrate_command(
             columns=columns, interval=interval, seed=seed,
         )  # fmt: skip
         text = render(found, format, bins=bins, by=by)
-        _write_files(found, output, save)
-    sys.stdout.write(text)
+        _write_files(found, output, save, csv_safe=csv_safe)
+    give(text, None)
 
 
 def render(found: Calibration, format: str, *, bins: int, by: str) -> str:
@@ -87,12 +87,12 @@ def render(found: Calibration, format: str, *, bins: int, by: str) -> str:
     return calibration_text(found, bins=bins, by=by, width=min(width_for(None), READING_WIDTH))
 
 
-def _write_files(found: Calibration, output: Path | None, save: Path | None) -> None:
+def _write_files(found: Calibration, output: Path | None, save: Path | None, *, csv_safe: bool) -> None:
     from trueval.progress import note
     from trueval.report.files import write_table
 
     if output is not None:
-        write_table(output, found.frame)
+        write_table(output, found.frame, csv_safe=csv_safe)
         note(f"wrote {len(found.before.data):,} rows with a column calibrated to {output}")
     if save is not None:
         found.calibrator.save(save)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from trueval.cli.options import Format, Output, Quiet, Seed, Threads, give, result_format
+from trueval.cli.options import CsvSafe, Format, Output, Quiet, Seed, Threads, give, result_format
 from trueval.report.output_formats import rendered
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ def compare_command(
     agreement: Annotated[bool, Option("--agreement", help=_AGREEMENT)] = False,
     format: Format = None,
     output: Output = None,
+    csv_safe: CsvSafe = False,
     seed: Seed = 0,
     threads: Threads = None,
     quiet: Quiet = False,
@@ -63,7 +64,7 @@ def compare_command(
     from trueval.report.compare_results import compare
 
     set_quiet(quiet)
-    chosen = result_format(format, output)
+    chosen = result_format(format, output, csv_safe=csv_safe)
     found: Comparisons | Agreement
     with use_threads(threads):
         if agreement:
@@ -76,4 +77,4 @@ def compare_command(
     if output is None and chosen == "table":
         found.print(sys.stdout)
     else:
-        give(rendered(found, chosen), output)
+        give(rendered(found, chosen, csv_safe=csv_safe), output)

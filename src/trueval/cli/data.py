@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from trueval.cli.options import Count
+from trueval.cli.options import Count, give
+from trueval.errors import visible
 from trueval.progress import set_quiet
 from trueval.report.output_formats import check_format
 
@@ -45,10 +46,10 @@ def list_(quiet: Quiet = False, seed: Seed = 0, threads: Threads = None) -> None
     if not _on_terminal():
         print("\n".join("\t".join(row) for row in rows))
         return
-    from trueval.render.terminal import console_for, plain_table
+    from trueval.render.terminal import console_for, escape, plain_table
 
     table = plain_table(["name", "", "size", "what", "terms"], rows, align="lllll", wrap=True)
-    table.caption = f"stored in {home}"
+    table.caption = f"stored in {escape(str(home))}"
     console_for(sys.stdout).print(table)
 
 
@@ -68,7 +69,7 @@ def get_(
     from trueval.data.download import get
 
     set_quiet(quiet)
-    print(get(name, home=home, url=url, checksum=checksum))
+    print(visible(str(get(name, home=home, url=url, checksum=checksum))))
 
 
 @app.command("info", epilog="Example: trueval data info ratings.csv --columns user=uid,item=sku")
@@ -90,13 +91,13 @@ def info(
     check_format(format, ("table", "json"))
     described = describe(read(path, columns=columns or None, count=count))
     if format == "json":
-        print(json.dumps(described, indent=2, ensure_ascii=False))
+        give(json.dumps(described, indent=2, ensure_ascii=False) + "\n", None)
         return
     lines = described_lines(described)
     if not _on_terminal():
         width = max(len(label) for label, _ in lines)
         text = "\n".join([described["name"], *(f"{label:<{width}}  {value}" for label, value in lines)])
-        print(text if "utf" in (sys.stdout.encoding or "").lower() else text.replace("█", "#"))
+        print(visible(text if "utf" in (sys.stdout.encoding or "").lower() else text.replace("█", "#")))
         return
     from trueval.render.terminal import console_for, plain_table
 

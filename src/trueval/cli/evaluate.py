@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from trueval.cli.options import Count, Format, Quiet, Report, Seed, Threads, check_places, give, result_format
+from trueval.cli.options import Count, CsvSafe, Format, Quiet, Report, Seed, Threads, check_places, give, result_format
 from trueval.errors import DefinitionError, OutputError
 from trueval.evaluation.option_list import default, help_of
 from trueval.report.output_formats import RESULTS, ROWS, endings, format_of, rendered
@@ -66,6 +66,7 @@ def evaluate_command(
     output: Annotated[str | None, Option("--output", "-o", help=_OUTPUT)] = None,
     per_user: Annotated[Path | None, Option(help=_PER_USER)] = None,
     report: Report = None,
+    csv_safe: CsvSafe = False,
     propensity: Annotated[str | None, Option(help=help_of("propensity"))] = None,
     sorted_by_user: Annotated[bool, Option("--sorted-by-user", help=_SORTED)] = False,
     engine: Annotated[str, Option(help=_ENGINE)] = "local",
@@ -92,7 +93,7 @@ def evaluate_command(
     from trueval.progress import set_quiet
 
     set_quiet(quiet)
-    chosen = _check_output(format, output, per_user, report)
+    chosen = _check_output(format, output, per_user, report, csv_safe=csv_safe)
     asked = supported(METRICS.split(","), compat) if metrics == METRICS else metrics
     result = evaluate_run(
         recs[0] if len(recs) == 1 else recs, _only(test, users, columns), train=_counted(train, columns, count),
@@ -103,8 +104,8 @@ def evaluate_command(
         sorted_by_user=sorted_by_user, compat=compat, seed=seed, threads=threads, by=by, users=users,
         min_group=min_group, propensity=propensity, engine=engine,
     )  # fmt: skip
-    _write_side_files(result, baseline, per_user, report)
-    _give(result, chosen, baseline, output)
+    _write_side_files(result, baseline, per_user, report, csv_safe=csv_safe)
+    _give(result, chosen, baseline, output, csv_safe=csv_safe)
 
 
 def _is_folder(output: str | None) -> bool:
@@ -114,12 +115,14 @@ def _is_folder(output: str | None) -> bool:
     return output.endswith(("/", os.sep)) or not Path(output).suffix or Path(output).is_dir()
 
 
-def _check_output(format: str | None, output: str | None, per_user: Path | None, report: Path | None) -> str:
+def _check_output(
+    format: str | None, output: str | None, per_user: Path | None, report: Path | None, *, csv_safe: bool
+) -> str:
     """The format of the result; refuses, before the work, what could not be written after it."""
     folder = output if _is_folder(output) else None
-    chosen = result_format(format, None if folder else output, report, do=_other_outputs(output))
-    if per_user is not None:
-        format_of(per_user, ROWS, option="--per-user")
+    users = None if per_user is None else format_of(per_user, ROWS, option="--per-user")
+    file, do = None if folder else output, _other_outputs(output)
+    chosen = result_format(format, file, report, do=do, csv_safe=csv_safe, also=users)
     check_places(per_user)
     if folder is not None:
         _check_folder(folder, format)
@@ -155,7 +158,7 @@ def _check_folder(folder: str, format: str | None) -> None:
     check_result_folder(Path(folder))
 
 
-def _give(result: Result, format: str, baseline: str | None, output: str | None) -> None:
+def _give(result: Result, format: str, baseline: str | None, output: str | None, *, csv_safe: bool) -> None:
     """Print the result, or write it into a file or a folder."""
     if output is not None and _is_folder(output):
         from trueval.progress import note
@@ -165,17 +168,20 @@ def _give(result: Result, format: str, baseline: str | None, output: str | None)
     elif output is None and format == "table":
         result.show(baseline=baseline)
     else:
-        give(rendered(result, format, table=lambda: result.to_text(baseline=baseline), baseline=baseline), output)
+        table = lambda: result.to_text(baseline=baseline)  # noqa: E731
+        give(rendered(result, format, table=table, csv_safe=csv_safe, baseline=baseline), output)
 
 
-def _write_side_files(result: Result, baseline: str | None, per_user: Path | None, report: Path | None) -> None:
+def _write_side_files(
+    result: Result, baseline: str | None, per_user: Path | None, report: Path | None, *, csv_safe: bool
+) -> None:
     from trueval.data.writing import write_whole
     from trueval.report.saved_results import save_per_user
 
     if baseline is not None:
         result.compare(baseline)  # a wrong name is refused before anything is written
     if per_user is not None:
-        save_per_user(result.evaluation, per_user)
+        save_per_user(result.evaluation, per_user, csv_safe=csv_safe)
     if report is not None:
         from trueval.report.html_groups import group_sections
         from trueval.report.html_page import html_page

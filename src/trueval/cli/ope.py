@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from trueval.cli.options import Format, Level, Output, Quiet, Seed, Threads, give, result_format, width_for
+from trueval.cli.options import CsvSafe, Format, Level, Output, Quiet, Seed, Threads, give, result_format, width_for
 from trueval.render.widths import READING_WIDTH
 from trueval.report.output_formats import rendered
 
@@ -43,6 +43,7 @@ def ope_command(
     level: Level = 0.95,
     format: Format = None,
     output: Output = None,
+    csv_safe: CsvSafe = False,
     seed: Seed = 0,
     threads: Threads = None,
     quiet: Quiet = False,
@@ -62,17 +63,18 @@ def ope_command(
     from trueval.progress import set_quiet
 
     set_quiet(quiet)
-    chosen = result_format(format, output)
+    chosen = result_format(format, output, csv_safe=csv_safe)
     with use_threads(threads):
         found = ope(
             log, target, estimators=estimators, propensity=propensity, clip=clip, reward=reward, position=position,
             context=context, columns=columns, interval=interval, level=level, seed=seed,
         )  # fmt: skip
-    give(render(found, chosen, output), output)
+    give(render(found, chosen, output, csv_safe=csv_safe), output)
 
 
-def render(found: OffPolicy, format: str, output: Path | None = None) -> str:
+def render(found: OffPolicy, format: str, output: Path | None = None, *, csv_safe: bool = False) -> str:
     """The result as text in a format; a table as wide as the window it is shown in, but no wider than it needs."""
     from trueval.online.ope.render import as_text
 
-    return rendered(found, format, table=lambda: as_text(found, width=min(width_for(output), READING_WIDTH)))
+    width = min(width_for(output), READING_WIDTH)
+    return rendered(found, format, table=lambda: as_text(found, width=width), csv_safe=csv_safe)

@@ -10,9 +10,13 @@ from typing import Annotated
 from typer import Option
 
 from trueval.render.widths import PIPED_WIDTH
-from trueval.report.output_formats import PAGES, RESULTS, choose_format, endings, format_of
+from trueval.report.output_formats import PAGES, RESULTS, check_csv_safe, choose_format, endings, format_of
 
 _FORMAT = f"{', '.join(RESULTS)}; default: as the file's ending says, otherwise a table."
+_CSV_SAFE = (
+    "Put an apostrophe before text in CSV and TSV that begins with =, +, -, @, a tab or an end of line: spreadsheets "
+    "run such cells as formulas, and names and ids may come from strangers."
+)
 
 Format = Annotated[str | None, Option(help=_FORMAT)]
 Output = Annotated[Path | None, Option("--output", "-o", help=f"Write the result to a file: {endings(RESULTS)}.")]
@@ -21,13 +25,26 @@ Level = Annotated[float, Option(help="Confidence level of the intervals.")]
 Count = Annotated[str | None, Option(help="How to count popularity: users (default; each once per item) or rows.")]
 Seed = Annotated[int, Option(help="Random seed.")]
 Threads = Annotated[int | None, Option(help="Number of threads; the result does not depend on it.")]
+CsvSafe = Annotated[bool, Option("--csv-safe", help=_CSV_SAFE)]
 Quiet = Annotated[bool, Option("--quiet", help="Print only the result and errors.")]
 
 
-def result_format(format: str | None, output: Path | str | None, report: Path | None = None, *, do: str = "") -> str:
-    """The format of a result, with all refusals of formats and files that can be made before the work."""
+def result_format(
+    format: str | None,
+    output: Path | str | None,
+    report: Path | None = None,
+    *,
+    do: str = "",
+    csv_safe: bool = False,
+    also: str | None = None,
+) -> str:
+    """The format of a result, with all refusals of formats and files that can be made before the work.
+
+    `also` is the format of another file that is written.
+    """
     check_places(output, report)
     chosen = choose_format(format, output, do=do)
+    check_csv_safe(csv_safe, (chosen, also))
     if report is not None:
         format_of(report, PAGES, option="--report")
     return chosen
@@ -47,9 +64,11 @@ def width_for(output: Path | None) -> int:
 
 
 def give(text: str, output: Path | str | None) -> None:
-    """Print a result, or write it into a file."""
+    """Print a result, or write it into a file. On a terminal nothing in it is obeyed; a pipe gets it as it is."""
     if output is None:
-        sys.stdout.write(text)
+        from trueval.errors import visible
+
+        sys.stdout.write(visible(text) if sys.stdout.isatty() else text)
         return
     from trueval.data.writing import write_whole
     from trueval.progress import note

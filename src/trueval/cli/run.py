@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from trueval.cli.options import Format, Quiet, Threads
+from trueval.cli.options import CsvSafe, Format, Quiet, Threads, give, result_format
 from trueval.errors import OutputError, TruevalError
-from trueval.report.output_formats import check_folder_name, choose_format, rendered
+from trueval.report.output_formats import check_folder_name, rendered
 
 if TYPE_CHECKING:
     from trueval.experiments.result import ExperimentResult
@@ -26,6 +25,7 @@ def run_command(
     output: Annotated[Path | None, Option("--output", "-o", help=_OUTPUT)] = None,
     resume: Annotated[bool, Option("--resume", help=_RESUME)] = False,
     format: Format = None,
+    csv_safe: CsvSafe = False,
     seed: Annotated[int | None, Option(help="Use this seed instead of those in the file.")] = None,
     threads: Threads = None,
     quiet: Quiet = False,
@@ -56,6 +56,10 @@ def run_command(
     module or one that it loads changes; installed libraries count by version, files that code reads do not count.
     Facts that a finished experiment no longer refers to are removed.
 
+    import = "module:name" runs the code of that module: read an experiment of somebody else before you run it. The
+    module, and what it imports, is searched for where Python finds modules and last beside the file; no other file
+    there is run.
+
     Examples:
 
       trueval run experiment.toml
@@ -69,7 +73,7 @@ def run_command(
     from trueval.progress import note, set_quiet
 
     set_quiet(quiet)
-    chosen = choose_format(format, None)
+    chosen = result_format(format, None, csv_safe=csv_safe)
     folder = Path(f"{experiment.stem}-results") if output is None else output
     check_folder_name(folder)
     try:
@@ -78,12 +82,12 @@ def run_command(
         if is_unfinished(folder) and not isinstance(stop, OutputError):
             note(f"finished results are in {folder}: resume with --resume")
         raise
-    _give(result, chosen)
+    _give(result, chosen, csv_safe=csv_safe)
     note(f"\nwrote {folder}; report: {folder / 'report.html'}")
 
 
-def _give(result: ExperimentResult, format: str) -> None:
+def _give(result: ExperimentResult, format: str, *, csv_safe: bool) -> None:
     if format == "table":
         result.show()
     else:
-        sys.stdout.write(rendered(result, format))
+        give(rendered(result, format, csv_safe=csv_safe), None)

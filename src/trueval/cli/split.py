@@ -47,6 +47,7 @@ def split_command(
       trueval split coat --how unbiased --ratio 0.2 -o parts
     """
     from trueval.data.read import read, read_pair
+    from trueval.errors import visible
     from trueval.kernels import use_threads
     from trueval.progress import set_quiet
     from trueval.splits import save_parts, split
@@ -65,7 +66,7 @@ def split_command(
         made = split(log, how, seed=seed, min_user=min_user, min_item=min_item, **options)
         save_parts(made, output, log=log, force=force)
         if not quiet:
-            typer.echo(_split_report(made, log, output))
+            typer.echo(visible(_split_report(made, log, output)))
 
 
 def _split_report(made: Parts | Sequence[Parts], log: Interactions, output: Path) -> str:

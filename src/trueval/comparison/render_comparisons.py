@@ -10,7 +10,7 @@ from rich.table import Table
 
 from trueval.comparison.render import grid, layouts, legend
 from trueval.render.latex import latex_table
-from trueval.render.markdown import markdown_table
+from trueval.render.markdown import markdown_table, markdown_text
 from trueval.render.marks import COLOURS, SIGNS
 from trueval.render.numbers import number
 from trueval.render.terminal import console_for, first_fitting, plain_table, say
@@ -40,7 +40,7 @@ def comparisons_markdown(found: Comparisons) -> str:
     """Values with marks, comparisons, and what they mean, in Markdown."""
     head, rows = grid(found.rows)
     notes = [*legend(found.rows), *(f"Note: {note}" for note in found.notes)]
-    bullets = "".join(f"\n- {sentence}" for sentence in found.sentences) + "\n"
+    bullets = "".join(f"\n- {markdown_text(sentence)}" for sentence in found.sentences) + "\n"
     return f"{markdown_table(*_values(found))}\n{markdown_table(head, rows, align='ll', notes=notes)}{bullets}"
 
 

@@ -139,7 +139,7 @@ class _Once:
 
 def _fit(entry: Entry, repeat: SplitReplicate, split: PreparedSplit) -> Any:
     """The system, fitted; a run is as it is."""
-    with system_errors(entry):
+    with system_errors(entry), entry.importable():
         system = entry.made(repeat.seed, repeat.fold, test=split.parts.test)
         if isinstance(system, Run):
             return system
@@ -152,7 +152,7 @@ def _fit(entry: Entry, repeat: SplitReplicate, split: PreparedSplit) -> Any:
 def _rank(system: Any, entry: Entry, split: PreparedSplit) -> RankingFacts:
     """Facts with the cautions about the system, so that they are known when facts are read without fitting it."""
     depth = max(DEPTH, split.depth)
-    with system_errors(entry):
+    with system_errors(entry), entry.importable():
         facts = rank_tasks(system, split.tasks, split.design, depth=depth, ties=split.options.ties, name=entry.name)
     cautions = [caution.removeprefix(entry.name) for caution in cautions_on(entry.name, system)]
     cautions += [f": {note}" for note in facts.label["notes"]]

@@ -45,7 +45,8 @@ class Experiment:
 def read_experiment(source: str | Path | Mapping[str, Any], *, seed: int | None = None) -> Experiment:
     """Read an experiment from a TOML file or a mapping of the same form, and refuse what cannot work.
 
-    A `seed` takes the place of the seeds that are written.
+    A `seed` takes the place of the seeds that are written. Modules that systems name with `import` are loaded, which
+    runs their code.
 
     >>> chosen = {"data": {"path": "."}, "evaluation": {"metrics": "ndcg@10"}, "systems": {"popularity": {}}}
     >>> experiment = read_experiment(chosen)

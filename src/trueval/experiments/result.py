@@ -18,8 +18,8 @@ from trueval.comparison.design_agreement import Alike, alike_grid, alike_notes, 
 from trueval.design.design import Design
 from trueval.errors import DataError, DefinitionError, suggest
 from trueval.experiments.experiment import Experiment
-from trueval.render.latex import latex_table
-from trueval.render.markdown import markdown_table
+from trueval.render.latex import latex_table, tex_comment
+from trueval.render.markdown import markdown_table, markdown_text
 from trueval.report.formats import as_latex, as_markdown, as_record, result_frame
 
 
@@ -126,7 +126,7 @@ class ExperimentResult:
     def to_markdown(self) -> str:
         """A Markdown table per design, and one of the agreement between them."""
         parts = [
-            f"## {design}\n\n{as_markdown(result.evaluation, self.comparisons.get(design, ()))}"
+            f"## {markdown_text(design)}\n\n{as_markdown(result.evaluation, self.comparisons.get(design, ()))}"
             for design, result in self.results.items()
         ]
         if self.agreement:
@@ -139,7 +139,7 @@ class ExperimentResult:
     def to_latex(self) -> str:
         """LaTeX (booktabs) tables, in the same order."""
         parts = [
-            f"% {design}\n{as_latex(result.evaluation, self.comparisons.get(design, ()))}"
+            f"{tex_comment(design)}\n{as_latex(result.evaluation, self.comparisons.get(design, ()))}"
             for design, result in self.results.items()
         ]
         if self.agreement:

@@ -18,7 +18,6 @@ from trueval.experiments.cache import Cache
 from trueval.experiments.execution import Evaluations, Found, do_experiment
 from trueval.experiments.experiment import Experiment, read_experiment
 from trueval.experiments.folder import FACTS, check_folder, open_folder, write_results
-from trueval.experiments.imported import importable
 from trueval.experiments.result import ExperimentResult
 from trueval.kernels import use_threads
 from trueval.progress import note
@@ -38,6 +37,10 @@ def run(
     Paths are relative to the file. `[systems]` has an entry for each system: parameters of a system by its name
     (`plsa = { factors = 50 }`, `wide = { system = "plsa", factors = 200 }`), a run (`{ run = "recs.parquet" }`, where
     {seed} and {fold} stand for those of a split), or a class (`{ import = "module:Class", parameter = … }`).
+
+    `import` runs the code of that module, with your rights: read experiments of others before you run them. Modules
+    are found where Python finds them, and then beside the file; no other file beside it is run. What such a module
+    imports from its folder, also inside fit and score, is found likewise, after all installed modules.
 
     Parameters
     ----------
@@ -81,7 +84,7 @@ def run(
     folder = None if out is None else Path(out)
     if folder is not None:
         check_folder(folder, chosen.record, resume=resume)
-    with use_threads(threads), importable(chosen.written.base):
+    with use_threads(threads):
         log, splitting = chosen.splitting.with_log(chosen.source)
         chosen = replace(chosen, splitting=splitting)
         if folder is not None:

@@ -6,7 +6,7 @@ import hashlib
 import json
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from trueval.data.column_roles import parse_columns
 from trueval.data.read import locate
 from trueval.errors import DataError, DefinitionError, TruevalError, suggest
 from trueval.experiments.experiment_file import Written, show
-from trueval.experiments.imported import check_parameters, find_maker, source_digest
+from trueval.experiments.imported import check_parameters, find_maker, importable, source_digest
 from trueval.recommenders.adapters import library_of
 from trueval.recommenders.registry import find, make_system, systems, text_of
 from trueval.recommenders.run import Run
@@ -55,6 +55,10 @@ class Entry:
             return make_system(self.target, test=test, **self.parameters)
         assert self.make is not None
         return make_system(self.make(**self.parameters))
+
+    def importable(self) -> AbstractContextManager[None]:
+        """Let its code import from its own folder inside the block, as it may do in fit and score."""
+        return importable(self.target, self.folder) if self.kind == "import" else nullcontext()
 
     def identity(self, seed: int, fold: int) -> dict[str, Any]:
         """All that decides what the system does, apart from data and seed: code as it was when it was imported."""

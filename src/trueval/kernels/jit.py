@@ -7,6 +7,7 @@ from typing import Any
 
 from numba import njit
 
+from trueval.kernels.cache_folder import cache_folder
 from trueval.kernels.disk import DiskCache
 
 _KERNEL: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}
@@ -18,8 +19,8 @@ def kernel_with(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 
     def decorate(function: Callable[..., Any]) -> Any:
         made: Any = njit(**_KERNEL, **options)(function)
-        if made is not function:  # not so with NUMBA_DISABLE_JIT
-            made._cache = DiskCache(function)
+        if made is not function and (folder := cache_folder()):  # it is the function with NUMBA_DISABLE_JIT
+            made._cache = DiskCache(function, folder)
         return made
 
     return decorate

@@ -97,15 +97,15 @@ def _file(name: str, *, loaded: bool) -> Path | None:
     if (loaded or name == "__main__") and name in sys.modules:
         place = getattr(sys.modules[name], "__file__", None)
         return None if place is None else Path(place)
-    spec = _spec(name)
+    spec = find_spec(name)
     return None if spec is None or spec.origin is None or not os.path.isfile(spec.origin) else Path(spec.origin)
 
 
-def _spec(name: str) -> ModuleSpec | None:
+def find_spec(name: str) -> ModuleSpec | None:
     """Where an import would find a module. Nothing is loaded for it, other than by importlib.util.find_spec."""
     places = None
     if parent := name.rpartition(".")[0]:
-        above = _spec(parent)
+        above = find_spec(parent)
         if above is None or above.submodule_search_locations is None:
             return None
         try:

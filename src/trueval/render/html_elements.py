@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
+from html import escape as escape_html
 
+from trueval.errors import visible
 from trueval.render.html_style import STYLE
 from trueval.render.marks import verdict_text
 from trueval.render.svg import bar
@@ -35,6 +36,15 @@ class Section:
     columns: Sequence[str] = ()
     rows: Sequence[Sequence[str | Bar]] = ()
     code: str = ""
+
+
+def escape(text: str) -> str:
+    """Text as a page shows it, in an element or in a quoted attribute.
+
+    >>> escape('<b title="x">')
+    '&lt;b title=&quot;x&quot;&gt;'
+    """
+    return escape_html(visible(text))
 
 
 def page(title: str, body: Iterable[str], *, lead: str = "", foot: str = "") -> str:

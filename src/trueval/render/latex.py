@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from trueval.errors import visible
 from trueval.render.alignment import aligned
 
 _TEX = {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": "$<$", ">": "$>$",
     "|": r"\textbar{}", "−": "$-$", "±": r"$\pm$", "τ": r"$\tau$", "≠": r"$\neq$", "…": r"\ldots{}", "·": r"$\cdot$",
     "×": r"$\times$", "≥": r"$\geq$", "≤": r"$\leq$", "↑": r"$\uparrow$", "↓": r"$\downarrow$", "–": "--",
-    "▲": "$^{+}$", "▼": "$^{-}$", "\xa0": "~", **{mark: f"\\{mark}" for mark in "&%$#_{}"},
+    "▲": "$^{+}$", "▼": "$^{-}$", "\xa0": "~", "\n": " ", **{mark: f"\\{mark}" for mark in "&%$#_{}"},
 }  # fmt: skip
 
 
@@ -20,7 +21,16 @@ def tex(text: str) -> str:
     >>> tex("ndcg@10_a ± 5 %")
     'ndcg@10\\_a $\\pm$ 5 \\%'
     """
-    return "".join(_TEX.get(character, character) for character in text)
+    return "".join(_TEX.get(character, character) for character in visible(text))
+
+
+def tex_comment(text: str) -> str:
+    r"""A comment, which no end of a line inside it can leave.
+
+    >>> tex_comment("by age\n\\input{secrets}")
+    '% by age \\input{secrets}'
+    """
+    return "% " + visible(text).replace("\n", " ")
 
 
 def latex_table(

@@ -9,9 +9,10 @@ from typing import TextIO
 
 from rich import box
 from rich.console import Console, JustifyMethod
-from rich.markup import escape
+from rich.markup import escape as escape_markup
 from rich.table import Table
 
+from trueval.errors import visible
 from trueval.render.alignment import aligned
 from trueval.render.widths import PIPED_WIDTH
 
@@ -27,7 +28,19 @@ def console_for(file: TextIO, *, width: int | None = None) -> Console:
     160
     """
     wide = width or (None if file.isatty() else PIPED_WIDTH)
-    return Console(file=file, width=wide, highlight=False, soft_wrap=not file.isatty())
+    return Console(file=file, width=wide, highlight=False, emoji=False, soft_wrap=not file.isatty())
+
+
+def escape(name: str) -> str:
+    r"""A name that is printed as it stands, on one line: no markup, nothing that a terminal would obey.
+
+    >>> print(printed(plain_table(["system"], [["[red]a\x1b[2J"], [":cat:"]])), end="")
+    system
+    ─────────────
+    [red]a\x1b[2J
+    :cat:
+    """
+    return escape_markup(visible(name).replace("\n", r"\n"))
 
 
 def fill(line: str, width: int, *, begin: str = "") -> str:
@@ -38,7 +51,12 @@ def fill(line: str, width: int, *, begin: str = "") -> str:
       AR-TI-AN
     """
     return textwrap.fill(
-        line, width, initial_indent=begin, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+        visible(line),
+        width,
+        initial_indent=begin,
+        subsequent_indent="  ",
+        break_long_words=False,
+        break_on_hyphens=False,
     )
 
 
@@ -88,7 +106,7 @@ def first_fitting(tables: Iterable[Table], width: int) -> Table:
     >>> first_fitting([wide, narrow], 8) is narrow, first_fitting([wide, narrow], 20) is wide
     (True, True)
     """
-    measuring = Console(file=io.StringIO(), width=_UNLIMITED)
+    measuring = Console(file=io.StringIO(), width=_UNLIMITED, emoji=False)
     for table in tables:
         if measuring.measure(table).maximum <= width:
             break
@@ -98,5 +116,5 @@ def first_fitting(tables: Iterable[Table], width: int) -> Table:
 def printed(table: Table) -> str:
     """A table as plain text, as wide as it is."""
     out = io.StringIO()
-    Console(file=out, width=_UNLIMITED, highlight=False, soft_wrap=True).print(table)
+    Console(file=out, width=_UNLIMITED, highlight=False, emoji=False, soft_wrap=True).print(table)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"

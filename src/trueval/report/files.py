@@ -9,7 +9,7 @@ import polars as pl
 
 from trueval.data.writing import write_whole
 from trueval.errors import OutputError
-from trueval.report.output_formats import FORMATS, ROWS, format_of
+from trueval.report.output_formats import FORMATS, ROWS, SPREADSHEETS, format_of, safe_frame
 
 
 def check_writable(path: Path | str | None) -> None:
@@ -26,8 +26,11 @@ def check_writable(path: Path | str | None) -> None:
         raise OutputError("the result cannot be written", where=str(path), found=reason, do="choose another path")
 
 
-def write_table(path: Path, frame: pl.DataFrame) -> None:
-    """Write a table of data in the format its ending names."""
-    write = FORMATS[format_of(path, ROWS)].write_rows
+def write_table(path: Path, frame: pl.DataFrame, *, csv_safe: bool = False) -> None:
+    """Write a table of data in the format its ending names; with `csv_safe`, without formulas in CSV and TSV."""
+    format = format_of(path, ROWS)
+    write = FORMATS[format].write_rows
     assert write is not None
+    if csv_safe and format in SPREADSHEETS:
+        frame = safe_frame(frame)
     write_whole(path, lambda target: write(frame, target))

@@ -13,8 +13,8 @@ from trueval.comparison.render import grid, legend
 from trueval.data.json_values import without_nan
 from trueval.evaluation.interval_method import describe_interval
 from trueval.evaluation.outcome import Evaluation
-from trueval.render.latex import latex_table
-from trueval.render.markdown import markdown_table
+from trueval.render.latex import latex_table, tex_comment
+from trueval.render.markdown import markdown_table, markdown_text
 from trueval.render.marks import SIGNS
 from trueval.render.numbers import decimal
 from trueval.report.table_cells import cell, columns_with_both_ends
@@ -95,7 +95,13 @@ def as_markdown(evaluation: Evaluation, comparisons: Sequence[Comparison] = ()) 
     first = markdown_table(head, cells, notes=_notes(evaluation, comparisons))
     others = _further(evaluation, comparisons)
     return "\n".join(
-        [first, *(f"{t.title}\n\n{markdown_table(t.head, t.rows, align='ll', notes=t.notes)}" for t in others)]
+        [
+            first,
+            *(
+                f"{markdown_text(t.title)}\n\n{markdown_table(t.head, t.rows, align='ll', notes=t.notes)}"
+                for t in others
+            ),
+        ]
     )
 
 
@@ -106,7 +112,7 @@ def as_latex(evaluation: Evaluation, comparisons: Sequence[Comparison] = ()) -> 
     first = latex_table(head, rows, bold=frozenset(bold), rules=rule, notes=_notes(evaluation, comparisons))
     others = _further(evaluation, comparisons)
     return "\n".join(
-        [first, *(f"% {t.title}\n{latex_table(t.head, t.rows, align='ll', notes=t.notes)}" for t in others)]
+        [first, *(f"{tex_comment(t.title)}\n{latex_table(t.head, t.rows, align='ll', notes=t.notes)}" for t in others)]
     )
 
 

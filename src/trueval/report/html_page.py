@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import Any
 
 from trueval.comparison.comparison import Comparison
@@ -16,6 +15,7 @@ from trueval.render.html_elements import (
     chip,
     class_of,
     details,
+    escape,
     framed,
     hint,
     html_table,

@@ -21,13 +21,15 @@ if TYPE_CHECKING:
 class OutputFormat:
     """One format. `render` makes the text of a result; `write_rows` writes a table of data into a file.
 
-    Files of the format end in one of `endings`, the first of which messages name.
+    Files of the format end in one of `endings`, the first of which messages name. Spreadsheets open those that have
+    a `separator`.
     """
 
     name: str
     endings: tuple[str, ...]
     render: Callable[..., str] | None = None
     write_rows: Callable[[pl.DataFrame, Path], None] | None = None
+    separator: str = ""
 
     @property
     def ending(self) -> str:
@@ -44,11 +46,13 @@ FORMATS = {
             "csv", (".csv",),
             lambda found, **options: found.table(**options).write_csv(),
             lambda frame, path: frame.write_csv(path),
+            separator=",",
         ),
         OutputFormat(
             "tsv", (".tsv",),
             lambda found, **options: found.table(**options).write_csv(separator="\t"),
             lambda frame, path: frame.write_csv(path, separator="\t"),
+            separator="\t",
         ),
         OutputFormat(
             "jsonl", (".jsonl",),
@@ -64,6 +68,7 @@ FORMATS = {
 RESULTS = tuple(name for name, made in FORMATS.items() if made.render is not None)
 ROWS = tuple(name for name, made in FORMATS.items() if made.write_rows is not None)
 PAGES = ("html",)
+SPREADSHEETS = tuple(name for name, made in FORMATS.items() if made.separator)
 # Endings of files that nobody writes here, but that no folder has either.
 _OTHER_FILES = (".doc", ".docx", ".gz", ".ods", ".pdf", ".png", ".toml", ".xls", ".xlsx", ".xml", ".zip", ".zst")
 
@@ -166,10 +171,48 @@ def check_folder_name(folder: Path | str) -> None:
     )
 
 
-def rendered(found: Any, format: str, *, table: Callable[[], str] | None = None, **options: Any) -> str:
-    """A result as text in a format, which ends a line. `table` makes the text table where its width matters."""
+def check_csv_safe(csv_safe: bool, formats: Iterable[str | None]) -> None:
+    """Refuse what makes CSV safe where none is written.
+
+    >>> check_csv_safe(True, ["json", "csv"]), check_csv_safe(False, ["json"])
+    (None, None)
+    >>> check_csv_safe(True, ["json", None])
+    Traceback (most recent call last):
+    trueval.errors.DefinitionError: --csv-safe concerns CSV and TSV, and none is written
+      found: json
+      do:    leave it out, or use --format csv or the ending .csv
+    """
+    found = [name for name in formats if name]
+    if csv_safe and not set(SPREADSHEETS) & set(found):
+        raise DefinitionError(
+            "--csv-safe concerns CSV and TSV, and none is written",
+            found=", ".join(found),
+            do="leave it out, or use --format csv or the ending .csv",
+        )
+
+
+def safe_frame(frame: pl.DataFrame) -> pl.DataFrame:
+    """A table that no spreadsheet takes for formulas (see `csv_safe`), with a note on what was changed."""
+    from trueval.progress import note
+    from trueval.report.csv_safety import csv_safe
+
+    frame, changed = csv_safe(frame)
+    cells = "cell begins" if changed == 1 else "cells begin"
+    note(f"--csv-safe: {changed:,} {cells} like a formula" + (" and got an apostrophe" if changed else ""))
+    return frame
+
+
+def rendered(
+    found: Any, format: str, *, table: Callable[[], str] | None = None, csv_safe: bool = False, **options: Any
+) -> str:
+    """A result as text in a format, which ends a line. `table` makes the text table where its width matters.
+
+    With `csv_safe`, CSV and TSV hold nothing that a spreadsheet would run.
+    """
     if format == "table" and table is not None:
         text = table()
+    elif csv_safe and format in SPREADSHEETS:
+        text = safe_frame(found.table(**options)).write_csv(separator=FORMATS[format].separator)
     else:
         render = FORMATS[format].render
         assert render is not None

@@ -12,6 +12,7 @@ import polars as pl
 
 from trueval.arguments import checked
 from trueval.comparison.design_agreement import LEAST, Alike, alike_grid, alike_notes, between_designs
+from trueval.errors import visible
 from trueval.evaluation.outcome import Evaluation
 from trueval.render.latex import latex_table
 from trueval.render.markdown import markdown_table
@@ -281,4 +282,4 @@ def sides_text(true: Evaluation, observed: Evaluation, alike: Sequence[Alike]) -
             table.add_row(escape(label), "Kendall's τ", "", tau[str(spec)], style="bold")
     notes = alike_notes(list(alike)) or [f"the agreement of the two tests needs at least {LEAST} systems"]
     own = [warning for warning in observed.warnings if warning not in true.warnings]
-    return printed(table) + "\n".join([*notes, *(f"! {OBSERVED}: {warning}" for warning in own)]) + "\n"
+    return printed(table) + visible("\n".join([*notes, *(f"! {OBSERVED}: {warning}" for warning in own)]) + "\n")

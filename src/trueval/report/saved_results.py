@@ -51,10 +51,13 @@ def save_folder(evaluation: Evaluation, folder: Path) -> None:
     write_together(folder, files, marker=MANIFEST, manifest=manifest)
 
 
-def save_per_user(evaluation: Evaluation, path: Path) -> None:
-    """Write users' values in the format of the suffix; a parquet file carries manifest and summary too."""
+def save_per_user(evaluation: Evaluation, path: Path, *, csv_safe: bool = False) -> None:
+    """Write users' values in the format of the suffix; a parquet file carries manifest and summary too.
+
+    With `csv_safe`, CSV and TSV hold nothing that a spreadsheet would run.
+    """
     if path.suffix.lower() != ".parquet":
-        write_table(path, evaluation.per_user())
+        write_table(path, evaluation.per_user(), csv_safe=csv_safe)
     else:
         write_whole(path, lambda target: write_result_table(evaluation, target))
 

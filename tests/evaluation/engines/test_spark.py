@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -220,3 +221,15 @@ def test_what_cannot_be_done_is_said(whole, tmp_path, trueval, monkeypatch):
     without = trueval(*ask, "spark")
     assert without.code == 2
     assert "trueval[spark]" in without.err
+
+
+def test_workers_import_nothing_from_the_folder_that_the_command_is_in(tmp_path):
+    (tmp_path / "csv.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w'); raise ImportError('planted')")
+    pl.DataFrame({"user": [1, 2], "item": [1, 2], "score": [1.0, 2.0]}).write_parquet(tmp_path / "recs.parquet")
+    pl.DataFrame({"user": [1, 2], "item": [1, 3]}).write_parquet(tmp_path / "test.parquet")
+    arguments = ["evaluate", "recs.parquet", "--test", "test.parquet", "--engine", "spark", "--metrics", "hit@1"]
+    # -P as in the command, which has no current folder among its places to import from
+    command = [sys.executable, "-P", "-c", "from trueval.cli import main; main()", *arguments]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert not (tmp_path / "ran").exists()

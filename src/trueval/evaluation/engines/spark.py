@@ -189,6 +189,8 @@ def _session() -> SparkSession:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # where workers are on this machine, they find trueval
     # what goes wrong comes as an exception; the log would add a hundred lines of Java to it
     settings: dict[str, Any] = {"spark.log.level": "OFF", "spark.ui.showConsoleProgress": bars_are_shown()}
+    if not {"", os.getcwd()} & set(sys.path):  # workers are started in a way that would import from there
+        settings["spark.executorEnv.PYTHONSAFEPATH"] = "1"
     try:
         return SparkSession.builder.appName("trueval").config(map=settings).getOrCreate()
     except (PySparkException, RuntimeError) as error:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
+from trueval.errors import visible
 from trueval.online.ab.comparisons import ArmValue, Compared
 from trueval.online.ab.sentences import describe_balance, describe_sample_ratio
 from trueval.render.alignment import align_text_left
-from trueval.render.latex import latex_table
-from trueval.render.markdown import markdown_table
+from trueval.render.latex import latex_table, tex_comment
+from trueval.render.markdown import markdown_table, markdown_text
 from trueval.render.marks import SIGNS, verdict_text
 from trueval.render.numbers import digits_for, interval, level_percent, p_value, percent, with_interval
 from trueval.render.terminal import escape, fill, first_fitting, plain_table, printed
@@ -35,7 +36,7 @@ def as_text(result: AbTest, *, width: int = PIPED_WIDTH) -> str:
     parts += ["", *(fill(line, width) for line in result.verdict.split("\n")), ""]
     for segment in result.manifest["segments"]:
         if any(c.segment == segment for c in result.segments):
-            parts += [f"by {segment}", _fitting(result, segment, width), ""]
+            parts += [f"by {visible(segment)}", _fitting(result, segment, width), ""]
     parts += [fill(line, width) for line in foot(result)]
     parts += [fill(f"! {warning}", width) for warning in result.warnings]
     return "\n".join(parts) + "\n"
@@ -152,25 +153,23 @@ def _flat(result: AbTest) -> Iterator[tuple[list[str], list[list[str]]]]:
 
 def as_markdown(result: AbTest) -> str:
     """Tables with the sample ratio above and the verdict below."""
-    lines = ["C" + describe_control(result)[1:], ""]
-    lines += [f"Sample ratio: {describe_sample_ratio(result.sample_ratio)}", ""]
-    lines += [f"{line.strip()}  " for line in describe_balance(result)] + ([""] if result.balance else [])
+    lines = ["C" + markdown_text(describe_control(result))[1:], ""]
+    lines += [f"Sample ratio: {markdown_text(describe_sample_ratio(result.sample_ratio))}", ""]
+    lines += [f"{markdown_text(line.strip())}  " for line in describe_balance(result)] + (
+        [""] if result.balance else []
+    )
     for names, body in _flat(result):
         lines.append(markdown_table(names, body, align=align_text_left(names, _TEXT_COLUMNS)))
-    lines += [f"{line}  " for line in result.verdict.split("\n")]
-    lines += [
-        "",
-        *(f"- {note}" for note in result.notes),
-        *(f"- **Warning:** {warning}" for warning in result.warnings),
-    ]
+    lines += [f"{markdown_text(line)}  " for line in result.verdict.split("\n")]
+    lines += ["", *(f"- {markdown_text(note)}" for note in result.notes)]
+    lines += [f"- **Warning:** {markdown_text(warning)}" for warning in result.warnings]
     return "\n".join(lines).rstrip() + "\n"
 
 
 def as_latex(result: AbTest) -> str:
     """Booktabs tables, the sample ratio and the verdict as comments."""
-    lines = [f"% {describe_control(result)}", f"% sample ratio: {describe_sample_ratio(result.sample_ratio)}"]
-    lines += [f"% {line.strip()}" for line in describe_balance(result)]
-    lines += [f"% {line}" for line in (*result.verdict.split("\n"), *result.notes)]
-    lines += [f"% warning: {warning}" for warning in result.warnings]
+    lines = [describe_control(result), f"sample ratio: {describe_sample_ratio(result.sample_ratio)}"]
+    lines += [line.strip() for line in describe_balance(result)]
+    lines += [*result.verdict.split("\n"), *result.notes, *(f"warning: {warning}" for warning in result.warnings)]
     tables = [latex_table(names, body, align=align_text_left(names, _TEXT_COLUMNS)) for names, body in _flat(result)]
-    return "\n".join([*lines, *tables])
+    return "\n".join([*map(tex_comment, lines), *tables])

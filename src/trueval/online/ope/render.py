@@ -11,8 +11,8 @@ from rich.table import Table
 
 from trueval.online.ope.weights import ALL
 from trueval.render.alignment import align_text_left
-from trueval.render.latex import latex_table
-from trueval.render.markdown import markdown_table
+from trueval.render.latex import latex_table, tex_comment
+from trueval.render.markdown import markdown_table, markdown_text
 from trueval.render.marks import SIGNS, verdict_text
 from trueval.render.numbers import UNDEFINED, level_percent, lopsided, with_interval
 from trueval.render.terminal import fill, first_fitting, plain_table, printed
@@ -71,12 +71,12 @@ def _by_position(result: OffPolicy) -> Iterator[Table]:
 
 def as_markdown(result: OffPolicy) -> str:
     """One row per estimator: its value and interval, the difference from the naive one, and by position."""
-    return "\n".join([markdown_table(*_grid(result)), *(f"{line}  " for line in _footer(result))]) + "\n"
+    return "\n".join([markdown_table(*_grid(result)), *(f"{markdown_text(line)}  " for line in _footer(result))]) + "\n"
 
 
 def as_latex(result: OffPolicy) -> str:
     """The same as a booktabs table, what it rests on as comments."""
-    return "\n".join([*(f"% {line}" for line in _footer(result)), latex_table(*_grid(result))])
+    return "\n".join([*map(tex_comment, _footer(result)), latex_table(*_grid(result))])
 
 
 def plus_minus(v: Value, digits: int) -> str:
