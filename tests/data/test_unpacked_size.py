@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from trueval.data import unpack_limits, unpacked_size
+from trueval.data import size_limits, unpacked_size
 from trueval.data.read import read
 from trueval.errors import DataError
 
@@ -20,7 +20,7 @@ BOMB = b"user,item\n" + b"1,2\n" * 3_000_000  # 12 MB, of which gzip makes 12 kB
 @pytest.fixture
 def tight(monkeypatch: pytest.MonkeyPatch) -> None:
     """The limits as they are, of a thousandth of the size."""
-    monkeypatch.setattr(unpack_limits, "_ALWAYS", 4_000_000)
+    monkeypatch.setattr(size_limits, "_ALWAYS", 4_000_000)
 
 
 def zstd(path: Path, text: str) -> Path:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from trueval.data.unpack_limits import most_bytes, most_files, too_large, too_many
+from trueval.data.size_limits import most_bytes, most_files, too_large, too_many
 from trueval.errors import DataError
 
 # What readers of archives raise for content that is none, or for a full disk.

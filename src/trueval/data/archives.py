@@ -5,22 +5,23 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from trueval.data.archive_members import BROKEN, Member, open_members
 from trueval.data.member_names import MemberNames
-from trueval.data.unpack_limits import most_bytes, most_files, too_large, too_many
+from trueval.data.size_limits import most_bytes, most_files, too_large, too_many
 from trueval.errors import DataError, OutputError, TruevalError
 
 ARCHIVES = (".zip", ".tar.gz", ".tgz", ".tar", ".tar.bz2", ".tar.xz")
 OF_SYSTEMS = ("__MACOSX", ".DS_Store")  # what file managers add
 
 
-def unpack(archive: Path, target: Path, *, file_name: str) -> Path:
+def unpack(archive: Path, target: Path, *, file_name: str, accept: Callable[[Path], None] | None = None) -> Path:
     """Unpack an archive into the new folder `target`, which appears whole or not at all.
 
     `file_name` tells the kind of archive; any other file becomes the only file of the folder. A single folder
-    at the top of the archive is left out.
+    at the top of the archive is left out. `accept` looks at the content before it is kept, and may raise.
     """
     work: Path | None = None
     try:
@@ -28,7 +29,10 @@ def unpack(archive: Path, target: Path, *, file_name: str) -> Path:
         content = work / "content"
         content.mkdir()
         _fill(archive, content, file_name)
-        _move(_single_folder(content), target)
+        inside = _single_folder(content)
+        if accept is not None:
+            accept(inside)
+        _move(inside, target)
     except TruevalError:
         raise
     except BROKEN as error:

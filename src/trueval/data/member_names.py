@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from pathlib import PurePosixPath
 
-from trueval.data.unpack_limits import DEEPEST, LONGEST_NAME
+from trueval.data.size_limits import DEEPEST, LONGEST_NAME
 from trueval.errors import DataError
 
 

@@ -13,8 +13,8 @@ import polars as pl
 from trueval.data.column_roles import ColumnMap, TableRoles, find_roles, looks_like, renaming
 from trueval.data.delimited import scan_delimited
 from trueval.data.failures import FAILURES, empty, reading
+from trueval.data.size_limits import most_bytes, too_large
 from trueval.data.text_lines import first_lines, numbers_where_possible, split_lines
-from trueval.data.unpack_limits import most_bytes, too_large
 from trueval.errors import DataError
 
 _TEXT = (".csv", ".tsv", ".txt", ".dat", ".data", ".base", ".test")

@@ -17,7 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO
 
-from trueval.data.unpack_limits import most_bytes, too_large
+from trueval.data.size_limits import most_bytes, too_large
 
 _DEFLATE = 1032  # deflate cannot pack better than that
 _ZLIB = (b"\x1f\x8b", b"\x78\x01", b"\x78\x9c", b"\x78\xda")  # gzip, and three levels of zlib
@@ -29,7 +29,7 @@ _STEP = 1 << 20
 
 
 def check_unpacked_size(path: Path) -> None:
-    """Refuse a packed file that would unpack to more than `unpack_limits` allows; any other file passes."""
+    """Refuse a packed file that would unpack to more than `size_limits` allows; any other file passes."""
     if not path.is_file():
         return
     status = path.stat()

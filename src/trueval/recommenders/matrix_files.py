@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from trueval.data.unpack_limits import most_bytes, too_large
+from trueval.data.size_limits import most_bytes, too_large
 from trueval.errors import DataError, TruevalError
 
 # Other names under which libraries save the same matrices; implicit's models write the first two.

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from trueval.data import unpack_limits
+from trueval.data import size_limits
 from trueval.errors import DataError
 from trueval.recommenders.matrix_files import read_matrices
 
@@ -60,7 +60,7 @@ def test_indices_outside_the_matrix(tmp_path: Path, indices: list[int]) -> None:
 
 
 def test_matrices_that_unpack_to_too_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unpack_limits, "_ALWAYS", 1_000_000)
+    monkeypatch.setattr(size_limits, "_ALWAYS", 1_000_000)
     path = tmp_path / "scores.npz"
     np.savez_compressed(path, scores=np.zeros((1000, 1000)))
     with pytest.raises(DataError, match="unpacks to more than it may"):

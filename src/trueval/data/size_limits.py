@@ -1,4 +1,4 @@
-"""How large and how many things may become when they are unpacked: all limits, in one place.
+"""How large things may become when they are fetched or unpacked, and how many: all limits, in one place.
 
 A small file can be made to unpack to a thousand times its size and more. Real logs shrink to a quarter, a few to a
 fiftieth, so that what is both large and shrunk beyond belief is refused before it fills a disk or the memory.
@@ -13,11 +13,13 @@ from pathlib import Path
 from trueval.errors import DataError, DefinitionError
 
 UNPACKED_GB, UNPACKED_FILES = "TRUEVAL_UNPACKED_GB", "TRUEVAL_UNPACKED_FILES"
+DOWNLOAD_GB = "TRUEVAL_DOWNLOAD_GB"
 _GB = 10**9
 _ALWAYS = 4 * _GB  # so much may come of any file, however small
 _RATIO = 100  # beyond that, so many times the size of the file
 _MOST = 200 * _GB
 _FILES = 100_000
+_DOWNLOAD = 50 * _GB  # of a file whose size is not known
 LONGEST_NAME = 255  # bytes of each piece of a path: the limit of most file systems
 DEEPEST = 32  # folders inside each other
 
@@ -36,6 +38,18 @@ def most_files() -> int:
     """How many files an archive may hold: what TRUEVAL_UNPACKED_FILES says, else 100,000."""
     chosen = _chosen(UNPACKED_FILES)
     return _FILES if chosen is None else int(chosen)
+
+
+def most_downloaded(megabytes: float) -> int:
+    """How many bytes a server may send for a file of about so many megabytes (0: not known).
+
+    >>> most_downloaded(0), most_downloaded(250)
+    (50000000000, 1100000000)
+    """
+    chosen = _chosen(DOWNLOAD_GB)
+    if chosen is not None:
+        return int(chosen * _GB)
+    return int(megabytes * 4e6 + 1e8) if megabytes else _DOWNLOAD  # sizes are told roughly, and files grow
 
 
 def _chosen(variable: str) -> float | None:
