@@ -60,7 +60,9 @@ def hashed_pins(text: str) -> dict[str, tuple[str, list[str]]]:
     """
     lines = [line for line in text.replace("\\\n", " ").splitlines() if line and not line.startswith("#")]
     words = [line.split() for line in lines]
-    return {w[0].split("==")[0]: (w[0].split("==")[1], [h.removeprefix("--hash=sha256:") for h in w[1:]]) for w in words}
+    return {
+        w[0].split("==")[0]: (w[0].split("==")[1], [h.removeprefix("--hash=sha256:") for h in w[1:]]) for w in words
+    }
 
 
 def fits(file: str) -> bool:
@@ -97,7 +99,9 @@ def hashes(name: str, version: str, index: str) -> list[str]:
 
 def rendered(found: Iterable[tuple[str, str, list[str]]]) -> str:
     """The file's text."""
-    head = "# Made of constraints.txt by .ci/hashed_versions.py. For pip install --require-hashes: see CONTRIBUTING.md.\n"
+    head = (
+        "# Made of constraints.txt by .ci/hashed_versions.py. For pip install --require-hashes: see CONTRIBUTING.md.\n"
+    )
     return head + "".join(
         " \\\n".join([f"{name}=={version}", *(f"    --hash=sha256:{one}" for one in digests)]) + "\n"
         for name, version, digests in found
