@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+CONSTRAINTS ?= constraints-hashes.txt
 # tests share the cores; two workers on a two-core machine
 WORKERS ?= 2
 # what answers within two minutes on two idle cores, by CPU time measured for each folder
@@ -14,14 +15,21 @@ COVER   := --cov --cov-report=
 help:            ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
-$(VENV)/base: pyproject.toml constraints.txt
+# Every file that is installed has a hash in $(CONSTRAINTS); CONSTRAINTS=constraints.txt takes any file of these versions.
+# A folder has no hash: what the project needs is installed first, and the project after it. An older pip does not take
+# hashes from constraints, but from requirements it does: with that it installs the pip that can.
+$(VENV)/base: pyproject.toml $(CONSTRAINTS)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --upgrade pip -c constraints.txt
-	$(BIN)/pip install --quiet -e . -c constraints.txt
+	sed -n '/^pip==/,/[^\\]$$/p' $(CONSTRAINTS) > $(VENV)/pip.txt
+	$(BIN)/pip install --quiet -r $(VENV)/pip.txt
+	$(BIN)/python .ci/dependencies.py > $(VENV)/needed.txt
+	$(BIN)/pip install --quiet -r $(VENV)/needed.txt -c $(CONSTRAINTS)
+	$(BIN)/pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
 $(VENV)/test: $(VENV)/base
-	$(BIN)/pip install --quiet -e '.[test]' -c constraints.txt
+	$(BIN)/python .ci/dependencies.py test > $(VENV)/needed.txt
+	$(BIN)/pip install --quiet -r $(VENV)/needed.txt -c $(CONSTRAINTS)
 	@touch $@
 
 # RecTools, Cornac, RePlay and recommenders ask for other versions than the tests do: they have a place of their own

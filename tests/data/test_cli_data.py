@@ -32,8 +32,14 @@ def log(tmp_path: Path) -> Path:
 def test_list_marks_what_is_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRUEVAL_HOME", str(tmp_path))
     (tmp_path / "ml-1m").mkdir()
+    (tmp_path / "ml-1m" / "ratings.dat").touch()
+    (tmp_path / "ml-100k").mkdir()  # empty: nothing is here
     result = RUNNER.invoke(app, ["list"])
-    rows = {line.split("\t")[0]: line.split("\t")[1] for line in result.stdout.splitlines()}
+    table = [line.split("\t") for line in result.stdout.splitlines()]
+    rows = {row[0]: row[1] for row in table}
+    checks = {row[0]: row[5] for row in table}
+    told = [checks[name] for name in ("ml-1m", "ml-latest-small", "coat", "netflix")]
+    assert told == ["md5", "published md5", "no checksum", "by you"]
     assert result.exit_code == 0
     assert (rows["ml-1m"], rows["ml-100k"], rows["netflix"]) == ("here", "get", "by hand")
 
@@ -78,6 +84,7 @@ def test_errors_pass_through_to_the_caller(log: Path, arguments: list[str], erro
 
 def test_get_prints_the_folder(tmp_path: Path) -> None:
     (tmp_path / "ml-1m").mkdir()
+    (tmp_path / "ml-1m" / "ratings.dat").touch()
     result = RUNNER.invoke(app, ["get", "ml-1m", "--home", str(tmp_path), "--quiet"])
     assert result.stdout.strip() == str(tmp_path / "ml-1m")
     assert not result.stderr

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from trueval.data import download
+from trueval.data import download, web
 from trueval.data.datasets import CATALOGUE, data_home
 from trueval.data.download import get
 from trueval.data.read import read
@@ -232,17 +232,18 @@ def test_interrupt_while_receiving_leaves_only_the_part(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site.files["/mine.zip"] = ZIP
-    monkeypatch.setattr(download, "_CHUNK", 10_000)
-    read_chunk, calls = download.http.client.HTTPResponse.read, []
+    monkeypatch.setattr(web, "_CHUNK", 10_000)
+    read_chunk, calls = download.http.client.HTTPResponse.read1, []
 
-    def read_then_interrupt(self: object, amount: int | None = None) -> bytes:
-        calls.append(amount)
-        if len(calls) > 3:
+    def read_then_interrupt(self: object, amount: int = -1) -> bytes:
+        if sum(calls) >= 30_000:
             raise KeyboardInterrupt
-        return read_chunk(self, amount)  # type: ignore[arg-type]
+        piece = read_chunk(self, min(amount, 30_000 - sum(calls)))  # type: ignore[arg-type]
+        calls.append(len(piece))
+        return piece
 
     with monkeypatch.context() as patched:
-        patched.setattr(download.http.client.HTTPResponse, "read", read_then_interrupt)
+        patched.setattr(download.http.client.HTTPResponse, "read1", read_then_interrupt)
         with pytest.raises(KeyboardInterrupt):
             get("mine", home=tmp_path, url=f"{site.url}/mine.zip")
     (part,) = tmp_path.iterdir()

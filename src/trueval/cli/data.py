@@ -29,17 +29,18 @@ def _on_terminal() -> bool:
 @app.command("list", epilog="Example: trueval data list")
 def list_(quiet: Quiet = False, seed: Seed = 0, threads: Threads = None) -> None:
     """List the known data sets and which of them are on this machine."""
-    from trueval.data.datasets import CATALOGUE, data_home
+    from trueval.data.datasets import CATALOGUE, data_home, is_fetched
 
     set_quiet(quiet)
     home = data_home()
     rows = [
         (
             name,
-            "here" if (home / name).is_dir() else "get" if dataset.url else "by hand",
+            "here" if is_fetched(name, home) else "get" if dataset.url else "by hand",
             f"{dataset.megabytes:g} MB",
             dataset.about,
             dataset.licence,
+            dataset.checked_by,
         )
         for name, dataset in CATALOGUE.items()
     ]
@@ -48,7 +49,7 @@ def list_(quiet: Quiet = False, seed: Seed = 0, threads: Threads = None) -> None
         return
     from trueval.render.terminal import console_for, escape, plain_table
 
-    table = plain_table(["name", "", "size", "what", "terms"], rows, align="lllll", wrap=True)
+    table = plain_table(["name", "", "size", "what", "terms", "checked"], rows, align="llllll", wrap=True)
     table.caption = f"stored in {escape(str(home))}"
     console_for(sys.stdout).print(table)
 

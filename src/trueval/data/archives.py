@@ -1,91 +1,104 @@
-"""Archives unpacked without surprises: nothing outside the folder, nothing half done."""
+"""Archives unpacked without surprises: nothing outside the folder, nothing half done, nothing beyond measure."""
 
 from __future__ import annotations
 
 import os
 import shutil
-import tarfile
 import tempfile
-import zipfile
-import zlib
-from collections.abc import Iterator
-from pathlib import Path, PurePosixPath
-from typing import IO
+from collections.abc import Callable
+from pathlib import Path
 
-from trueval.errors import DataError
+from trueval.data.archive_members import BROKEN, Member, open_members
+from trueval.data.member_names import MemberNames
+from trueval.data.size_limits import most_bytes, most_files, too_large, too_many
+from trueval.errors import DataError, OutputError, TruevalError
 
 ARCHIVES = (".zip", ".tar.gz", ".tgz", ".tar", ".tar.bz2", ".tar.xz")
-_BROKEN = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, NotImplementedError, RuntimeError)
+OF_SYSTEMS = ("__MACOSX", ".DS_Store")  # what file managers add
 
 
-def unpack(archive: Path, target: Path, *, file_name: str) -> Path:
+def unpack(archive: Path, target: Path, *, file_name: str, accept: Callable[[Path], None] | None = None) -> Path:
     """Unpack an archive into the new folder `target`, which appears whole or not at all.
 
     `file_name` says the kind of archive; any other file becomes the only file of the folder. A single folder
-    at the top of the archive is left out.
+    at the top of the archive is left out. `accept` looks at the content before it is kept, and may raise.
     """
-    work = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+    work: Path | None = None
     try:
+        work = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
         content = work / "content"
         content.mkdir()
-        try:
-            _fill(archive, content, file_name)
-        except _BROKEN as error:
-            found = str(error) or type(error).__name__
-            raise DataError("the archive is broken", where=file_name, found=found, do="fetch it again") from error
-        _move(_single_folder(content), target)
+        _fill(archive, content, file_name)
+        inside = _single_folder(content)
+        if accept is not None:
+            accept(inside)
+        _move(inside, target)
+    except TruevalError:
+        raise
+    except BROKEN as error:
+        if isinstance(error, OSError) and error.errno is not None:  # the disk, not the archive
+            raise OutputError(
+                "the archive could not be unpacked",
+                where=file_name,
+                found=str(error),
+                do=f"free space, and check that {target.parent} can be written",
+            ) from error
+        found = (str(error) or type(error).__name__).split("\n")[0]
+        unknown = isinstance(error, NotImplementedError)  # a way of packing that Python does not know
+        do = "unpack it with another program, and give the folder" if unknown else "fetch it again"
+        raise DataError("the archive is broken", where=file_name, found=found, do=do) from error
     finally:
-        shutil.rmtree(work, ignore_errors=True)
+        if work is not None:
+            shutil.rmtree(work, ignore_errors=True)
     return target
 
 
 def _fill(archive: Path, content: Path, file_name: str) -> None:
-    if file_name.lower().endswith(".zip"):
-        with zipfile.ZipFile(archive) as opened:
-            _extract(_zip_members(opened), content, file_name)
-    elif file_name.lower().endswith(ARCHIVES):
-        with tarfile.open(archive) as opened_tar:
-            _extract(_tar_members(opened_tar), content, file_name)
-    else:
+    if not file_name.lower().endswith(ARCHIVES):
         shutil.copyfile(archive, content / file_name)
+        total = archive.stat().st_size
+    else:
+        total = _extract(archive, content, file_name)
+    if not total:
+        raise DataError(
+            "there is no data in the file",
+            where=file_name,
+            found="no files, or only empty ones",
+            do="check where it comes from",
+        )
 
 
-Members = Iterator[tuple[str, "IO[bytes] | None"]]
+def _extract(archive: Path, content: Path, file_name: str) -> int:
+    """Write all files of an archive; their sizes are counted as they come, for what headers say may be false."""
+    packed, total = archive.stat().st_size, 0
+    most, files = most_bytes(packed), most_files()
+    names = MemberNames(file_name)
+    with open_members(archive, file_name) as members:
+        for count, member in enumerate(members, 1):
+            if count > files:
+                raise too_many(file_name)
+            path = content / names.place(member.name)
+            if member.is_folder:
+                continue
+            path.parent.mkdir(parents=True, exist_ok=True)
+            total += _write(member, path, most - total)
+            if total > most:
+                raise too_large(file_name, packed)
+    return total
 
 
-def _zip_members(opened: zipfile.ZipFile) -> Members:
-    for member in opened.infolist():
-        if not member.is_dir():
-            with opened.open(member) as stream:
-                yield member.filename, stream
-
-
-def _tar_members(opened: tarfile.TarFile) -> Members:
-    """Regular files only; a link (which could point anywhere) has no stream and is refused."""
-    for member in opened:
-        if not member.isdir():
-            yield member.name, opened.extractfile(member) if member.isreg() else None
-
-
-def _extract(members: Members, content: Path, file_name: str) -> None:
-    for name, stream in members:
-        pieces = PurePosixPath(name.replace("\\", "/"))
-        outside = pieces.is_absolute() or ".." in pieces.parts or ":" in (pieces.parts or ("",))[0]
-        if outside or stream is None:
-            raise DataError(
-                "the archive would write outside its folder" if outside else "the archive contains a link",
-                where=file_name,
-                found=repr(name),
-                do="do not use this file; fetch it from the publisher",
-            )
-        path = content / pieces
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("wb") as file:
-            shutil.copyfileobj(stream, file, 1 << 20)
+def _write(member: Member, path: Path, most: int) -> int:
+    """Bytes written; the count goes no further than just beyond `most`."""
+    size = 0
+    with path.open("xb") as file:
+        while size <= most and (piece := member.read(1 << 20)):
+            size += len(piece)
+            file.write(piece)
+    return size
 
 
 def _single_folder(content: Path) -> Path:
-    entries = [entry for entry in content.iterdir() if entry.name not in ("__MACOSX", ".DS_Store")]
+    entries = [entry for entry in content.iterdir() if entry.name not in OF_SYSTEMS]
     return entries[0] if len(entries) == 1 and entries[0].is_dir() else content
 
 

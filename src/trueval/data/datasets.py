@@ -29,6 +29,20 @@ class Dataset:
     checksum: str | None = None
     how: str = ""
 
+    @property
+    def checked_by(self) -> str:
+        """How what is fetched is checked.
+
+        >>> dataset("ml-1m").checked_by, dataset("coat").checked_by
+        ('md5', 'no checksum')
+        """
+        if self.url is None:
+            return "by you"
+        if self.checksum is None:
+            return "no checksum"
+        kind = self.checksum.partition(":")[0]
+        return "published md5" if kind == "https" else kind
+
 
 def _movielens(name: str, about: str, megabytes: float, checksum: str | None = None) -> Dataset:
     url = f"{_GROUPLENS}/movielens/{name}.zip"
@@ -57,7 +71,7 @@ _ALL = (
         "Coat: 290 users, self-selected and uniformly sampled ratings, features, propensities",
         "research use, cite the authors (see README)",
         0.5,
-        "https://www.cs.cornell.edu/~schnabts/mnar/coat.zip",
+        "https://www.cs.cornell.edu/~schnabts/mnar/coat.zip",  # its publishers give no checksum
     ),
     Dataset(
         "kuairec",
@@ -109,6 +123,16 @@ def dataset(name: str) -> Dataset:
     if name not in CATALOGUE:
         raise DefinitionError("unknown data set", where="data sets", found=repr(name), do=suggest(name, CATALOGUE))
     return CATALOGUE[name]
+
+
+def is_fetched(name: str, home: Path) -> bool:
+    """Whether a data set is in a data home; an empty folder is none.
+
+    >>> is_fetched("ml-1m", Path("nowhere"))
+    False
+    """
+    folder = home / name
+    return folder.is_dir() and any(folder.iterdir())
 
 
 def data_home() -> Path:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
+from trueval.data.unpacked_size import check_unpacked_size
 from trueval.errors import DataError
 
 # Polars reports some corrupt files by a panic of its engine, which is not an Exception.
@@ -30,7 +31,7 @@ _REMEDIES = (
 
 @contextmanager
 def reading(path: Path | str, *, what: str, do: str = "check the file, or export it again") -> Iterator[None]:
-    """Turn any failure to read a file into a DataError that names the file.
+    """Turn any failure to read a file into a DataError that names it; what unpacks beyond measure is not read.
 
     >>> with reading("recs.parquet", what="parquet"):
     ...     raise OSError("bad footer")
@@ -41,6 +42,8 @@ def reading(path: Path | str, *, what: str, do: str = "check the file, or export
       do:    check the file, or export it again
     """
     try:
+        if isinstance(path, Path):
+            check_unpacked_size(path)
         yield
     except FAILURES as error:
         raise read_error(error, path, what=what, do=do) from error

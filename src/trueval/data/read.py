@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from trueval.arguments import checked
-from trueval.data.archives import ARCHIVES, unpack
+from trueval.data.archives import ARCHIVES, OF_SYSTEMS, unpack
 from trueval.data.column_roles import LOG_ROLES, ColumnMap, find_roles, parse_columns, renaming
 from trueval.data.datasets import CATALOGUE, data_home
 from trueval.data.failures import reading
@@ -22,7 +22,7 @@ from trueval.data.interactions import Interactions
 from trueval.data.layouts import LAYOUTS, layout_of, log_layout
 from trueval.data.popularity import check_count_of
 from trueval.data.tables import ids_are_text, parquet_parts, scan_parts, scan_table, stem
-from trueval.errors import DataError, DefinitionError, suggest
+from trueval.errors import DataError, DefinitionError, OutputError, TruevalError, suggest
 
 _WITH_BOTH = tuple(layout.name for layout in LAYOUTS if layout.unbiased)
 
@@ -127,10 +127,30 @@ def _opened(path: Path) -> Iterator[Path]:
     if path.is_dir() or not path.name.lower().endswith(ARCHIVES):
         yield path
         return
-    with tempfile.TemporaryDirectory(prefix="trueval-") as place:
-        folder = unpack(path, Path(place) / "content", file_name=path.name)
-        files = [entry for entry in folder.iterdir() if entry.name not in ("__MACOSX", ".DS_Store")]
+    place = _place_to_unpack(path)
+    folder = Path(place.name) / "content"
+    try:
+        unpack(path, folder, file_name=path.name)
+        files = [entry for entry in folder.iterdir() if entry.name not in OF_SYSTEMS]
         yield files[0] if len(files) == 1 and files[0].is_file() else folder
+    except TruevalError as error:
+        # Messages name the archive: nobody knows the folder, which is gone by then.
+        where, found, do = (part.replace(str(folder), str(path)) for part in (error.where, error.found, error.do))
+        raise type(error)(error.what, where=where, found=found, do=do) from error
+    finally:
+        place.cleanup()
+
+
+def _place_to_unpack(path: Path) -> tempfile.TemporaryDirectory[str]:
+    try:
+        return tempfile.TemporaryDirectory(prefix="trueval-", ignore_cleanup_errors=True)
+    except OSError as error:
+        raise OutputError(
+            "the archive could not be unpacked",
+            where=str(path),
+            found=str(error),
+            do="free space, or set TMPDIR to a folder that can be written",
+        ) from error
 
 
 def locate(source: Any) -> Path:

@@ -13,6 +13,7 @@ import polars as pl
 from trueval.data.column_roles import ColumnMap, TableRoles, find_roles, looks_like, renaming
 from trueval.data.delimited import scan_delimited
 from trueval.data.failures import FAILURES, empty, reading
+from trueval.data.size_limits import most_bytes, too_large
 from trueval.data.text_lines import first_lines, numbers_where_possible, split_lines
 from trueval.errors import DataError
 
@@ -134,7 +135,7 @@ def _scan_parquet(path: Path) -> pl.LazyFrame:
 
 def _unpacked(path: Path) -> bytes:
     if path.suffix == ".gz":
-        return gzip.decompress(path.read_bytes())
+        return _gunzipped(path)
     try:
         from compression import zstd  # type: ignore[import-not-found, unused-ignore]  # Python 3.14
     except ImportError:
@@ -145,6 +146,17 @@ def _unpacked(path: Path) -> bytes:
             do="unpack it first (parquet is already compressed inside)",
         ) from None
     return bytes(zstd.decompress(path.read_bytes()))
+
+
+def _gunzipped(path: Path) -> bytes:
+    packed, pieces, total = path.stat().st_size, [], 0
+    with gzip.open(path) as opened:
+        while piece := opened.read(1 << 24):
+            pieces.append(piece)
+            total += len(piece)
+            if total > most_bytes(packed):
+                raise too_large(path, packed)
+    return b"".join(pieces)
 
 
 def _scan_json(path: Path) -> pl.LazyFrame:

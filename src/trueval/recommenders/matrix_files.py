@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from trueval.errors import DataError
+from trueval.data.size_limits import most_bytes, too_large
+from trueval.errors import DataError, TruevalError
 
 # Other names under which libraries save the same matrices; implicit's models write the first two.
 _ALSO = {"users": "user_factors", "items": "item_factors", "scores": "matrix"}
 _IDS = ("user_ids", "item_ids")
+_FAILURES = (
+    ValueError, OSError, EOFError, KeyError, TypeError, SyntaxError, MemoryError, RuntimeError, zipfile.BadZipFile,
+    zlib.error,
+)  # fmt: skip
 
 
 def read_matrices(path: str | Path, *, names: tuple[str, ...]) -> dict[str, Any]:
@@ -28,8 +35,8 @@ def read_matrices(path: str | Path, *, names: tuple[str, ...]) -> dict[str, Any]
         if path.suffix == ".npz":
             return _archive(path, names)
         matrix = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, OSError, EOFError, KeyError) as error:
-        if isinstance(error, DataError):
+    except _FAILURES as error:
+        if isinstance(error, TruevalError):
             raise
         message = str(error).split("\n")[0]
         raise DataError(
@@ -45,11 +52,15 @@ def read_matrices(path: str | Path, *, names: tuple[str, ...]) -> dict[str, Any]
 
 
 def _archive(path: Path, names: tuple[str, ...]) -> dict[str, Any]:
+    _check_size(path)
     with np.load(path, allow_pickle=False) as archive:
         if {"format", "data", "shape"} <= set(archive.files) and names == ("scores",):
             from scipy import sparse
 
-            return {"scores": sparse.load_npz(path)}
+            matrix = sparse.load_npz(path)  # takes no pickles either
+            if hasattr(matrix, "check_format"):
+                matrix.check_format(full_check=True)  # compiled code follows the indices without a look
+            return {"scores": matrix}
         found = {name: archive[name] for name in _IDS if name in archive.files}
         for name in names:
             stored = next((key for key in (name, _ALSO[name]) if key in archive.files), None)
@@ -65,3 +76,11 @@ def _archive(path: Path, names: tuple[str, ...]) -> dict[str, Any]:
                 )
             found[name] = archive[stored]
     return found
+
+
+def _check_size(path: Path) -> None:
+    """Sizes as the archive declares them: its reader unpacks no more of a member than that."""
+    packed = path.stat().st_size
+    with zipfile.ZipFile(path) as opened:
+        if sum(member.file_size for member in opened.infolist()) > most_bytes(packed):
+            raise too_large(path, packed)
