@@ -204,7 +204,7 @@ def test_a_few_redirects_are_followed(server: Server, tmp_path: Path, status: in
     assert get("mine", home=tmp_path, url=f"{server.url}/x.zip").is_dir()
     server.answers["/4"] = redirects("/5")
     server.answers["/5"] = sends(ZIP)
-    with pytest.raises(DataError, match="does not give the file") as caught:
+    with pytest.raises(DataError, match="does not provide the file") as caught:
         get("again", home=tmp_path, url=f"{server.url}/x.zip")
     assert "\n" not in caught.value.found
 
@@ -435,6 +435,6 @@ def test_every_known_data_set_has_a_checksum_or_says_so(
         assert (known.checked_by == "no checksum") == (known.url is not None and known.checksum is None)
     server.answers["/x.zip"] = sends(ZIP)
     get("coat", home=tmp_path, url=f"{server.url}/x.zip")
-    assert "has no published checksum" in capsys.readouterr().err
+    assert "no checksum is published" in capsys.readouterr().err
     with pytest.raises(TruevalError, match="not what was published"):
         get("ml-1m", home=tmp_path, url=f"{server.url}/x.zip")

@@ -93,7 +93,7 @@ def _nothing(size: int) -> bytes:
 
 def _link(name: str, file_name: str) -> DataError:
     return DataError(
-        "the archive holds a link",
+        "the archive contains a link",
         where=file_name,
         found=repr(name[:120]),
         do="do not use this file; fetch it from the publisher",
