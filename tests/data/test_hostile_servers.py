@@ -436,5 +436,5 @@ def test_every_known_data_set_has_a_checksum_or_says_so(
     server.answers["/x.zip"] = sends(ZIP)
     get("coat", home=tmp_path, url=f"{server.url}/x.zip")
     assert "no checksum is published" in capsys.readouterr().err
-    with pytest.raises(TruevalError, match="not what was published"):
+    with pytest.raises(TruevalError, match="does not match its published checksum"):
         get("ml-1m", home=tmp_path, url=f"{server.url}/x.zip")

@@ -173,7 +173,7 @@ WRONG = {
                         "user ids are missing"),
     "no item column": (lambda run: run.drop("item"), "item"),
     "text for numbers": (lambda run: run.with_columns(pl.col("user").cast(pl.String)), "user ids"),
-    "strangers": (lambda run: run.with_columns(pl.col("user") + 1000), "no user of one table"),
+    "strangers": (lambda run: run.with_columns(pl.col("user") + 1000), "no user in common"),
     "empty": (lambda run: run.head(0), "empty"),
 }  # fmt: skip
 
