@@ -20,8 +20,9 @@ from trueval.data.frames import as_polars, is_table
 from trueval.data.id_text import settled
 from trueval.data.interactions import Interactions
 from trueval.data.layouts import LAYOUTS, layout_of, log_layout
+from trueval.data.places import check_not_special, describe_absence, entries, path_exists, usable_path
 from trueval.data.popularity import check_count_of
-from trueval.data.tables import ids_are_text, parquet_parts, scan_parts, scan_table, stem
+from trueval.data.tables import ids_are_text, parquet_parts, read_table, scan_parts, stem
 from trueval.errors import DataError, DefinitionError, suggest
 
 _WITH_BOTH = tuple(layout.name for layout in LAYOUTS if layout.unbiased)
@@ -150,15 +151,13 @@ def locate(source: Any) -> Path:
             found=type(source).__name__,
             do="give a DataFrame, an Arrow table, a path or the name of a data set",
         )
-    path = Path(source).expanduser()
-    try:
-        if path.exists():
-            return path
-        kept = data_home() / str(source)
-        if path.name == str(source) and kept.exists():
-            return kept
-    except OSError as error:
-        raise DataError("the path cannot be used", where=str(path), found=str(error), do="check the path") from error
+    path = usable_path(source)
+    if path_exists(path):
+        check_not_special(path)
+        return path
+    kept = data_home() / str(source)
+    if path.name == str(source) and path_exists(kept):
+        return kept
     raise _missing(path, str(source))
 
 
@@ -170,13 +169,11 @@ def _missing(path: Path, source: str) -> DataError:
             found=f"no folder {path} and no {data_home() / source}",
             do=f"trueval data get {source}",
         )
-    folder = path.parent
-    siblings = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
-    found = f"no {path.name} in {folder.resolve()}" if folder.is_dir() else f"no folder {folder}"
+    siblings = [entry.name for entry in entries(path.parent)]
     known = siblings if path.suffix else [*siblings, *CATALOGUE]
     hint = suggest(path.name, known)
     do = hint if hint.startswith("did") else "check the path; known data sets: trueval data list"
-    return DataError("there is no such file or data set", where=source, found=found, do=do)
+    return DataError("there is no such file or data set", where=source, found=describe_absence(path), do=do)
 
 
 def _again(log: Interactions, columns: ColumnMap | None, name: str | None) -> Interactions:
@@ -223,10 +220,5 @@ def _read_file(path: Path, columns: ColumnMap | None, name: str) -> Interactions
     layout = log_layout(path) if all(column in (None, "") for column in (columns or {}).values()) else None
     if layout is not None and layout.read_log is not None:
         return _again(layout.read_log(path, name), columns, name)
-    try:
-        frame = scan_table(path, columns, roles=LOG_ROLES).collect()
-    except pl.exceptions.ComputeError:
-        # A later row does not fit the types of the first ones: look at all rows before deciding.
-        with reading(path, what="a table"):
-            frame = scan_table(path, columns, roles=LOG_ROLES, exact=True).collect()
+    frame = read_table(path, columns, roles=LOG_ROLES)
     return _checked(settled(frame) if ids_are_text(path) else frame, name)

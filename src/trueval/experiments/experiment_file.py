@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from trueval.data.failures import first_line
+from trueval.data.places import check_not_special, entries, path_exists, usable_path
 from trueval.errors import DataError, DefinitionError, TruevalError, suggest
 
 _HEADER = re.compile(r"\s*\[\s*([^\[\]]+?)\s*\]\s*(?:#.*)?")
@@ -74,15 +76,16 @@ def read_written(source: Any) -> Written:
         raise DefinitionError(
             "this is not an experiment", found=type(source).__name__, do="give the path of a TOML file, or a mapping"
         )
-    path = Path(source).expanduser()
+    path = usable_path(source)
+    check_not_special(path)
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as problem:
+    except (OSError, ValueError) as problem:
         raise _unreadable(path, problem) from None
     try:
-        sections = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as problem:
-        what, _, place = str(problem).partition(" (at ")
+        sections = tomllib.loads(text.removeprefix("\ufeff"))
+    except (ValueError, RecursionError, OverflowError) as problem:  # also dates of no calendar, and endless numbers
+        what, _, place = first_line(problem).partition(" (at ")
         where = f"{path.name}, {place.rstrip(')')}" if place else path.name
         line = _quoted_line(text, place)
         raise DataError("the experiment file is not valid TOML", where=where, found=f"{what}{line}") from None
@@ -90,9 +93,9 @@ def read_written(source: Any) -> Written:
 
 
 def _unreadable(path: Path, problem: Exception) -> DataError:
-    near = [entry.name for entry in path.parent.glob("*.toml")] if path.parent.is_dir() else []
+    near = [entry.name for entry in entries(path.parent) if entry.suffix == ".toml"]
     found = "not UTF-8 text" if isinstance(problem, UnicodeDecodeError) else getattr(problem, "strerror", "")
-    do = suggest(path.name, near) if near and not path.exists() else "give the path of a TOML file"
+    do = suggest(path.name, near) if near and not path_exists(path) else "give the path of a TOML file"
     return DataError("the experiment file cannot be read", where=str(path), found=found or str(problem), do=do)
 
 

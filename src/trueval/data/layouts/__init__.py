@@ -6,6 +6,7 @@ from pathlib import Path
 
 from trueval.data.layouts import kuairec, movielens, others, unbiased
 from trueval.data.layouts.layout import Layout
+from trueval.data.places import entries
 
 LAYOUTS: tuple[Layout, ...] = (*movielens.LAYOUTS, *unbiased.LAYOUTS, *kuairec.LAYOUTS, *others.LAYOUTS)
 
@@ -21,7 +22,7 @@ def layout_of(folder: Path) -> tuple[Layout, Path] | None:
         matches = [(layout, place) for place in level for layout in LAYOUTS if layout.holds(place)]
         if matches:
             return matches[0] if len({place for _, place in matches}) == 1 else None
-        level = [child for place in level for child in sorted(place.iterdir()) if child.is_dir()]
+        level = [child for place in level for child in entries(place) if child.is_dir()]
     return None
 
 

@@ -14,7 +14,7 @@ from trueval.data.id_text import settled
 from trueval.data.interactions import Interactions
 from trueval.data.layouts.layout import Layout, has_files
 from trueval.data.layouts.text import known_table
-from trueval.data.tables import scan_table
+from trueval.data.tables import read_table
 from trueval.data.text_lines import first_lines, number
 from trueval.errors import DataError
 from trueval.progress import note
@@ -114,7 +114,7 @@ def is_triples(path: Path) -> bool:
 
 def read_triples_file(path: Path, name: str) -> Interactions:
     """One of the two files alone."""
-    table = scan_table(path, {"user": 0, "item": 1, "value": 2}, roles=LOG_ROLES).collect()
+    table = read_table(path, {"user": 0, "item": 1, "value": 2}, roles=LOG_ROLES)
     log = Interactions.of(settled(table), name=name)
     _note_values(path, log, "user, item, value (--columns user=0,item=1,value=2)")
     return log
