@@ -34,7 +34,8 @@ READERS = {
 }
 GOOD = pl.DataFrame({
     "user": [1, 1, 2], "item": [1, 2, 1], "value": [4, 3, 5], "time": [10, 20, 30], "rank": [1, 2, 1],
-    "prediction": [0.5, 0.25, 0.75], "label": [1, 0, 1], "arm": ["a", "b", "a"], "reward": [1, 0, 1], "p": [0.5, 0.5, 1],
+    "prediction": [0.5, 0.25, 0.75], "label": [1, 0, 1], "arm": ["a", "b", "a"], "reward": [1, 0, 1],
+    "p": [0.5, 0.5, 1],
 })  # fmt: skip
 HEADER = b"user,item,value,time,rank,prediction,label,arm,reward,p\n"
 ROW = b"1,2,3,4,1,0.5,1,a,1,0.5\n"
@@ -91,7 +92,7 @@ JSON = {
     "deep": b'{"user":' * 5000,
     "deep lists": b"[" * 100_000,
     "long integers": b'{"user": ' + b"9" * 5000 + b', "item": 1}\n',
-    "nested": b'{"user": [1], "item": {"a": 1}, "value": {"b": [1]}, "rank": [], "label": {}, "arm": [], "reward": {}}\n',
+    "nested": b'{"user": [1], "item": {"a": 1}, "value": {"b": [1]}, "rank": [], "label": {}, "arm": []}\n',
     "other keys": b'{"user": 1, "item": 1}\n{"user": 2, "sku": 3}\n{"item": null}\n',
     "other types": b'{"user": 1, "item": 1}\n{"user": "a", "item": [2]}\n',
     "no objects": b"1\n2\n",

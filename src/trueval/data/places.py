@@ -40,8 +40,8 @@ def usable_path(source: str | Path) -> Path:
         raise DataError("the path cannot be used", where=ascii(written), found="a null character", do="check the path")
     try:
         path = Path(source).expanduser()
-    except RuntimeError as error:  # ~nobody
-        raise DataError("the path cannot be used", where=written, found=str(error), do="check the path") from None
+    except RuntimeError:  # nobody is called so: it may be the name of a file
+        path = Path(source)
     address = _ADDRESS.match(written)
     if address and not path_exists(path):
         do = "give the path alone" if address[1].lower() == "file" else "download the file first and give its path"

@@ -119,7 +119,8 @@ def _read_both(source: Any) -> tuple[Interactions, Interactions] | None:
         match = layout_of(inside)
         if match is None or match[0].unbiased is None:
             return None
-        return match[0].unbiased(match[1], path.name if path.is_dir() else stem(path))
+        with reading(path, what=match[0].name):
+            return match[0].unbiased(match[1], path.name if path.is_dir() else stem(path))
 
 
 @contextmanager
@@ -169,7 +170,7 @@ def _missing(path: Path, source: str) -> DataError:
             found=f"no folder {path} and no {data_home() / source}",
             do=f"trueval data get {source}",
         )
-    siblings = [entry.name for entry in entries(path.parent)]
+    siblings = [entry.name for entry in entries(path.parent) if entry.name != path.name]
     known = siblings if path.suffix else [*siblings, *CATALOGUE]
     hint = suggest(path.name, known)
     do = hint if hint.startswith("did") else "check the path; known data sets: trueval data list"
@@ -209,7 +210,9 @@ def _checked(frame: pl.DataFrame, name: str) -> Interactions:
 def _read_folder(folder: Path, columns: ColumnMap | None, name: str) -> Interactions:
     match = layout_of(folder)
     if match is not None:
-        return _again(match[0].read(match[1], name), columns, name)
+        with reading(folder, what=match[0].name):
+            log = match[0].read(match[1], name)
+        return _again(log, columns, name)
     if not parquet_parts(folder):
         scan_parts(folder)  # raises, and says what the folder holds
     return _read_file(folder, columns, name)
@@ -219,6 +222,8 @@ def _read_file(path: Path, columns: ColumnMap | None, name: str) -> Interactions
     # The columns of a known file are known, unless others are named; some may still be declared absent.
     layout = log_layout(path) if all(column in (None, "") for column in (columns or {}).values()) else None
     if layout is not None and layout.read_log is not None:
-        return _again(layout.read_log(path, name), columns, name)
+        with reading(path, what=layout.name):
+            log = layout.read_log(path, name)
+        return _again(log, columns, name)
     frame = read_table(path, columns, roles=LOG_ROLES)
     return _checked(settled(frame) if ids_are_text(path) else frame, name)

@@ -76,7 +76,7 @@ def load_results(path: Path | str) -> dict[str, Evaluation]:
     Of an experiment with several designs one must be chosen: values of different designs are not comparable.
     """
     path = usable_path(path)
-    designs = designs_in(path)
+    designs = designs_in(path) if path_exists(path) else []
     if len(designs) > 1:
         raise DataError(
             "the experiment has several designs, whose values cannot be compared",
