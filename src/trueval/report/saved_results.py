@@ -33,7 +33,7 @@ from trueval.metrics.metric_values import Ratio, same
 from trueval.report.files import write_table, write_whole
 from trueval.report.folder import Content, check_folder, write_together
 from trueval.report.formats import as_json, as_record
-from trueval.statistics.jackknife import JackknifeReplicates
+from trueval.statistics.jackknife import JackknifeReplicates, pairs
 
 TABLE, SUMMARY, MANIFEST = "results.parquet", "summary.json", "manifest.json"
 DESIGNS = "designs"  # in the folder of an experiment: a folder for each of its designs
@@ -275,10 +275,7 @@ def _system(
     written, notes = own.get("metrics", {}), own.get("notes", {})
     estimates = {label: _estimate(written.get(label), by_label.get(label), notes.get(label, "")) for label in specs}
     known = {label: e for label, e in estimates.items() if e is not None}
-    replicates = {
-        label: JackknifeReplicates(found["value"], np.array(found["one"]), np.array(found["two"]))
-        for label, found in own.get("replicates", {}).items()
-    }
+    replicates = {label: _replicates(found) for label, found in own.get("replicates", {}).items()}
     return SystemResult(
         estimates=known, values=values, sums=by_label, unit_user=unit_user, users=users, stratum=stratum,
         jackknife=replicates, unit_item=None if items is None else items.codes(plain(frame["item"], where=name)),
@@ -286,9 +283,16 @@ def _system(
     )  # fmt: skip
 
 
+def _replicates(found: dict[str, Any]) -> JackknifeReplicates:
+    one, two = (np.array(found[key], np.float64) for key in ("one", "two"))
+    if len(two) != len(pairs(len(one))[0]):
+        raise ValueError("replicates are missing")
+    return JackknifeReplicates(float(found["value"]), one, two)
+
+
 def _estimate(written: dict[str, Any] | None, s: Sums | None, note: str) -> Estimate | None:
     """As it was written, or found again."""
     if written is not None:
-        number = {key: np.nan if written[key] is None else written[key] for key in ("value", "low", "high")}
-        return Estimate(**number, n=written["n"], undefined=written["undefined"], note=note)
+        number = {key: np.nan if written[key] is None else float(written[key]) for key in ("value", "low", "high")}
+        return Estimate(**number, n=int(written["n"]), undefined=int(written["undefined"]), note=str(note))
     return None if s is None else Estimate(float(s.value()[0]), np.nan, np.nan, s.n, s.undefined)
