@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import polars as pl
 
 from trueval.data.column_roles import LOG_ROLES
 from trueval.data.delimited import sniff, split_fields
-from trueval.data.failures import reading
+from trueval.data.failures import empty, reading
 from trueval.data.id_text import settled
 from trueval.data.interactions import Interactions
 from trueval.data.layouts.layout import Layout, has_files
@@ -50,7 +51,8 @@ def _is_cm100k(folder: Path) -> bool:
 def _matrix(path: Path) -> np.ndarray:
     with reading(path, what="a matrix of numbers"):
         try:
-            return np.loadtxt(path, ndmin=2)
+            with warnings.catch_warnings(action="ignore"):  # that there is nothing
+                matrix = np.loadtxt(path, ndmin=2)
         except ValueError as error:
             raise DataError(
                 "the file could not be read as a matrix of numbers",
@@ -58,6 +60,9 @@ def _matrix(path: Path) -> np.ndarray:
                 found=str(error).split(";")[0],
                 do="write one number per item on each line, separated by blanks",
             ) from error
+        if not matrix.size:
+            raise empty(path)
+        return matrix
 
 
 def _cells(path: Path, *, extra: dict[str, np.ndarray] | None = None) -> pl.DataFrame:
