@@ -32,6 +32,13 @@ def test_a_broken_line_is_named(content, tmp_path):
         streamed(tmp_path / "run.csv")
 
 
+@pytest.mark.parametrize("content", [b"a,i,1\n,i,2\n", b"1,1,1\n2,,1\n", b"a,i,1\nb,i,1\n,i,1\n"])
+def test_missing_ids_are_refused(content, tmp_path):
+    (tmp_path / "run.csv").write_bytes(b"user,item,score\n" + content)
+    with pytest.raises(DataError, match=rf"ids are missing(.|\n)*row {content.count(10)}"):
+        streamed(tmp_path / "run.csv")
+
+
 @pytest.mark.parametrize("kind", [pl.Int128, pl.Binary, pl.List(pl.Int64), pl.Date, pl.Categorical])
 @pytest.mark.parametrize("column", ["user", "item", "score"])
 def test_no_type_breaks_a_streamed_run(kind, column, tmp_path):

@@ -41,7 +41,7 @@ def read_run(source: Any, *, columns: ColumnMap | str | None = None) -> pl.DataF
     if not len(run):
         raise empty(where)
     run = run.with_columns(plain(run[role], where=f"{where}, column {role}") for role in ("user", "item"))
-    _check_ids(run, where)
+    check_ids(run, where)
     return run
 
 
@@ -138,11 +138,12 @@ def _check_whole(frame: pl.LazyFrame, kind: pl.DataType, where: str) -> None:
         )
 
 
-def _check_ids(run: pl.DataFrame, where: str) -> None:
+def check_ids(run: pl.DataFrame, where: str, *, first: int = 1) -> None:
+    """Refuse rows without a user or an item; `first` is the number of the first row."""
     for role in ("user", "item"):
         missing = run[role].null_count()
         if missing:
-            at = run.with_row_index("row", offset=1).filter(pl.col(role).is_null())["row"].head(5).to_list()
+            at = run.with_row_index("row", offset=first).filter(pl.col(role).is_null())["row"].head(5).to_list()
             raise DataError(
                 f"{role} ids are missing",
                 where=f"{where}, column {role}",

@@ -11,7 +11,7 @@ import polars as pl
 
 from trueval.data.failures import empty, reading
 from trueval.data.ids import Ids, plain
-from trueval.data.run_tables import read_run, scan_run
+from trueval.data.run_tables import check_ids, read_run, scan_run
 from trueval.errors import DataError
 from trueval.evaluation.engines.plan import MeasurementPlan, Partition, RunOptions
 from trueval.evaluation.from_facts import MeasuredSystem
@@ -85,10 +85,13 @@ def _large(source: Any, how: RunOptions) -> pl.LazyFrame | None:
 def _survey(lazy: pl.LazyFrame, source: Any, *, ascending: bool) -> dict[str, pl.Series] | None:
     """The users and items of a run, read in chunks; None where users should be ascending and are not."""
     found: dict[str, list[pl.Series]] = {"user": [], "item": []}
+    rows = 0
     with reading(str(source), what="recommendations"):
         for batch in lazy.select("user", "item").collect_batches(chunk_size=STREAMED_ROWS, maintain_order=True):
             if not len(batch):
                 continue
+            check_ids(batch, str(source), first=rows + 1)
+            rows += len(batch)
             heads = _heads(batch["user"])
             if ascending and not (heads.is_sorted() and (not found["user"] or found["user"][-1][-1] <= heads[0])):
                 return None
