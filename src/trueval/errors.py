@@ -46,7 +46,7 @@ def _bounded(text: str) -> str:
     """A part of a message, which may quote a cell or a header of any length.
 
     >>> len(_bounded("a" * 10**6)), _bounded("a" * 10**6)[-22:]
-    (4024, ' … (1000000 characters)')
+    (4023, '… (1000000 characters)')
     """
     return text if len(text) <= _MOST_TEXT else f"{text[:_MOST_TEXT]} … ({len(text)} characters)"
 
