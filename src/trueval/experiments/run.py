@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from trueval.evaluation.repeats import combine
 from trueval.experiments.cache import Cache
 from trueval.experiments.execution import Evaluations, Found, do_experiment
 from trueval.experiments.experiment import Experiment, read_experiment
-from trueval.experiments.folder import FACTS, check_folder, open_folder, write_results
+from trueval.experiments.folder import FACTS, held_folder, open_folder, write_results
 from trueval.experiments.imported import importable
 from trueval.experiments.result import ExperimentResult
 from trueval.kernels import use_threads
@@ -79,9 +80,8 @@ def run(
     if resume and out is None:
         raise DefinitionError("there is nothing to resume", found="no folder", do="give out=… (-o DIR)")
     folder = None if out is None else Path(out)
-    if folder is not None:
-        check_folder(folder, chosen.record, resume=resume)
-    with use_threads(threads), importable(chosen.written.base):
+    held = nullcontext() if folder is None else held_folder(folder, chosen.record, resume=resume)
+    with held, use_threads(threads), importable(chosen.written.base):
         log, splitting = chosen.splitting.with_log(chosen.source)
         chosen = replace(chosen, splitting=splitting)
         if folder is not None:
