@@ -48,7 +48,7 @@ def locked(folder: Path, *, wait: float = 0.0) -> Iterator[None]:
     try:
         place = Path(os.path.realpath(valid_name(folder)))
     except OSError as problem:
-        raise _cannot(str(problem.filename), problem.strerror) from problem
+        raise _cannot(str(problem.filename), problem.strerror or str(problem)) from problem
     key = os.getpid(), threading.get_ident(), str(place)
     if key in _held:
         yield

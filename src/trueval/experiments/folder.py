@@ -15,8 +15,8 @@ from trueval.data.locks import LOCK, locked
 from trueval.errors import OutputError
 from trueval.experiments.result import ExperimentResult
 from trueval.progress import note
-from trueval.report.files import write_whole
 from trueval.report.commit import finish_commit
+from trueval.report.files import write_whole
 from trueval.report.folder import Content, write_together
 from trueval.report.folder import check_folder as check_names
 from trueval.report.saved_results import DESIGNS, MANIFEST, SUMMARY, TABLE, write_result_table
@@ -32,7 +32,11 @@ def held_folder(folder: Path, record: Mapping[str, Any], *, resume: bool) -> Ite
 
     What a failed run made goes again, unless some of its work was finished and can be resumed.
     """
-    check_folder(folder, record, resume=resume)
+    try:
+        check_folder(folder, record, resume=resume)
+    except OSError as problem:  # no name that a folder can have
+        found = problem.strerror or str(problem)
+        raise OutputError("the output folder could not be written", where=str(folder), found=found) from problem
     with locked(folder):
         check_folder(folder, record, resume=resume)  # another process may have finished meanwhile
         try:

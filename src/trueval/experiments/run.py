@@ -18,11 +18,12 @@ from trueval.evaluation.repeats import combine
 from trueval.experiments.cache import Cache
 from trueval.experiments.execution import Evaluations, Found, do_experiment
 from trueval.experiments.experiment import Experiment, read_experiment
-from trueval.experiments.folder import FACTS, held_folder, open_folder, write_results
+from trueval.experiments.folder import COPY, FACTS, held_folder, open_folder, write_results
 from trueval.experiments.imported import importable
 from trueval.experiments.result import ExperimentResult
 from trueval.kernels import use_threads
 from trueval.progress import note
+from trueval.report.protected import Output, check_outputs, same_file
 
 
 @checked
@@ -80,6 +81,8 @@ def run(
     if resume and out is None:
         raise DefinitionError("there is nothing to resume", found="no folder", do="give out=… (-o DIR)")
     folder = None if out is None else Path(out)
+    if folder is not None:
+        check_outputs([Output("-o", folder, True)], _read(experiment, chosen, folder))
     held = nullcontext() if folder is None else held_folder(folder, chosen.record, resume=resume)
     with held, use_threads(threads), importable(chosen.written.base):
         log, splitting = chosen.splitting.with_log(chosen.source)
@@ -95,6 +98,14 @@ def run(
             if removed.number:
                 note(str(removed))
     return result
+
+
+def _read(source: Any, chosen: Experiment, folder: Path) -> list[Any]:
+    """What an experiment reads. Its copy in its own folder may be run: it is written again as it is."""
+    data = chosen.source.log, chosen.source.items, chosen.source.users, chosen.options.propensity
+    runs = [path for entry in chosen.systems.values() if entry.kind == "run" for path in entry.run_paths()]
+    is_copy = isinstance(source, (str, Path)) and same_file(Path(source), folder / COPY)
+    return [*data, dict(chosen.splitting.options), runs, None if is_copy else source]
 
 
 def with_facts(found: Found, cache: Cache) -> Found:

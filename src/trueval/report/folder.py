@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,6 +84,7 @@ def write_together(
     If anything fails, all is as it was before; if the process is killed, the folder has the old files or the new ones
     once it is next opened (see `report.commit`).
 
+    >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as place:
     ...     write_together(Path(place) / "new", {"a/b.txt": "text"}, marker="made.json", manifest={"by": "me"})
     ...     sorted(str(path.relative_to(place)) for path in Path(place).rglob("*.*"))

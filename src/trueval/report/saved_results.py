@@ -25,8 +25,8 @@ from trueval.evaluation.outcome import Evaluation, SystemResult
 from trueval.metrics.compute import Measured
 from trueval.metrics.grammar import Spec, parse
 from trueval.metrics.metric_values import Ratio, same
-from trueval.report.files import write_table, write_whole
 from trueval.report.commit import finish_commit
+from trueval.report.files import write_table, write_whole
 from trueval.report.folder import FolderContent, check_folder, write_folders
 from trueval.report.formats import as_json, as_record
 from trueval.statistics.jackknife import JackknifeReplicates
