@@ -76,12 +76,14 @@ def place_of(path: Path | str) -> Path:
             raise OSError(errno.EISDIR, "it is a folder", text)
         if not stat.S_ISREG(mode):
             raise OSError(errno.EINVAL, "it is not a regular file", text)
-    if _is_a_stream(os.path.abspath(text)):
-        raise OSError(errno.EINVAL, "it is an open stream, not a file", text)
-    place = os.path.realpath(text)
-    if os.path.islink(place):
-        raise OSError(errno.ELOOP, "a symbolic link that leads back to itself", text)
-    return Path(place)
+    step = os.path.abspath(text)
+    for _ in range(40):  # as many links as Linux follows
+        if _is_a_stream(step):
+            raise OSError(errno.EINVAL, "it is an open stream, not a file", text)
+        if not os.path.islink(step):
+            return Path(os.path.realpath(text))
+        step = os.path.normpath(os.path.join(os.path.realpath(os.path.dirname(step)), os.readlink(step)))
+    raise OSError(errno.ELOOP, "a symbolic link that leads back to itself", text)
 
 
 def valid_name(path: Path | str) -> str:
