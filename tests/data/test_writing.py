@@ -65,9 +65,9 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path, problem:
     (tmp_path / "a.csv").write_text("old")
     with pytest.raises((OutputError, KeyboardInterrupt, ValueError)):
         write_whole(tmp_path / "a.csv", fail)
-    with pytest.raises((OutputError, KeyboardInterrupt, ValueError)):  # noqa: PT012
-        with whole_folder(tmp_path / "deep" / "folder", what="not written", do="") as new:
-            fail(new / "a")
+    new_folder = whole_folder(tmp_path / "deep" / "folder", what="not written", do="")
+    with pytest.raises((OutputError, KeyboardInterrupt, ValueError)), new_folder as new:
+        fail(new / "a")
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("a.csv", "old")]
 
 

@@ -24,6 +24,7 @@ def guarded(command: Command, *, folder: Callable[[str | None], bool] = lambda o
             _check(written, given, folder)
         command(**given)
 
+    checked.guarded = True  # type: ignore[attr-defined]  # for the test that no command is forgotten
     return checked  # type: ignore[return-value]
 
 
