@@ -27,7 +27,7 @@ def write_whole(
     content: str | Callable[[Path], object],
     *,
     what: str = "the result could not be written",
-    do: str = "choose a folder that exists and can be written",
+    do: str = "choose a folder that exists, can be written and has enough space",
 ) -> None:
     """Write text, or let a function write, into a temporary file beside the target, then rename.
 
