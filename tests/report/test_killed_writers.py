@@ -191,3 +191,24 @@ def test_lists_of_strangers_move_nothing_outside(tmp_path: Path) -> None:
         with pytest.raises(TruevalError, match="damaged"):
             finish_commit(tmp_path / "out")
     assert (tmp_path / "mine.txt").read_text() == "mine"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_who_may_not_write_is_told_why_nothing_can_be_read(tmp_path: Path, old_and_new: tuple) -> None:
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(0o755)
+    number = 0
+    while not (tmp_path / "at" / COMMITTED).exists():
+        shutil.rmtree(tmp_path / "at", ignore_errors=True)
+        shutil.copytree(tmp_path / "old", tmp_path / "at")
+        assert killed_at(number := number + 1, lambda: write(tmp_path / "at", NEW))
+    (tmp_path / "at" / COMMITTED).chmod(0o755)
+
+    def read() -> None:
+        os.setuid(65534)
+        with pytest.raises(TruevalError, match="being replaced when a process was stopped"):
+            finish_commit(tmp_path / "at")
+
+    assert not killed_at(10**6, read)
+    finish_commit(tmp_path / "at")
+    assert contents(tmp_path / "at") == old_and_new[1]

@@ -170,7 +170,8 @@ def _sign(handle: int) -> None:
     told = {"process": os.getpid(), "host": socket.gethostname(), "started": _started(os.getpid())}
     with suppress(OSError):  # on a full disk the lock holds all the same, and cannot say whose it is
         os.ftruncate(handle, 0)
-        os.pwrite(handle, json.dumps(told).encode(), 0)
+        os.lseek(handle, 0, os.SEEK_SET)
+        os.write(handle, json.dumps(told).encode())
 
 
 def _holder(path: Path) -> dict[str, Any]:

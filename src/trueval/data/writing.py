@@ -212,6 +212,8 @@ def _replace(folder: Path, new: Path) -> None:
 
 def exchange(one: Path, other: Path) -> bool:
     """Exchange two files or folders of one file system in a single step; False where the system cannot do that."""
+    if os.name == "nt":
+        return False
     library = ctypes.CDLL(None, use_errno=True)
     paths = os.fsencode(one), os.fsencode(other)
     if hasattr(library, "renameat2"):  # Linux

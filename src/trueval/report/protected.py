@@ -71,12 +71,19 @@ def places(source: Any) -> Iterator[Path]:
             yield from places(one)
     elif isinstance(source, (str, os.PathLike)) and str(source):
         text = str(source)
-        known = [data_home() / text] if Path(text).name == text else []
-        for place in (Path(text), Path(text.partition(":")[2] or text), *known):  # display_share:displays.csv
+        for place in (Path(text), Path(text.partition(":")[2] or text), *_known(text)):  # display_share:displays.csv
             if _exists(place := _expanded(place)):
                 yield place
                 yield from _read_with(place)
                 return
+
+
+def _known(text: str) -> list[Path]:
+    """Where a data set of this name would be."""
+    try:
+        return [data_home() / text] if Path(text).name == text else []
+    except RuntimeError:  # an account without a home
+        return []
 
 
 def _read_with(place: Path) -> Iterator[Path]:

@@ -101,6 +101,8 @@ def load_result(path: Path) -> Evaluation:
     finish_commit(path)
     table = path / TABLE if path.is_dir() else path
     if not table.exists():
+        finish_commit(path)  # which waits for a writer that began to replace it just now
+    if not table.exists():
         found = "the folder has no results.parquet" if path.is_dir() else "nothing there"
         raise DataError(
             "there is no result to read",
