@@ -262,4 +262,4 @@ def test_a_folder_that_cannot_be_made(place: Path, trueval: Callable) -> None:
     finally:
         place.chmod(0o700)
     assert ran.code == 2
-    assert "cannot be made" in ran.err
+    assert "could not be written" in ran.err

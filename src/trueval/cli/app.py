@@ -12,6 +12,7 @@ from trueval.cli.calibrate import calibrate_command
 from trueval.cli.compare import compare_command
 from trueval.cli.demo import demo_command
 from trueval.cli.evaluate import evaluate_command
+from trueval.cli.guard import guarded, is_folder
 from trueval.cli.metrics import metrics_command
 from trueval.cli.ope import ope_command
 from trueval.cli.run import run_command
@@ -32,19 +33,24 @@ def make_app() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_options)
-    app.command("demo")(demo_command)
-    app.command("evaluate")(evaluate_command)
-    app.command("run")(run_command)
-    app.command("compare")(compare_command)
-    app.command("split", cls=SplitCommand)(split_command)
+    app.command("demo")(guarded(demo_command, folder=_always))
+    app.command("evaluate")(guarded(evaluate_command, folder=is_folder))
+    app.command("run")(run_command)  # tv.run guards itself: only it knows which files the experiment reads
+    app.command("compare")(guarded(compare_command))
+    app.command("split", cls=SplitCommand)(guarded(split_command, folder=_always))
     app.command("metrics")(metrics_command)
     app.command("systems")(systems_command)
-    app.command("calibrate")(calibrate_command)
-    app.command("ab")(ab_command)
+    app.command("calibrate")(guarded(calibrate_command))
+    app.command("ab")(guarded(ab_command))
     app.command("ab-plan")(plan_command)
-    app.command("ope")(ope_command)
+    app.command("ope")(guarded(ope_command))
     app.add_typer(data.app, name="data")
     return app
+
+
+def _always(output: str | None) -> bool:
+    """These commands write folders."""
+    return True
 
 
 def _version(asked: bool) -> None:

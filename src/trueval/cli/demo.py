@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trueval.cli.options import Seed, Threads
+from trueval.cli.options import Seed, Threads, held
 from trueval.report.output_formats import check_folder_name
 
 if TYPE_CHECKING:
@@ -45,9 +45,10 @@ def demo_command(
     set_quiet(quiet)
     check_folder_name(output)
     check_folder(output, file_names(), marker=MARKER)
-    with use_threads(threads):
+    with held(output), use_threads(threads):
         demo = make_demo(seed)
-    write_together(output, demo_files(demo, output), marker=MARKER, manifest={"made by": "trueval demo", "seed": seed})
+        manifest = {"made by": "trueval demo", "seed": seed}
+        write_together(output, demo_files(demo, output), marker=MARKER, manifest=manifest)
     if not quiet:
         _show(demo, output)
     print(output / "report.html")

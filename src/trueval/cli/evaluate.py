@@ -8,7 +8,20 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from trueval.cli.options import Count, CsvSafe, Format, Quiet, Report, Seed, Threads, check_places, give, result_format
+from trueval.cli.guard import is_folder
+from trueval.cli.options import (
+    Count,
+    CsvSafe,
+    Format,
+    Quiet,
+    Report,
+    Seed,
+    Threads,
+    check_places,
+    give,
+    held,
+    result_format,
+)
 from trueval.errors import DefinitionError, OutputError
 from trueval.evaluation.option_list import default, help_of
 from trueval.report.output_formats import RESULTS, ROWS, endings, format_of, rendered
@@ -95,31 +108,25 @@ def evaluate_command(
     set_quiet(quiet)
     chosen = _check_output(format, output, per_user, report, csv_safe=csv_safe)
     asked = supported(METRICS.split(","), compat) if metrics == METRICS else metrics
-    result = evaluate_run(
-        recs[0] if len(recs) == 1 else recs, _only(test, users, columns), train=_counted(train, columns, count),
-        items=items, metrics=asked,
-        threshold=threshold, population=population, missing=missing, ties=ties, design=design,
-        condensed=condensed or None, without_head=without_head, seen=seen, interval=interval,
-        resamples=resamples, level=level, columns=columns,
-        sorted_by_user=sorted_by_user, compat=compat, seed=seed, threads=threads, by=by, users=users,
-        min_group=min_group, propensity=propensity, engine=engine,
-    )  # fmt: skip
-    _write_side_files(result, baseline, per_user, report, csv_safe=csv_safe)
-    _give(result, chosen, baseline, output, csv_safe=csv_safe)
-
-
-def _is_folder(output: str | None) -> bool:
-    """Whether a result folder is asked for: by a slash, by a name without an ending, or because it is there."""
-    if output is None:
-        return False
-    return output.endswith(("/", os.sep)) or not Path(output).suffix or Path(output).is_dir()
+    with held(output if is_folder(output) else None):
+        result = evaluate_run(
+            recs[0] if len(recs) == 1 else recs, _only(test, users, columns), train=_counted(train, columns, count),
+            items=items, metrics=asked,
+            threshold=threshold, population=population, missing=missing, ties=ties, design=design,
+            condensed=condensed or None, without_head=without_head, seen=seen, interval=interval,
+            resamples=resamples, level=level, columns=columns,
+            sorted_by_user=sorted_by_user, compat=compat, seed=seed, threads=threads, by=by, users=users,
+            min_group=min_group, propensity=propensity, engine=engine,
+        )  # fmt: skip
+        _write_side_files(result, baseline, per_user, report, csv_safe=csv_safe)
+        _give(result, chosen, baseline, output, csv_safe=csv_safe)
 
 
 def _check_output(
     format: str | None, output: str | None, per_user: Path | None, report: Path | None, *, csv_safe: bool
 ) -> str:
     """The format of the result; refuses, before the work, what could not be written after it."""
-    folder = output if _is_folder(output) else None
+    folder = output if is_folder(output) else None
     users = None if per_user is None else format_of(per_user, ROWS, option="--per-user")
     file, do = None if folder else output, _other_outputs(output)
     chosen = result_format(format, file, report, do=do, csv_safe=csv_safe, also=users)
@@ -160,7 +167,7 @@ def _check_folder(folder: str, format: str | None) -> None:
 
 def _give(result: Result, format: str, baseline: str | None, output: str | None, *, csv_safe: bool) -> None:
     """Print the result, or write it into a file or a folder."""
-    if output is not None and _is_folder(output):
+    if output is not None and is_folder(output):
         from trueval.progress import note
 
         result.save(output)

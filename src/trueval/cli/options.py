@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -56,6 +57,13 @@ def check_places(*paths: Path | str | None) -> None:
 
     for path in paths:
         check_writable(path)
+
+
+def held(folder: Path | str | None) -> AbstractContextManager[None]:
+    """Hold an output folder while the work is done, so that a second writer is refused before its own."""
+    from trueval.data.locks import locked
+
+    return nullcontext() if folder is None else locked(Path(folder))
 
 
 def width_for(output: Path | None) -> int:

@@ -51,10 +51,12 @@ def split_command(
     from trueval.kernels import use_threads
     from trueval.progress import set_quiet
     from trueval.splits import save_parts, split
+    from trueval.splits.folder import check_free
     from trueval.splits.registry import find_split
 
     set_quiet(quiet)
     check_folder_name(output)
+    check_free(output, force=force)
     how, options = chosen(ctx.obj)
     pair = find_split(how).pair
     with use_threads(threads):

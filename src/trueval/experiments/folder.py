@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from trueval.data.checksums import seal, unseal
+from trueval.data.locks import LOCK, locked
 from trueval.errors import OutputError
 from trueval.experiments.result import ExperimentResult
 from trueval.progress import note
+from trueval.report.commit import finish_commit
 from trueval.report.files import write_whole
 from trueval.report.folder import Content, write_together
 from trueval.report.folder import check_folder as check_names
@@ -23,13 +26,44 @@ FACTS, REPORT, COPY = "facts", "report.html", "experiment.toml"
 MARKER = "experiment.json"
 
 
+@contextmanager
+def held_folder(folder: Path, record: Mapping[str, Any], *, resume: bool) -> Iterator[None]:
+    """Hold a folder for an experiment, against other processes; refuses it as `check_folder` does.
+
+    What a failed run made goes again, unless some of its work was finished and can be resumed.
+    """
+    try:
+        check_folder(folder, record, resume=resume)
+    except OSError as problem:  # no name that a folder can have
+        found = problem.strerror or str(problem)
+        raise OutputError("the output folder could not be written", where=str(folder), found=found) from problem
+    with locked(folder):
+        check_folder(folder, record, resume=resume)  # another process may have finished meanwhile
+        try:
+            yield
+        except BaseException:
+            _leave(folder)
+            raise
+
+
+def _leave(folder: Path) -> None:
+    """Remove the marker of a run that finished nothing."""
+    marker = _marked(folder)
+    if marker is None or marker["files"] or marker["state"] != "unfinished" or has_facts(folder):
+        return
+    shutil.rmtree(folder / FACTS, ignore_errors=True)
+    with suppress(OSError):
+        (folder / MARKER).unlink()
+
+
 def check_folder(folder: Path, record: Mapping[str, Any], *, resume: bool) -> None:
     """Refuse a folder that is somebody else's, or holds an experiment where `resume` was not given."""
     if folder.exists() and not folder.is_dir():
         raise OutputError("the output folder is a file", where=str(folder), do="choose another folder (-o DIR)")
+    finish_commit(folder)
     before = _marked(folder) or _recovered(folder)
     if before is None:
-        if folder.exists() and any(not entry.name.startswith(f".{MARKER}") for entry in folder.iterdir()):
+        if folder.exists() and any(not entry.name.startswith((f".{MARKER}", LOCK)) for entry in folder.iterdir()):
             raise OutputError(
                 "there is already something at the output folder",
                 where=str(folder),
@@ -72,18 +106,9 @@ def is_unfinished(folder: Path) -> bool:
 
 
 def write_results(result: ExperimentResult, folder: Path) -> None:
-    """Write all files, and remove files of an earlier run that no longer belong here."""
-    files = _files(result)
-    earlier = set((_marked(folder) or {"files": []})["files"])
+    """Write all files, in place of those of an earlier run; those that no longer belong here go."""
     manifest = {"experiment": result.manifest["experiment"], "state": "finished"}
-    # an interruption must leave no file that the list does not know, or it would be taken for a file of the user's
-    _mark(folder, {**manifest, "state": "unfinished", "files": sorted(earlier | set(files))})
-    for name in earlier - set(files):
-        (folder / name).unlink(missing_ok=True)
-        for parent in list((folder / name).parents)[: name.count("/")]:
-            if parent.is_dir() and not any(parent.iterdir()):
-                parent.rmdir()
-    write_together(folder, files, marker=MARKER, manifest=manifest, as_text=seal)
+    write_together(folder, _files(result), marker=MARKER, manifest=manifest, as_text=seal)
 
 
 def _files(result: ExperimentResult) -> dict[str, Content]:
@@ -104,15 +129,6 @@ def _files(result: ExperimentResult) -> dict[str, Content]:
 
 
 def _mark(folder: Path, manifest: Mapping[str, Any]) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as problem:
-        raise OutputError(
-            "the output folder cannot be created",
-            where=str(folder),
-            found=problem.strerror or str(problem),
-            do="choose another folder (-o DIR)",
-        ) from None
     write_whole(folder / MARKER, seal(manifest))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,11 @@ from trueval.evaluation.repeats import combine
 from trueval.experiments.cache import Cache
 from trueval.experiments.execution import Evaluations, Found, do_experiment
 from trueval.experiments.experiment import Experiment, read_experiment
-from trueval.experiments.folder import FACTS, check_folder, open_folder, write_results
+from trueval.experiments.folder import COPY, FACTS, held_folder, open_folder, write_results
 from trueval.experiments.result import ExperimentResult
 from trueval.kernels import use_threads
 from trueval.progress import note
+from trueval.report.protected import Output, check_outputs, same_file
 
 
 @checked
@@ -83,8 +85,9 @@ def run(
         raise DefinitionError("there is nothing to resume", found="no folder", do="give out=… (-o DIR)")
     folder = None if out is None else Path(out)
     if folder is not None:
-        check_folder(folder, chosen.record, resume=resume)
-    with use_threads(threads):
+        check_outputs([Output("-o", folder, True)], _read(experiment, chosen, folder))
+    held = nullcontext() if folder is None else held_folder(folder, chosen.record, resume=resume)
+    with held, use_threads(threads):
         log, splitting = chosen.splitting.with_log(chosen.source)
         chosen = replace(chosen, splitting=splitting)
         if folder is not None:
@@ -98,6 +101,14 @@ def run(
             if removed.number:
                 note(str(removed))
     return result
+
+
+def _read(source: Any, chosen: Experiment, folder: Path) -> list[Any]:
+    """What an experiment reads. Its copy in its own folder may be run: it is written again as it is."""
+    data = chosen.source.log, chosen.source.items, chosen.source.users, chosen.options.propensity
+    runs = [path for entry in chosen.systems.values() if entry.kind == "run" for path in entry.run_paths()]
+    is_copy = isinstance(source, (str, Path)) and same_file(Path(source), folder / COPY)
+    return [*data, dict(chosen.splitting.options), runs, None if is_copy else source]
 
 
 def with_facts(found: Found, cache: Cache) -> Found:

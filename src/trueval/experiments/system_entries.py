@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import json
 import traceback
@@ -46,6 +47,14 @@ class Entry:
         """The run of one split: {seed} and {fold} in its path stand for theirs."""
         written = self.target.replace("{seed}", str(seed)).replace("{fold}", str(fold))
         return locate(self.folder / Path(written).expanduser())
+
+    def run_paths(self) -> list[Path]:
+        """All runs that the path of a run may stand for, as far as they are there."""
+        path = self.folder / Path(self.target).expanduser()
+        if self.one_for_all:
+            return [path]
+        pattern = glob.escape(str(path)).replace("{seed}", "*").replace("{fold}", "*")
+        return [Path(found) for found in glob.glob(pattern)]
 
     def made(self, seed: int, fold: int, *, test: Any) -> Any:
         """The system, ready to be fitted, or the run."""

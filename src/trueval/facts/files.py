@@ -80,7 +80,11 @@ def save_facts(facts: RankingFacts, folder: str | Path) -> Path:
 
 
 def _check_free(folder: Path) -> None:
-    if folder.exists() and not (folder / _MANIFEST).exists() and not (folder.is_dir() and not any(folder.iterdir())):
+    if not folder.exists():
+        return
+    own = {_MANIFEST, *(f"{name}.parquet" for name in _COLUMNS)}
+    names = {entry.name for entry in folder.iterdir()} if folder.is_dir() else {""}
+    if names and (_MANIFEST not in names or not names <= own):
         raise OutputError(
             "there is already something else at the output folder",
             where=str(folder),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from trueval.data.writing import write_whole
+from trueval.data.writing import place_of, reason_of, write_whole
 from trueval.errors import OutputError
 from trueval.report.output_formats import FORMATS, ROWS, SPREADSHEETS, format_of, safe_frame
 
@@ -16,14 +16,18 @@ def check_writable(path: Path | str | None) -> None:
     """Refuse a path that cannot be written, before the work is done."""
     if path is None:
         return
-    folder = Path(path).parent
-    reason = "" if os.access(folder, os.W_OK) else f"{folder} is not a folder that can be written"
-    if Path(path).is_dir():
-        reason = "it is a folder"
-    elif Path(path).exists() and not Path(path).is_file():
-        reason = "it is not a regular file"
+    try:
+        place = place_of(path)
+        reason = "" if os.access(place.parent, os.W_OK) else f"{place.parent} is not a folder that can be written"
+        if not place.parent.is_dir():
+            reason = f"{Path(path).parent} is not a folder that can be written"
+        elif place.exists() and not os.access(place, os.W_OK):
+            reason = "the file is write-protected"
+    except OSError as problem:
+        reason = reason_of(problem)
     if reason:
-        raise OutputError("the result cannot be written", where=str(path), found=reason, do="choose another path")
+        where = str(path).replace("\0", "\\0")
+        raise OutputError("the result cannot be written", where=where, found=reason, do="choose another path")
 
 
 def write_table(path: Path, frame: pl.DataFrame, *, csv_safe: bool = False) -> None:

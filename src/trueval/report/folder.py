@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from trueval.data.json_values import parse_json
+from trueval.data.locks import locked
+from trueval.data.writing import WRITE_FAILURES, keep_permissions, reason_of, write_content
 from trueval.errors import OutputError
+from trueval.report.commit import commit, finish_commit, is_free, is_ours_inside, scratch_in
 
 Content = str | Callable[[Path], Any]
 
@@ -21,9 +22,19 @@ def check_folder(folder: Path, names: Iterable[str], *, marker: str) -> None:
 
     Files that the marker file lists were written by trueval.
     """
-    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
-        return
-    ours = _ours(folder, marker) if folder.is_dir() else None
+    try:
+        if not folder.exists() or (folder.is_dir() and is_free(folder)):
+            return
+        finish_commit(folder)
+        ours = _ours(folder, marker) if folder.is_dir() else None
+        taken = [name for name in names if ours is not None and name not in ours and (folder / name).exists()]
+    except OSError as problem:
+        raise OutputError(
+            "the output folder could not be written",
+            where=str(folder),
+            found=reason_of(problem),
+            do="use another folder (-o DIR)",
+        ) from problem
     if ours is None:
         raise OutputError(
             "there is already something at the output folder",
@@ -31,7 +42,6 @@ def check_folder(folder: Path, names: Iterable[str], *, marker: str) -> None:
             found="a folder with other files" if folder.is_dir() else "a file",
             do="use another folder (-o DIR)",
         )
-    taken = [name for name in names if name not in ours and (folder / name).exists()]
     if taken:
         raise OutputError(
             "a file that trueval did not write would be overwritten",
@@ -46,6 +56,21 @@ def marker_text(manifest: Mapping[str, Any]) -> str:
     return json.dumps(manifest, indent=1, ensure_ascii=False) + "\n"
 
 
+@dataclass(frozen=True)
+class FolderContent:
+    """The files of a folder, with a marker file that lists them."""
+
+    files: Mapping[str, Content]
+    marker: str
+    manifest: Mapping[str, Any]
+    as_text: Callable[[Mapping[str, Any]], str] = marker_text
+
+    @property
+    def everything(self) -> dict[str, Content]:
+        """All files, with the marker."""
+        return {**self.files, self.marker: self.as_text({**self.manifest, "files": sorted(self.files)})}
+
+
 def write_together(
     folder: Path,
     files: Mapping[str, Content],
@@ -56,72 +81,59 @@ def write_together(
 ) -> None:
     """Write files (text, or functions that write to a path) into a folder, with a marker that lists them.
 
-    Files that were written before are replaced, others left alone. If anything fails, all is as it was before.
+    Files that were written before are replaced, or removed if they are no longer among them; others are left alone.
+    If anything fails, all is as it was before; if the process is killed, the folder has the old files or the new ones
+    once it is next opened (see `report.commit`).
 
+    >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as place:
     ...     write_together(Path(place) / "new", {"a/b.txt": "text"}, marker="made.json", manifest={"by": "me"})
     ...     sorted(str(path.relative_to(place)) for path in Path(place).rglob("*.*"))
     ['new/a/b.txt', 'new/made.json']
     """
-    everything = {**files, marker: as_text({**manifest, "files": sorted(files)})}
-    check_folder(folder, everything, marker=marker)
-    made = [place for place in (folder, *folder.parents) if not place.exists()]
-    inside = {place for name in everything if not (place := (folder / name).parent).exists()}
-    made = sorted(inside - set(made), reverse=True) + made
-    staging: Path | None = None
+    write_folders(folder, {"": FolderContent(files, marker, manifest, as_text)})
+
+
+def write_folders(folder: Path, contents: Mapping[str, FolderContent]) -> None:
+    """Write several folders (by their names in `folder`; "" is itself), all of them or none."""
+    _check_folders(folder, contents)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        staging = Path(tempfile.mkdtemp(prefix=".writing-", dir=folder))
-        for name, content in everything.items():
-            _write(staging / "new" / name, content)
-        _move_in(staging, folder, list(everything))
-        made = []
-    except OSError as problem:
+        with locked(folder):
+            _check_folders(folder, contents)
+            gone: set[str] = set()
+            names: list[str] = []
+            with scratch_in(folder) as new:
+                for inner, content in contents.items():
+                    prefix = f"{inner}/" if inner else ""
+                    for name, text in content.everything.items():
+                        _write(new / f"{prefix}{name}", text, folder / f"{prefix}{name}")
+                        names.append(f"{prefix}{name}")
+                    gone |= {f"{prefix}{name}" for name in _ours(folder / inner, content.marker) or ()}
+                commit(new, folder, names, gone - set(names))
+    except WRITE_FAILURES as problem:
         raise OutputError(
             "the files could not be written; nothing was changed",
             where=str(folder),
-            found=problem.strerror or str(problem),
+            found=reason_of(problem),
             do="check the folder, its permissions and the free space",
         ) from problem
-    finally:
-        if staging is not None:
-            shutil.rmtree(staging, ignore_errors=True)
-        for place in made:  # only after a failure
-            with suppress(OSError):
-                place.rmdir()
+
+
+def _check_folders(folder: Path, contents: Mapping[str, FolderContent]) -> None:
+    finish_commit(folder)
+    for inner, content in contents.items():
+        check_folder(folder / inner, [*content.files, content.marker], marker=content.marker)
 
 
 def _ours(folder: Path, marker: str) -> set[str] | None:
     try:
-        return {marker, *parse_json((folder / marker).read_text(encoding="utf-8"))["files"]}
+        names = parse_json((folder / marker).read_text(encoding="utf-8"))["files"]
+        return {marker, *(name for name in names if is_ours_inside(name))}
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def _write(path: Path, content: Content) -> None:
+def _write(path: Path, content: Content, target: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    if callable(content):
-        content(path)
-    else:
-        path.write_text(content, encoding="utf-8")
-
-
-def _move_in(staging: Path, folder: Path, names: list[str]) -> None:
-    """Rename the files to their places; what was there goes aside, and comes back if something fails."""
-    moved: list[str] = []
-    try:
-        for name in names:
-            moved.append(name)
-            target, aside = folder / name, staging / "old" / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            if target.exists():
-                aside.parent.mkdir(parents=True, exist_ok=True)
-                target.rename(aside)
-            (staging / "new" / name).rename(target)
-    except BaseException:
-        for name in moved:
-            if not (staging / "new" / name).exists():
-                (folder / name).unlink()
-            if (staging / "old" / name).exists():
-                (staging / "old" / name).rename(folder / name)
-        raise
+    write_content(path, content)
+    keep_permissions(path, target)

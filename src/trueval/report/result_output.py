@@ -210,7 +210,8 @@ class ResultOutput:
     def save(self, folder: str | Path) -> None:
         """Write a folder that `compare` reads: results.parquet (every user's values), summary.json, manifest.json.
 
-        Folds, seeds and sides are folders in the folder.
+        Folds, seeds and sides are folders in the folder. An earlier result there is replaced, as a whole; other files
+        are left alone. The folder must not be one that the data were read from: a result does not know its files.
 
         Parameters
         ----------
@@ -222,12 +223,14 @@ class ResultOutput:
         TruevalError
             Where the folder holds something else, or cannot be written.
         """
-        from trueval.report.saved_results import DESIGNS, save_folder
+        from trueval.report.saved_results import DESIGNS, save_folders
 
-        for side, result in self.sides.items():
-            _save(result, Path(folder) / DESIGNS / side, save_folder)
-        if not self.sides:
-            _save(self, Path(folder), save_folder)
+        found = {}
+        for side, result in (self.sides or {"": self}).items():
+            for name, evaluation in (result.repeats or {"": result.evaluation}).items():
+                inner = name.replace(", ", "-").replace(" ", "-")  # a folder in the folder for each fold or seed
+                found["/".join(filter(None, (DESIGNS if side else "", side, inner)))] = evaluation
+        save_folders(found, Path(folder))
 
     @property
     def _all(self) -> list[Any]:
@@ -258,13 +261,6 @@ def _per_user(result: Any) -> pl.DataFrame:
         return result.evaluation.per_user()
     named = [e.per_user().select(pl.lit(name).alias("repeat"), pl.all()) for name, e in result.repeats.items()]
     return pl.concat(named)
-
-
-def _save(result: Any, folder: Path, save_folder: Any) -> None:
-    if not result.repeats:
-        save_folder(result.evaluation, folder)
-    for name, evaluation in result.repeats.items():  # a folder in the folder for each fold or seed
-        save_folder(evaluation, folder / name.replace(", ", "-").replace(" ", "-"))
 
 
 def sides_text(true: Evaluation, observed: Evaluation, alike: Sequence[Alike]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -30,8 +30,9 @@ from trueval.evaluation.outcome import Evaluation, SystemResult
 from trueval.metrics.compute import Measured
 from trueval.metrics.grammar import Spec, parse
 from trueval.metrics.metric_values import Ratio, same
+from trueval.report.commit import finish_commit
 from trueval.report.files import write_table, write_whole
-from trueval.report.folder import Content, check_folder, write_together
+from trueval.report.folder import FolderContent, check_folder, write_folders
 from trueval.report.formats import as_json, as_record
 from trueval.statistics.jackknife import JackknifeReplicates, pairs
 
@@ -47,14 +48,26 @@ def check_result_folder(folder: Path) -> None:
     check_folder(folder, (TABLE, SUMMARY, MANIFEST), marker=MANIFEST)
 
 
-def save_folder(evaluation: Evaluation, folder: Path) -> None:
-    """Write a result folder, all of it or nothing."""
-    files: dict[str, Content] = {
-        TABLE: lambda path: write_result_table(evaluation, path),
-        SUMMARY: as_json(evaluation) + "\n",
-    }
-    manifest = json.loads(json.dumps(evaluation.manifest, default=str))
-    write_together(folder, files, marker=MANIFEST, manifest=manifest)
+def save_folders(evaluations: Mapping[str, Evaluation], folder: Path) -> None:
+    """Write a result folder for each evaluation, by its name in `folder` ("" is the folder itself): all or nothing."""
+    finish_commit(folder)
+    others = sorted(place.parent.name for place in folder.glob(f"*/{TABLE}") if place.parent.name not in evaluations)
+    if others and any(evaluations) and not any("/" in name for name in evaluations):
+        raise OutputError(
+            "the folder holds results of other folds or seeds, which would be read together with these",
+            where=str(folder),
+            found=", ".join(others[:5]),
+            do="use another folder, or remove them",
+        )
+    write_folders(folder, {name: _content(evaluation) for name, evaluation in evaluations.items()})
+
+
+def _content(evaluation: Evaluation) -> FolderContent:
+    return FolderContent(
+        {TABLE: lambda path: write_result_table(evaluation, path), SUMMARY: as_json(evaluation) + "\n"},
+        marker=MANIFEST,
+        manifest=json.loads(json.dumps(evaluation.manifest, default=str)),
+    )
 
 
 def save_per_user(evaluation: Evaluation, path: Path, *, csv_safe: bool = False) -> None:
@@ -70,6 +83,7 @@ def save_per_user(evaluation: Evaluation, path: Path, *, csv_safe: bool = False)
 
 def designs_in(path: Path | str) -> list[Path]:
     """Folders of the designs in the folder of an experiment; none for any other result."""
+    finish_commit(Path(path))
     return sorted(folder for folder in Path(path).glob(f"{DESIGNS}/*") if folder.is_dir())
 
 
@@ -94,7 +108,10 @@ def load_results(path: Path | str) -> dict[str, Evaluation]:
 
 def load_result(path: Path) -> Evaluation:
     """Read a result folder, or a table of users' values with its manifest."""
+    finish_commit(path)
     table = path / TABLE if path.is_dir() else path
+    if not path_exists(table):
+        finish_commit(path)  # which waits for a writer that began to replace it just now
     if not path_exists(table):
         found = "the folder has no results.parquet" if path.is_dir() else "nothing there"
         raise DataError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from trueval.splits.leakage import leakage
 from trueval.splits.parts import Parts
 
 _MANIFEST = "split.json"
+_TABLES = ("train", "validation", "test", "observed", "dropped", "candidates", "users", "items")
 
 
 def save_parts(
@@ -30,7 +32,8 @@ def save_parts(
 ) -> Path:
     """Write parts into a new folder (several into `fold-1`, `fold-2`… inside it).
 
-    An existing folder is left alone, unless it is empty or, with `force`, holds an earlier split.
+    An existing folder is left alone, unless it is empty or, with `force`, holds an earlier split and nothing else. It
+    must not be one that the log was read from: parts do not know their files.
 
     >>> import tempfile
     >>> rows = pl.DataFrame({"user": [1, 1], "item": [1, 2]})
@@ -42,7 +45,7 @@ def save_parts(
     """
     folder = Path(folder)
     source = {} if log is None else {"log": log.name, "fingerprint": log.fingerprint()}
-    _check_free(folder, force=force)
+    check_free(folder, force=force)
     what = "the split could not be written; nothing was left behind"
     with whole_folder(folder, what=what, do="check the folder, its permissions and the free space") as place:
         if isinstance(parts, Parts):
@@ -82,19 +85,36 @@ def _write_json(place: Path, manifest: dict[str, Any]) -> None:
     (place / _MANIFEST).write_text(json.dumps(manifest, indent=1, default=str) + "\n", encoding="utf-8")
 
 
-def _check_free(folder: Path, *, force: bool) -> None:
-    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
-        return
-    ours = folder.is_dir() and (folder / _MANIFEST).exists()
-    if force and ours:
+def check_free(folder: Path, *, force: bool) -> None:
+    """Refuse a folder that parts cannot be written to: it is replaced as a whole, so nothing else may be in it."""
+    try:
+        if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+            return
+        ours = folder.is_dir() and (folder / _MANIFEST).exists()
+        others = [entry.name for entry in folder.iterdir() if not _is_of_a_split(entry)] if ours else []
+    except OSError as problem:
+        found = problem.strerror or str(problem)
+        raise OutputError("the output folder could not be written", where=str(folder), found=found) from problem
+    if force and ours and not others:
         return
     found = "a split made earlier" if ours else "a folder with other files" if folder.is_dir() else "a file"
     raise OutputError(
         "there is already something at the output folder",
         where=str(folder),
-        found=found,
-        do="use force (--force) to replace it, or another folder" if ours and not force else "use another folder",
+        found=f"{found}, and other files: {', '.join(others[:5])}" if others else found,
+        do="move the other files, or use another folder"
+        if others
+        else "use force (--force) to replace it, or another folder"
+        if ours
+        else "use another folder",
     )
+
+
+def _is_of_a_split(entry: Path) -> bool:
+    """Whether trueval may have written a file or folder as part of a split."""
+    if re.fullmatch(r"fold-\d+", entry.name) and entry.is_dir():
+        return all(_is_of_a_split(inner) for inner in entry.iterdir())
+    return entry.name in (_MANIFEST, *(f"{name}.parquet" for name in _TABLES)) and entry.is_file()
 
 
 def load_parts(folder: str | Path) -> Parts:
