@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from trueval.cli.options import Format, Level, Output, Quiet, Report, Threads, give, result_format, width_for
+from trueval.cli.options import Format, Level, Output, Quiet, Report, Threads, bounded, give, result_format, width_for
 from trueval.errors import DefinitionError
 from trueval.report.output_formats import check_format, rendered
 
@@ -57,7 +57,7 @@ def ab_command(
     format: Format = None,
     output: Output = None,
     report: Report = None,
-    seed: Annotated[int, Option(help="Seed of the bootstrap.")] = 0,
+    seed: Annotated[int, Option(help="Seed of the bootstrap.", callback=bounded("seed"))] = 0,
     threads: Threads = None,
     quiet: Quiet = False,
 ) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from trueval.cli.options import Format, Quiet, Threads
+from trueval.cli.options import Format, Quiet, Threads, bounded
 from trueval.errors import OutputError, TruevalError
 from trueval.report.output_formats import check_folder_name, choose_format, rendered
 
@@ -26,7 +26,9 @@ def run_command(
     output: Annotated[Path | None, Option("--output", "-o", help=_OUTPUT)] = None,
     resume: Annotated[bool, Option("--resume", help=_RESUME)] = False,
     format: Format = None,
-    seed: Annotated[int | None, Option(help="Use this seed instead of those in the file.")] = None,
+    seed: Annotated[
+        int | None, Option(help="Use this seed instead of those in the file.", callback=bounded("seed"))
+    ] = None,
     threads: Threads = None,
     quiet: Quiet = False,
 ) -> None:

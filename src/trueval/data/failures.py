@@ -50,6 +50,11 @@ def read_error(error: BaseException, path: Path | str, *, what: str, do: str) ->
     """The DataError for a failure; only the first line of the library's message is worth showing."""
     if isinstance(error, pl.exceptions.NoDataError):
         return empty(path)
+    if "Cannot allocate memory" in str(error):
+        return DataError(
+            "not enough memory to read a file", where=str(path), found=str(error).strip().split("\n")[0],
+            do="use fewer columns, rows or threads, or a larger machine",
+        )  # fmt: skip
     message = str(error).strip().split("\n")[0] or type(error).__name__
     if isinstance(error, PermissionError):
         return DataError("the file may not be read", where=str(path), found=message, do="give yourself read access")

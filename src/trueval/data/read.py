@@ -21,6 +21,7 @@ from trueval.data.id_text import settled
 from trueval.data.interactions import Interactions
 from trueval.data.layouts import LAYOUTS, layout_of, log_layout
 from trueval.data.popularity import check_count_of
+from trueval.data.table_size import check_fits
 from trueval.data.tables import ids_are_text, parquet_parts, scan_parts, scan_table, stem
 from trueval.errors import DataError, DefinitionError, suggest
 
@@ -223,6 +224,7 @@ def _read_file(path: Path, columns: ColumnMap | None, name: str) -> Interactions
     layout = log_layout(path) if all(column in (None, "") for column in (columns or {}).values()) else None
     if layout is not None and layout.read_log is not None:
         return _again(layout.read_log(path, name), columns, name)
+    check_fits(path, row_bytes=8, do="keep only the columns that are needed, or fewer rows; write it as parquet")
     try:
         frame = scan_table(path, columns, roles=LOG_ROLES).collect()
     except pl.exceptions.ComputeError:

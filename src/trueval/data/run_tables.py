@@ -118,7 +118,10 @@ def _check_whole(frame: pl.LazyFrame, kind: pl.DataType, where: str) -> None:
     if not kind.is_float():
         raise _not_numbers(frame, "rank", where)
     broken = frame.filter(
-        pl.col("rank").is_null() | ~pl.col("rank").is_finite() | (pl.col("rank") != pl.col("rank").floor())
+        pl.col("rank").is_null()
+        | ~pl.col("rank").is_finite()
+        | (pl.col("rank") != pl.col("rank").floor())
+        | (pl.col("rank").abs() > 2**53)  # further on, floats do not tell whole numbers apart
     )
     rows = _collected(broken.select("user", "item", "rank"), where)
     if len(rows):
