@@ -86,6 +86,9 @@ def read_written(source: Any) -> Written:
         where = f"{path.name}, {place.rstrip(')')}" if place else path.name
         line = _quoted_line(text, place)
         raise DataError("the experiment file is not valid TOML", where=where, found=f"{what}{line}") from None
+    except (ValueError, RecursionError) as problem:  # numbers of thousands of digits, thousands of brackets
+        found = str(problem).partition(";")[0]
+        raise DataError("the experiment file is not valid TOML", where=path.name, found=found) from None
     return Written(sections, path.name, path.resolve().parent, text, find_lines(text))
 
 
