@@ -77,13 +77,15 @@ WORDS = {
         ["--metrics", "," * 100_000], ["--metrics", "ndcg@" + "9" * 5000], ["--metrics", "ndcg@99999999999"],
         ["--metrics", "rbp[p=0.9999999]"], ["--metrics", "rbp[p=" + "9" * 5000 + "]"], ["--metrics", DEEP],
         ["--metrics", "recall@5[beta=inf]"], ["--metrics", "fbeta@5[beta=1e300]"], ["--metrics", "anti(" * 20_000],
-        ["--metrics", "ndcg@3" + "[" * 100_000], ["--metrics", "ndcg@100000000"], ["--design", "given-head" + "9" * 5000],
+        ["--metrics", "ndcg@3" + "[" * 100_000], ["--metrics", "ndcg@100000000"],
+        ["--design", "given-head" + "9" * 5000],
         ["--metrics", "ndcg@3[gain=exp," * 20_000], ["--level", "0.9999999999"], ["--level", "0.99999"],
     ],
     "calibrate": [["--metrics", "ece[bins=100000000]"], ["--metrics", "ece[bins=" + "9" * 5000 + "]"]],
     "ab": [
         ["--metrics", "ctr=clicks/" + DEEP], ["--metrics", "ctr=clicks/" + DEEP + "shows" + ")" * 20_000],
-        ["--metrics", "," * 100_000], ["--where", DEEP + "clicks" + ")" * 20_000], ["--metrics", "x:quantile(nan)=clicks"],
+        ["--metrics", "," * 100_000], ["--where", DEEP + "clicks" + ")" * 20_000],
+        ["--metrics", "x:quantile(nan)=clicks"],
         ["--shares", "control=nan,new=1"], ["--shares", "control=1e300,new=1e-300"],
     ],
     "ab-plan": [

@@ -164,7 +164,7 @@ class Calibrator:
                 record["fitted_on"],
             )
             made._check_rising()
-        except (ValueError, TypeError, KeyError) as error:
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise DataError(
                 "this is not a calibrator",
                 where=where,

@@ -27,7 +27,10 @@ def seal(told: Mapping[str, Any]) -> str:
 
 def unseal(text: str) -> dict[str, Any]:
     """What was sealed; a ValueError where a single bit of the text is another one."""
-    told = json.loads(text)
+    try:
+        told = json.loads(text)
+    except RecursionError:  # thousands of brackets, none of which were sealed
+        raise ValueError("there is no checksum") from None
     if not isinstance(told, dict) or told.pop(_SEAL, None) is None:
         raise ValueError("there is no checksum")
     if seal(told) != text:

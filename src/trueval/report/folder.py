@@ -93,7 +93,7 @@ def write_together(
 def _ours(folder: Path, marker: str) -> set[str] | None:
     try:
         return {marker, *json.loads((folder / marker).read_text(encoding="utf-8"))["files"]}
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
 

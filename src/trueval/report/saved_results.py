@@ -178,7 +178,7 @@ def _read_table(path: Path) -> tuple[pl.DataFrame, dict[str, Any]]:
         beside = path.parent / MANIFEST
         if record is None and beside.exists():
             record = {"manifest": json.loads(beside.read_text(encoding="utf-8"))}
-    except (pl.exceptions.PolarsError, OSError, ValueError) as problem:
+    except (pl.exceptions.PolarsError, OSError, ValueError, RecursionError) as problem:
         raise DataError("the result cannot be read", where=str(path), found=str(problem).split("\n")[0]) from None
     if record is None or "definitions" not in record.get("manifest", {}):
         raise DataError(

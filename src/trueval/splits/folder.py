@@ -142,7 +142,7 @@ def _as_written(part: Interactions, table: pl.DataFrame) -> Interactions:
 def _read_manifest(folder: Path) -> dict[str, Any]:
     try:
         told = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as problem:
+    except (OSError, ValueError, RecursionError) as problem:
         raise DataError(
             "this is not a folder written by trueval split",
             where=str(folder),

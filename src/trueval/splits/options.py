@@ -119,6 +119,8 @@ def check_ratio(name: str, value: object, *, split: str, zero: bool = False, who
     if zero and value == 0:
         return 0.0
     number = isinstance(value, Real) and not isinstance(value, bool)
+    if number:
+        check_finite(name, value, where=f"split {split}")
     # A short float is the decimal number that it prints as: 0.2, not the 0.20000000298 that it becomes when widened.
     share = float(str(value)) if isinstance(value, np.floating) else float(value) if number else 0.0  # type: ignore[arg-type]
     if 0 < share < 1 or (whole and share == 1):

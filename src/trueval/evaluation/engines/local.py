@@ -26,7 +26,7 @@ from trueval.memory import available, need_memory
 STREAMED_ROWS = 8_000_000
 _FEWEST_ROWS, _ROW_BYTES = 100_000, 120
 # What a row of a run that is read whole takes beside its columns: by user, and as facts.
-_WHOLE_ROW_BYTES = 38
+_WHOLE_ROW_BYTES = 44
 _LEAST = 2**28  # bytes without which nothing can be read in chunks either
 _TOO_MANY = "ask for fewer metrics at a time, evaluate fewer users (--users), or use --engine spark"
 _USER_BYTES = 32  # what a metric takes for each user
