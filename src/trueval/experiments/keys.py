@@ -49,7 +49,7 @@ _WHOLE: Kind = (_is_whole, "a whole number", "1000")
 _TEXT: Kind = (_is_text, "a string", '"…"')
 _TEXTS: Kind = (_is_texts, "a list of strings", '["…", "…"]')
 _SEED: Kind = (_is_seed, "a whole number, 0 or more", "1")
-_SEEDS: Kind = (_is_seeds, f"a list of at most {MOST_SEEDS:,} whole numbers, 0 or more", "[1, 2, 3]")
+_SEEDS: Kind = (_is_seeds, f"a list of whole numbers, 0 or more, at most {MOST_SEEDS:,} of them", "[1, 2, 3]")
 _COLUMNS: Kind = (_is_columns, "a table from roles to names or positions", '{ user = "uid", item = "sku" }')
 _ANY: Kind = (lambda value: True, "", "")
 
