@@ -108,6 +108,21 @@ def suggest(name: object, known: Iterable[object], *, most: int = 3) -> str:
     return f"did you mean {', '.join(close)}?" if close else "available: " + ", ".join(known)
 
 
+def pointed(text: str, at: int, *, width: int = 160) -> str:
+    """A text with a mark below one of its characters; of a long one only what is around it.
+
+    >>> print(pointed("ndcg@x", 5))
+    ndcg@x
+         ^
+    >>> print(pointed("a" * 500 + "," + "b" * 500, 500, width=11))
+    …aaaaa,bbbbb…
+          ^
+    """
+    begin = max(0, min(at - width // 2, len(text) - width)) if len(text) > width else 0
+    part = ("…" if begin else "") + text[begin : begin + width] + ("…" if begin + width < len(text) else "")
+    return f"{part}\n{' ' * (at - begin + (begin > 0))}^"
+
+
 def rows_found(rows: Sequence[object], total: int, *, most: int = 5) -> str:
     """Up to five offending rows and how many there are in all.
 

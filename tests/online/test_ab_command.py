@@ -120,7 +120,7 @@ def test_text_fits_the_window(table, width):
         (["--shares", "a=1,c=1"], "does not exist"),
         (["--format", "xml"], "unknown format"),
         (["--correct", "x"], "unknown correction"),
-        (["--level", "95"], "level must lie"),
+        (["--level", "95"], "level must be from"),
         (["--sequential", "0"], "100 users or more"),
         (["--segments", "nothing"], "there is no column 'nothing'"),
         (["--report", "{}/no/page.html"], "cannot be written"),

@@ -311,7 +311,7 @@ BAD = {
     "shares of others": (lambda f: f, {"expected_shares": {"a": 1, "x": 1}}, "an arm that does not exist"),
     "shares of some": (lambda f: f, {"expected_shares": {"a": 1}}, "no expected share"),
     "share 0": (lambda f: f, {"expected_shares": {"a": 1, "b": 0}}, "shares must be above 0"),
-    "level": (lambda f: f, {"level": 95}, "level must lie"),
+    "level": (lambda f: f, {"level": 95}, "level must be from"),
     "correction": (lambda f: f, {"correct": "sidak"}, "unknown correction"),
     "tuning": (lambda f: f, {"sequential": 3}, "100 users or more"),
     "two values of the past": (

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trueval import memory
 from trueval.data.by_user import ByUser
 from trueval.errors import DataError
 from trueval.kernels import use_threads
-from trueval.recommenders.factor_models import ease as ease_module
 from trueval.recommenders.factor_models import puresvd as puresvd_module
 from trueval.recommenders.factor_models.ease import Ease
 from trueval.recommenders.factor_models.matrices import train_of_table
@@ -110,9 +110,11 @@ def test_ease_reads_no_values_and_gives_nothing_to_who_has_nothing():
 
 
 def test_ease_refuses_what_does_not_fit_into_memory(monkeypatch):
-    ease_module._check_memory(1000)
-    with pytest.raises(DataError, match=r"more memory than this machine has[^$]*10,000,000 items need 1200000 GB"):
-        ease_module._check_memory(10_000_000)
+    with monkeypatch.context() as tight:
+        tight.setattr(memory, "available", lambda: 1000)
+        tight.setattr(memory, "_SMALL", 0)
+        with pytest.raises(DataError, match=r"not enough memory for the weights of 25 × 25 items"):
+            Ease().fit(train_of_table(ratings()))
     with pytest.raises(DataError, match=r"no value reaches the threshold[^$]*highest value 5"):
         Ease(threshold=9).fit(train_of_table(ratings()))
     with pytest.raises(DataError, match=r"threshold needs a value column"):

@@ -10,6 +10,7 @@ from trueval.calibration.predictions import Predictions
 from trueval.errors import DefinitionError, suggest
 
 BY = ("width", "mass", "value")
+MOST_BINS = 100_000
 
 
 @dataclass(frozen=True)
@@ -43,8 +44,11 @@ def make_bins(data: Predictions, *, bins: int = 10, by: str = "width") -> Bins:
     """
     if by not in BY:
         raise DefinitionError(f"unknown kind of bins {by!r}", where="by", do=suggest(by, BY))
-    if isinstance(bins, bool) or bins != int(bins) or bins < 1:
-        raise DefinitionError("the number of bins must be a whole number of at least 1", found=str(bins))
+    if isinstance(bins, bool) or not bins >= 1 or not bins <= MOST_BINS or bins != int(bins):
+        raise DefinitionError(
+            f"the number of bins must be a whole number from 1 to {MOST_BINS:,}", found=str(bins)[:40],
+            do='10 to 20 are usual; by="value" has a bin for each distinct prediction',
+        )  # fmt: skip
     if by == "value":
         first = data.first_of_ties
         of_row = np.zeros(len(data), np.int64)

@@ -166,7 +166,7 @@ class Calibrator:
                 record["fitted_on"],
             )
             made._check_rising()
-        except (ValueError, TypeError, KeyError, OverflowError) as error:
+        except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
             raise DataError(
                 "this is not a calibrator",
                 where=where,

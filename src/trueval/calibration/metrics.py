@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from trueval.calibration.auc import area, area_of_counts, areas_by_user
-from trueval.calibration.bins import BY, Bins, make_bins
+from trueval.calibration.bins import BY, MOST_BINS, Bins, make_bins
 from trueval.calibration.gaps import make_gaps
 from trueval.calibration.losses import log_losses
 from trueval.calibration.predictions import Predictions
@@ -25,7 +25,7 @@ from trueval.metrics.registry import Parameter
 _AREA_BINS = 1000
 
 _BINNED = {
-    "bins": Parameter(10, low=1, high=100_000, meaning="number of bins"),
+    "bins": Parameter(10, low=1, high=MOST_BINS, meaning="number of bins"),
     "by": Parameter("width", choices=BY, meaning="bins of equal width, of equal mass, or one per distinct prediction"),
 }
 
@@ -114,10 +114,11 @@ def parse_points(texts: str | Iterable[str]) -> list[PointSpec]:
     specs = [parse_point(text) for text in (split_list(texts) if isinstance(texts, str) else texts)]
     if not specs:
         raise DefinitionError("no metric was given", do="for example metrics=['logloss', 'ece']")
-    names = [str(spec) for spec in specs]
-    for name in names:
-        if names.count(name) > 1:
+    seen: set[str] = set()
+    for name in map(str, specs):
+        if name in seen:
             raise DefinitionError(f"the metric {name} is given twice", do="name each metric once")
+        seen.add(name)
     return specs
 
 

@@ -8,6 +8,7 @@ import sys
 # What scripts can rely on. 2: the input, the options or the place to write to were refused, and nothing was written.
 # 70: a defect of trueval (EX_SOFTWARE of sysexits.h).
 REFUSED, DEFECT, STOPPED = 2, 70, 130
+_ADDRESSES = 16 * 10**8  # bytes that polars, numba and their threads reserve
 
 
 def main() -> None:
@@ -17,6 +18,7 @@ def main() -> None:
     debug = _take_debug()
     _prepare_streams()
     try:
+        _check_address_space()
         from trueval.cli.app import make_app
 
         try:
@@ -39,6 +41,23 @@ def main() -> None:
 
         text, code = describe_unexpected(error)
         _stop(text, code, debug=debug)
+
+
+def _check_address_space() -> None:
+    """Refuse a limit (ulimit -v) below what libraries reserve when they are loaded: one of them would abort."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit != resource.RLIM_INFINITY and limit < _ADDRESSES:
+        from trueval.errors import DataError
+
+        raise DataError(
+            "the limit of address space is too low", where="ulimit -v", found=f"{limit / 1e9:.1f} GB",
+            do=f"allow {_ADDRESSES / 1e9:.1f} GB or more: libraries reserve addresses that they do not use. Memory in "
+            "use\nis limited by ulimit -d or a control group",
+        )  # fmt: skip
 
 
 def _prepare_streams() -> None:

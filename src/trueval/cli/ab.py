@@ -9,7 +9,19 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from trueval.cli.options import CsvSafe, Format, Level, Output, Quiet, Report, Threads, give, result_format, width_for
+from trueval.cli.options import (
+    CsvSafe,
+    Format,
+    Level,
+    Output,
+    Quiet,
+    Report,
+    Threads,
+    bounded,
+    give,
+    result_format,
+    width_for,
+)
 from trueval.errors import DefinitionError
 from trueval.report.output_formats import check_format, rendered
 
@@ -58,7 +70,7 @@ def ab_command(
     output: Output = None,
     csv_safe: CsvSafe = False,
     report: Report = None,
-    seed: Annotated[int, Option(help="Seed of the bootstrap.")] = 0,
+    seed: Annotated[int, Option(help="Seed of the bootstrap.", callback=bounded("seed"))] = 0,
     threads: Threads = None,
     quiet: Quiet = False,
 ) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from trueval.cli.options import Count, give
+from trueval.cli.options import Count, bounded, give
 from trueval.errors import visible
 from trueval.progress import set_quiet
 from trueval.report.output_formats import check_format
@@ -18,8 +18,10 @@ app = typer.Typer(help="List known data sets, fetch one, describe a file.", no_a
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress and no notes.")]
 # Every command takes these two, so that scripts can pass them blindly.
-Seed = Annotated[int, typer.Option(help="Has no effect: nothing here is random.")]
-Threads = Annotated[int | None, typer.Option(help="Has no effect: nothing here runs in parallel.")]
+Seed = Annotated[int, typer.Option(help="Has no effect: nothing here is random.", callback=bounded("seed"))]
+Threads = Annotated[
+    int | None, typer.Option(help="Has no effect: nothing here runs in parallel.", callback=bounded("threads"))
+]
 
 
 def _on_terminal() -> bool:

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from trueval.cli.options import bounded
+
 
 def metrics_command(
     name: Annotated[str | None, typer.Argument(help="Name of a metric (default: list all metrics).")] = None,
@@ -17,8 +19,10 @@ def metrics_command(
             "--axioms", help="Check which axioms a metric (default: seven metrics) satisfies in random worlds."
         ),
     ] = False,
-    worlds: Annotated[int, typer.Option(help="Number of random worlds in which each axiom is checked.")] = 200,
-    seed: Annotated[int, typer.Option(help="Seed of the random worlds.")] = 0,
+    worlds: Annotated[
+        int, typer.Option(help="Number of random worlds in which each axiom is checked.", callback=bounded("worlds"))
+    ] = 200,
+    seed: Annotated[int, typer.Option(help="Seed of the random worlds.", callback=bounded("seed"))] = 0,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print only the result and errors.")] = False,
 ) -> None:
     """List the metrics, or explain one: formula, parameters, range, reference, worked example.

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from typer import Option
 
+from trueval.arguments import check_range
 from trueval.render.widths import PIPED_WIDTH
 from trueval.report.output_formats import PAGES, RESULTS, check_csv_safe, choose_format, endings, format_of
 
@@ -24,8 +26,23 @@ Output = Annotated[Path | None, Option("--output", "-o", help=f"Write the result
 Report = Annotated[Path | None, Option(help=f"Write a report to this file: {endings(PAGES)}.")]
 Level = Annotated[float, Option(help="Confidence level of the intervals.")]
 Count = Annotated[str | None, Option(help="How to count popularity: users (default; each once per item) or rows.")]
-Seed = Annotated[int, Option(help="Random seed.")]
-Threads = Annotated[int | None, Option(help="Number of threads; the result does not depend on it.")]
+
+
+def bounded(name: str) -> Callable[[Any], Any]:
+    """What refuses a number that is out of its range as soon as it is read (see `arguments.RANGES`)."""
+
+    def check(value: Any) -> Any:
+        if value is not None:
+            check_range(name, value, where=f"--{name}")
+        return value
+
+    return check
+
+
+Seed = Annotated[int, Option(help="Random seed.", callback=bounded("seed"))]
+Threads = Annotated[
+    int | None, Option(help="Number of threads; the result does not depend on it.", callback=bounded("threads"))
+]
 CsvSafe = Annotated[bool, Option("--csv-safe", help=_CSV_SAFE)]
 Quiet = Annotated[bool, Option("--quiet", help="Print only the result and errors.")]
 

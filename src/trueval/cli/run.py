@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from trueval.cli.options import CsvSafe, Format, Quiet, Threads, give, result_format
+from trueval.cli.options import CsvSafe, Format, Quiet, Threads, bounded, give, result_format
 from trueval.errors import OutputError, TruevalError
 from trueval.report.output_formats import check_folder_name, rendered
 
@@ -26,7 +26,9 @@ def run_command(
     resume: Annotated[bool, Option("--resume", help=_RESUME)] = False,
     format: Format = None,
     csv_safe: CsvSafe = False,
-    seed: Annotated[int | None, Option(help="Use this seed instead of those in the file.")] = None,
+    seed: Annotated[
+        int | None, Option(help="Use this seed instead of those in the file.", callback=bounded("seed"))
+    ] = None,
     threads: Threads = None,
     quiet: Quiet = False,
 ) -> None:

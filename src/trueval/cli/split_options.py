@@ -52,7 +52,8 @@ def _as_declared(option: Option | None, value: Any) -> Any:
     """A value as the split takes it: flags that splits share are read in the wider way of the two."""
     if isinstance(value, (list, tuple)):
         return list(value) if len(value) > 1 or (option and option.many) else value[0]
-    return int(value) if option and option.kind is int and value == int(value) else value
+    whole = isinstance(value, float) and value.is_integer()  # which infinity is not
+    return int(value) if option and option.kind is int and whole else value
 
 
 @cache

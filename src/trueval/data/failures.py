@@ -62,6 +62,11 @@ def read_error(error: BaseException, path: Path | str, *, what: str, do: str) ->
     """The DataError for a failure; only the first line of the library's message is worth showing."""
     if isinstance(error, pl.exceptions.NoDataError):
         return empty(path)
+    if "Cannot allocate memory" in str(error):
+        return DataError(
+            "not enough memory to read a file", where=str(path), found=first_line(error),
+            do="use fewer columns, rows or threads, or a larger machine",
+        )  # fmt: skip
     message = first_line(error)
     if isinstance(error, PermissionError):
         return DataError(

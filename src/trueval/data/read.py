@@ -22,6 +22,7 @@ from trueval.data.interactions import Interactions
 from trueval.data.layouts import LAYOUTS, layout_of, log_layout
 from trueval.data.places import check_not_special, describe_absence, entries, path_exists, usable_path
 from trueval.data.popularity import check_count_of
+from trueval.data.table_size import check_fits
 from trueval.data.tables import ids_are_text, parquet_parts, read_table, scan_parts, stem
 from trueval.errors import DataError, DefinitionError, OutputError, TruevalError, suggest
 
@@ -245,5 +246,6 @@ def _read_file(path: Path, columns: ColumnMap | None, name: str) -> Interactions
         with reading(path, what=layout.name):
             log = layout.read_log(path, name)
         return _again(log, columns, name)
+    check_fits(path, row_bytes=8, do="keep only the columns that are needed, or fewer rows; write it as parquet")
     frame = read_table(path, columns, roles=LOG_ROLES)
     return _checked(settled(frame) if ids_are_text(path) else frame, name)

@@ -127,7 +127,8 @@ def _check_whole(frame: pl.LazyFrame, kind: pl.DataType, where: str) -> None:
     rank = pl.col("rank")
     broken = rank.is_null() | rank.cast(pl.Int64, strict=False).is_null()
     if kind.is_float():
-        broken = broken | ~rank.is_finite() | (rank != rank.floor())
+        # from 2^53 on, floats do not tell whole numbers apart
+        broken = broken | ~rank.is_finite() | (rank != rank.floor()) | (rank.abs() > 2**53)
     rows = showable(_collected(frame.filter(broken).select("user", "item", "rank"), where))
     if len(rows):
         raise DataError(

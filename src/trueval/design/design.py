@@ -16,6 +16,8 @@ _SWITCHES = {
     "resample": ("resample", True),
     "seen": ("seen", "allow"),
 }
+LARGEST_SAMPLE = 100_000_000  # items; no catalogue is larger, and a sample of all of them is AN
+MOST_PERCENTILES = 100_000
 _HINT = "for example AR-TI-AN, AR-AI-NN1000, 1R-TI-NN100, P1R10-TI-NN100, U1R, AR-TI-AN-head10"
 _RUN_HINT = "given, and perhaps head10, condensed or seen: given-head10-condensed"
 
@@ -75,6 +77,8 @@ class Design:
         _choice("seen", self.seen, SEEN)
         if self.sample < 0 or self.percentiles < 0 or not 0 <= self.head < 1:
             raise DefinitionError("sample, percentiles and head must not be negative, head below 1", found=repr(self))
+        _at_most("a sample", self.sample, LARGEST_SAMPLE, "take all non-relevant items: AN")
+        _at_most("the number of percentiles", self.percentiles, MOST_PERCENTILES, "10 are usual: P1R10-TI-AN")
         if self.percentiles and self.relevant != "1R":
             raise DefinitionError(
                 "percentiles need one relevant item per target set", found=str(self), do="use P1R10-…"
@@ -241,16 +245,16 @@ def _word(word: str, text: str) -> dict[str, object]:
             raise DefinitionError(
                 "percentiles are written P1R10: P, 1R, their number", where=text, found=word, do=_HINT
             )
-        if number and not int(number):
+        if number and not _whole(number):
             raise DefinitionError("there must be at least one percentile", where=text, found=word, do=_HINT)
         axes: dict[str, object] = {"relevant": relevant}
-        return axes | ({"uniform": True} if uniform else {}) | ({"percentiles": int(number)} if percentiles else {})
+        return axes | ({"uniform": True} if uniform else {}) | ({"percentiles": _whole(number)} if percentiles else {})
     if upper in ("AI", "TI", "LIST"):
         return {"candidates": upper}
     if upper == "AN":
         return {"sample": 0}
     if found := re.fullmatch(r"NN(\d+)(POP)?", upper):
-        size, popular = int(found[1]), found[2]
+        size, popular = _whole(found[1]), found[2]
         if not size:
             raise DefinitionError("a sample must have at least one item", where=text, found=word, do=_HINT)
         return {"sample": size} | ({"weights": "popularity"} if popular else {})
@@ -266,6 +270,16 @@ def _word(word: str, text: str) -> dict[str, object]:
     raise DefinitionError(
         f"unknown word in a design: {word!r}", where=text, found=f"{word!r}; {suggest(upper, known)}", do=_HINT
     )
+
+
+def _whole(digits: str) -> int:
+    """The number that some digits write; of thousands of digits, which Python does not read, one as much too large."""
+    return int(digits) if len(digits) <= 18 else int("9" * 18)
+
+
+def _at_most(what: str, number: int, most: int, instead: str) -> None:
+    if number > most:
+        raise DefinitionError(f"{what} must be at most {most:,}", where="design", found=f"{number:,}", do=instead)
 
 
 def _choice(axis: str, value: str, choices: tuple[str, ...]) -> None:

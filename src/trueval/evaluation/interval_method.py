@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from trueval.arguments import check_range
 from trueval.errors import DefinitionError, suggest
 
 RESAMPLES = 1000
@@ -36,6 +37,8 @@ class IntervalMethod(NamedTuple):
             )
         if isinstance(self.resamples, bool) or not isinstance(self.resamples, (int, np.integer)):
             raise DefinitionError("the number of resamples must be a whole number", found=repr(self.resamples))
+        for name in ("seed", "resamples", "level"):
+            check_range(name, getattr(self, name))
         least = int(np.ceil(1 / (1 - self.level) - 1e-9))
         if self.interval != "none" and self.resamples < least:
             raise DefinitionError(

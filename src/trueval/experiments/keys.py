@@ -6,9 +6,12 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from trueval.arguments import RANGES
 from trueval.errors import DefinitionError, suggest
 from trueval.evaluation.option_list import file_kinds
 from trueval.experiments.experiment_file import Written, show
+
+MOST_SEEDS = 1000  # each is a whole experiment
 
 
 def _is_number(value: Any) -> bool:
@@ -28,11 +31,11 @@ def _is_texts(value: Any) -> bool:
 
 
 def _is_seed(value: Any) -> bool:
-    return _is_whole(value) and value >= 0
+    return _is_whole(value) and RANGES["seed"].low <= value <= RANGES["seed"].high
 
 
 def _is_seeds(value: Any) -> bool:
-    return isinstance(value, (list, tuple)) and len(value) > 0 and all(map(_is_seed, value))
+    return isinstance(value, (list, tuple)) and 0 < len(value) <= MOST_SEEDS and all(map(_is_seed, value))
 
 
 def _is_columns(value: Any) -> bool:
@@ -46,7 +49,7 @@ _WHOLE: Kind = (_is_whole, "a whole number", "1000")
 _TEXT: Kind = (_is_text, "a string", '"…"')
 _TEXTS: Kind = (_is_texts, "a list of strings", '["…", "…"]')
 _SEED: Kind = (_is_seed, "a whole number, 0 or more", "1")
-_SEEDS: Kind = (_is_seeds, "a list of whole numbers, 0 or more", "[1, 2, 3]")
+_SEEDS: Kind = (_is_seeds, f"a list of whole numbers, 0 or more, at most {MOST_SEEDS:,} of them", "[1, 2, 3]")
 _COLUMNS: Kind = (_is_columns, "a table from roles to names or positions", '{ user = "uid", item = "sku" }')
 _ANY: Kind = (lambda value: True, "", "")
 
@@ -111,9 +114,13 @@ def check_kind(written: Written, section: str, key: str, value: Any) -> None:
     example = _EXAMPLES.get(key, example)
     if not check(value):
         raise DefinitionError(
-            f"{key} must be {description}", where=written.at(section, key), found=f"{key} = {show(value)}",
+            f"{key} must be {description}", where=written.at(section, key), found=_shortened(f"{key} = {show(value)}"),
             do=f"for example {key} = {example}",
         )  # fmt: skip
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 200 else f"{text[:200]}…"
 
 
 def _home_of(key: str) -> str:

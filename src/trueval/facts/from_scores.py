@@ -16,6 +16,8 @@ from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.tie_rules import SETTLED, with_ties
 from trueval.kernels import blocks, choose, in_order
 from trueval.kernels.seeds import derive
+from trueval.kernels.threads import threads
+from trueval.memory import need_memory
 from trueval.progress import progress
 from trueval.recommenders.protocol import Recommender
 
@@ -44,6 +46,10 @@ def rank_system(
     # one place more tells whether the last item of a list has equals behind it
     out = _Output(task.judged, depth) if ties in SETTLED else _Output(task.judged, depth + 1, equals=True)
     scorer = _Scorer(system, task)
+    if scorer.factors is None:  # whose products are made in small pieces
+        at_once = min(units, block * threads())
+        what = f"scores of {len(task.items):,} items for {at_once:,} users at once"
+        need_memory(4.0 * at_once * len(task.items), what, where=name, do="use fewer threads, or fewer items")
     work = units * (len(task.candidates) if task.sample is None else 10 * (task.design.sample or 1))
     kernels = choose("ranking", work)
 

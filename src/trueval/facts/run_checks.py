@@ -41,8 +41,18 @@ def refuse_duplicates(start: np.ndarray, item: np.ndarray, truth: Truth, name: s
 
 
 def check_ranks(start: np.ndarray, key: np.ndarray, item: np.ndarray, truth: Truth, name: str) -> None:
-    """Refuse the same rank twice in a list; `key` is the negative rank, lists are in order."""
+    """Refuse negative ranks, and the same rank twice in a list; `key` is the negative rank, lists are in order."""
     unit = _units(start)
+    below = np.flatnonzero(key > 0)  # lists numbered from 0 are as good as from 1
+    if len(below):
+        users, items = truth.users.decode(unit[below[:5]]), truth.items.decode(item[below[:5]])
+        found = [f"user {u}, item {i}: rank {-key[j] + 0.0:g}" for u, i, j in zip(users, items, below)]
+        raise DataError(
+            "ranks cannot be negative",
+            where=name,
+            found=rows_found(found, len(below)),
+            do="number each user's items 1, 2, 3…; where a higher number is better, call the column score",
+        )
     same = np.flatnonzero((key[1:] == key[:-1]) & (unit[1:] == unit[:-1]))
     if len(same):
         users = truth.users.decode(unit[same[:5]])

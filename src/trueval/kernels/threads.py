@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TypeVar
 
-from trueval.errors import DefinitionError
+from trueval.arguments import check_range
 
 Job = TypeVar("Job")
 Done = TypeVar("Done")
@@ -25,8 +25,8 @@ def threads() -> int:
 def use_threads(number: int | None) -> Iterator[None]:
     """Work with this many threads inside the block (None leaves the number as it is)."""
     global _threads
-    if number is not None and number < 0:
-        raise DefinitionError("threads are one or more", where="threads", found=str(number))
+    if number is not None:
+        check_range("threads", number)
     before, _threads = _threads, number or _threads
     try:
         yield

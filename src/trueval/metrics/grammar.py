@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from trueval.errors import DefinitionError, suggest
+from trueval.errors import DefinitionError, pointed, suggest
 from trueval.metrics.registry import Metric, Parameter, find, names
 
 # What a transform is called in a definition.
@@ -24,6 +24,7 @@ WEIGHTING = {
     ),
 }
 LARGEST_CUTOFF = 100_000_000  # no list is longer, and tables of discounts must fit in memory
+MOST_METRICS = 10_000  # in one evaluation
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _VALUE = re.compile(r"[^,\]\[=]+")
@@ -119,7 +120,12 @@ def parse_all(texts: str | Spec | Iterable[str | Spec]) -> list[Spec]:
     """Read several metrics (also "a@5, b@10" in one string); the same one twice is an error."""
     if isinstance(texts, str):
         texts = split_list(texts)
-    several: Iterable[Any] = texts if isinstance(texts, Iterable) else [texts]
+    several: list[Any] = list(texts) if isinstance(texts, Iterable) else [texts]
+    if len(several) > MOST_METRICS:
+        raise DefinitionError(
+            f"at most {MOST_METRICS:,} metrics can be computed at once", found=f"{len(several):,}",
+            do="evaluate in several parts",
+        )  # fmt: skip
     specs = [parse(text) for text in several]
     for spec in list(specs):  # a weighted value is never reported without the plain one beside it
         if {"ips", "snips"} & set(spec.transforms) and spec.naive not in specs:
@@ -134,13 +140,21 @@ def parse_all(texts: str | Spec | Iterable[str | Spec]) -> list[Spec]:
     return specs
 
 
-def split_list(text: str) -> list[str]:
-    """Cut at commas outside brackets.
+def split_list(text: str, *, brackets: str = "[]") -> list[str]:
+    """Cut at commas outside brackets: a comma is inside where the next bracket is a closing one.
 
     >>> split_list("ndcg@10, recall@5[cap=true]")
     ['ndcg@10', 'recall@5[cap=true]']
     """
-    return [part.strip() for part in re.split(r",(?![^\[]*\])", text) if part.strip()]
+    end, closing, parts = len(text), False, []
+    for found in reversed(list(re.finditer(f"[,{re.escape(brackets)}]", text))):
+        if found[0] != ",":
+            closing = found[0] == brackets[1]
+        elif not closing:
+            parts.append(text[found.end() : end])
+            end = found.start()
+    parts.append(text[:end])
+    return [part.strip() for part in reversed(parts) if part.strip()]
 
 
 class _Given(NamedTuple):
@@ -235,12 +249,14 @@ class _SpecReader:
         found = re.compile(r"[+-]?[0-9.]+").match(self.text, begin)
         if found is None:
             raise self._complaint("a whole number was expected after @")
-        if not re.fullmatch(r"[0-9]+", found[0]) or int(found[0]) < 1:
-            raise self._complaint(f"the cutoff must be a whole number of at least 1, not {found[0]}")
-        if int(found[0]) > LARGEST_CUTOFF:
-            raise self._complaint(f"the cutoff must be at most {LARGEST_CUTOFF:,}, not {found[0]}")
+        written = found[0] if len(found[0]) <= 40 else f"{found[0][:40]}…"
+        digits = found[0].lstrip("0") if re.fullmatch(r"[0-9]+", found[0]) else ""
+        if not digits:
+            raise self._complaint(f"the cutoff must be a whole number of at least 1, not {written}")
+        if len(digits) > len(str(LARGEST_CUTOFF)) or int(digits) > LARGEST_CUTOFF:
+            raise self._complaint(f"the cutoff must be at most {LARGEST_CUTOFF:,}, not {written}")
         self.at = found.end()
-        return int(found[0])
+        return int(digits)
 
     def _parameters(self) -> dict[str, _Given]:
         self.at += 1
@@ -297,5 +313,4 @@ class _SpecReader:
         return found[0]
 
     def _complaint(self, what: str, *, found: str = "", do: str = "", at: int | None = None) -> DefinitionError:
-        pointer = f"{self.text}\n{' ' * (self.at if at is None else at)}^"
-        return DefinitionError(what, where=pointer, found=found, do=do)
+        return DefinitionError(what, where=pointed(self.text, self.at if at is None else at), found=found, do=do)

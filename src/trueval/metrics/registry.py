@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import math
 import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -45,9 +46,16 @@ class Parameter:
         if self.choices and value not in self.choices:
             choices = [_show(choice) for choice in self.choices]
             raise DefinitionError(f"{name} of {metric} cannot be {text!r}", do=suggest(text, choices))
-        if isinstance(value, float) and not self.low <= value <= self.high:  # nor is NaN between any two
-            raise DefinitionError(f"{name} of {metric} must be from {self.low:g} to {self.high:g}", found=text)
+        if isinstance(value, float) and not (self.low <= value <= self.high and math.isfinite(value)):
+            raise DefinitionError(f"{name} of {metric} must be {self.allowed}", found=text[:60])
         return value
+
+    @property
+    def allowed(self) -> str:
+        """Which numbers it may be, in words."""
+        if math.isfinite(self.high):
+            return f"from {self.low:g} to {self.high:g}"
+        return f"a finite number from {self.low:g} on" if math.isfinite(self.low) else "a finite number"
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from trueval.arguments import checked
 from trueval.data.column_roles import looks_like
 from trueval.data.frames import as_polars, is_table
 from trueval.data.ids import check_same_kind, plain
@@ -84,6 +85,7 @@ class Propensity:
         return given(frame.select("user", "item", p=pl.col(name).cast(pl.Float64)), f"column {name}")
 
     @staticmethod
+    @checked
     def popularity(train: Any, *, gamma: float, count: str | None = None) -> Propensity:
         """Popularity power law: p ∝ n^((gamma+1)/2), n the item's popularity, 1 for the most popular item.
 
@@ -117,6 +119,7 @@ class Propensity:
         return given(counts.with_columns(p=pl.col("p") / pl.col("p").sum()), "display share")
 
     @staticmethod
+    @checked
     def position(clicks: Any, *, steps: int = 200) -> Propensity:
         """Position-based click model: P(click) = θ(position) · relevance(item), θ = 1 at the best position.
 

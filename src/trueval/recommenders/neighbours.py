@@ -8,6 +8,7 @@ import numpy as np
 
 from trueval.data.by_user import ByUser, segment_sum
 from trueval.kernels import blocks, choose, in_order
+from trueval.memory import need_memory
 from trueval.progress import progress
 from trueval.recommenders.protocol import TrainSet
 from trueval.recommenders.registry import parameter, system
@@ -116,6 +117,7 @@ def find_nearest(rows: ByUser, columns: ByUser, *, k: int, shrink: float = 0.0, 
     assert columns.value is not None
     number = len(rows.start) - 1
     k = max(1, min(k, number - 1))
+    need_memory(8.0 * number * k, f"{k:,} neighbours of each of {number:,}", where=title, do="use a smaller k")
     norm = np.sqrt(segment_sum(rows.start, rows.value**2))
     neighbour, similarity = np.full((number, k), -1, np.int32), np.zeros((number, k), np.float32)
     kernel = choose("neighbours", int(columns.counts[rows.item].sum())).nearest_rows

@@ -8,10 +8,14 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
+from trueval.arguments import LARGEST
 from trueval.errors import DefinitionError, suggest
 
 _KIND_NAMES = {"int": "a whole number", "float": "a number", "bool": "true or false", "str": "a word", "None": "none"}
 _KEY = "trueval"
+# Models of more factors, or fitted in more steps, are mistakes: they would take days, and more memory than there is.
+MOST_FACTORS = 10_000
+MOST_STEPS = 100_000
 
 
 def parameter(
@@ -91,6 +95,8 @@ class SystemParameter:
                 raise self._refusal(f"must be above {self.low:g}" if self.above else f"must {least}", value, system)
             if typed > self.high:
                 raise self._refusal(f"must be at most {self.high:g}", value, system)
+            if isinstance(typed, int) and abs(typed) > LARGEST:
+                raise self._refusal(f"must be at most {LARGEST:,}", value, system)
         return typed
 
     def read(self, text: str, *, system: str) -> Any:
@@ -131,9 +137,14 @@ def _typed(value: Any, kind: str) -> Any:
         return value if isinstance(value, bool) else None
     if kind == "str":
         return value if isinstance(value, str) else None
-    if kind == "None" or isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
+    if kind == "None" or isinstance(value, bool) or not isinstance(value, Real):
         return None
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:  # a whole number of hundreds of digits
+        return None
+    if not math.isfinite(number):
+        return None
     if kind == "int":
         return int(value) if number.is_integer() else None  # type: ignore[call-overload]
     return number

@@ -12,6 +12,7 @@ from trueval.kernels import blocks, choose, in_order
 from trueval.kernels.seeds import derive
 from trueval.kernels.topic_lanes import LANES
 from trueval.progress import progress
+from trueval.recommenders.parameters import MOST_FACTORS, MOST_STEPS
 from trueval.recommenders.protocol import TrainSet
 from trueval.recommenders.registry import parameter, system
 from trueval.recommenders.training import NOTHING, known_users, values_of
@@ -34,8 +35,8 @@ class PLSA:
     A user without train rows gets the topics of everybody together, P(z).
     """
 
-    n_factors: int = parameter(50, "number of topics", low=1)
-    iterations: int = parameter(200, "maximum number of steps", low=1)
+    n_factors: int = parameter(50, "number of topics", low=1, high=MOST_FACTORS)
+    iterations: int = parameter(200, "maximum number of steps", low=1, high=MOST_STEPS)
     tolerance: float = parameter(5e-5, "stop when a step raises the log-likelihood by less than this share", low=0)
     feedback: str = parameter("implicit", "implicit: every train row counts 1; explicit: its value",
                               choices=("implicit", "explicit"))  # fmt: skip

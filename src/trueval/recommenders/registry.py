@@ -42,7 +42,7 @@ from trueval.recommenders.given import Function, Scores
 from trueval.recommenders.parameters import parameter, parameters_of, show
 from trueval.recommenders.protocol import Recommender, TrainSet
 from trueval.recommenders.record import System
-from trueval.recommenders.training import check_train
+from trueval.recommenders.training import check_factors, check_train
 
 __all__ = ["System", "cautions_on", "find", "make_system", "name_systems", "parameter", "system", "systems", "text_of"]
 
@@ -117,6 +117,7 @@ def _check_when_fitted(cls: Any, record: System) -> None:
     @functools.wraps(fitted)
     def fit(self: Any, train: TrainSet) -> Any:
         check_train(train, needs=record.needs, system=record.name)
+        check_factors(train, self, name=record.name)
         return fitted(self, train)
 
     cls.fit = fit

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from trueval.errors import DataError
+from trueval.memory import need_memory
 from trueval.recommenders.protocol import TrainSet
 
 # What is not learned yet.
@@ -35,6 +36,14 @@ def check_train(train: TrainSet, *, needs: str | None, system: str) -> None:
             found=f"user {user!r}, item {item!r}: {value[row]}",
             do="drop or correct these rows",
         )
+
+
+def check_factors(train: TrainSet, system: object, *, name: str) -> None:
+    """Refuse factors of all users and items that do not fit into memory, with the copy that fitting makes."""
+    factors = getattr(system, "n_factors", None)
+    if isinstance(factors, int):
+        size = 16.0 * (len(train.users) + len(train.items)) * factors
+        need_memory(size, f"{factors:,} factors of all users and items", where=name, do="use fewer factors")
 
 
 def values_of(train: TrainSet, *, system: str, do: str) -> np.ndarray:

@@ -6,7 +6,7 @@ import numpy as np
 
 from trueval.data.interactions import Interactions
 from trueval.errors import DataError
-from trueval.splits.options import check_together, choice, count, share, share_of
+from trueval.splits.options import MOST_PARTS, check_together, choice, count, share, share_of
 from trueval.splits.parts import TEST, TRAIN, VALIDATION, Parts, assemble
 from trueval.splits.registry import BY_USER, split
 from trueval.splits.row_hashing import Coded, chain, coin, place_within
@@ -70,7 +70,7 @@ def cut_each(nth: np.ndarray, size: np.ndarray, *, ratio: float, validation: flo
 @split(
     by="chance",
     options={
-        "n": count("number of folds", least=2, flag="folds"),
+        "n": count("number of folds", least=2, most=MOST_PARTS, flag="folds"),
         "over": choice("what to distribute over the folds", "ratings", "users"),
     },
     several="fold",

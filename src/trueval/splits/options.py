@@ -12,7 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from trueval.arguments import LARGEST, check_finite
 from trueval.errors import DataError, DefinitionError, suggest
+
+MOST_PARTS = 1000  # folds or windows: each is a copy of the log
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +44,9 @@ def share(help: str, *, zero: bool = False, whole: bool = False) -> Option:
     return Option(help, float, partial(check_ratio, zero=zero, whole=whole))
 
 
-def count(help: str, *, least: int = 1, flag: str = "") -> Option:
-    """A whole number, not below the least."""
-    return Option(help, int, partial(check_count, least=least), flag=flag)
+def count(help: str, *, least: int = 1, most: int = LARGEST, flag: str = "") -> Option:
+    """A whole number, not below the least nor above the most."""
+    return Option(help, int, partial(check_count, least=least, most=most), flag=flag)
 
 
 def choice(help: str, *choices: str) -> Option:
@@ -57,8 +60,8 @@ def choice(help: str, *choices: str) -> Option:
 
 
 def number(help: str) -> Option:
-    """Any number."""
-    return Option(help, float)
+    """Any finite number."""
+    return Option(help, float, check_number)
 
 
 def moment(help: str, *, many: bool = False) -> Option:
@@ -116,6 +119,8 @@ def check_ratio(name: str, value: object, *, split: str, zero: bool = False, who
     if zero and value == 0:
         return 0.0
     number = isinstance(value, Real) and not isinstance(value, bool)
+    if number:
+        check_finite(name, value, where=f"split {split}")
     # A short float is the decimal number that it prints as: 0.2, not the 0.20000000298 that it becomes when widened.
     share = float(str(value)) if isinstance(value, np.floating) else float(value) if number else 0.0  # type: ignore[arg-type]
     if 0 < share < 1 or (whole and share == 1):
@@ -128,12 +133,22 @@ def check_ratio(name: str, value: object, *, split: str, zero: bool = False, who
     )
 
 
-def check_count(name: str, value: object, *, split: str, least: int = 1) -> int:
-    """A whole number not below `least`."""
-    if isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least:
-        return int(value)
+def check_number(name: str, value: Any, *, split: str) -> Any:
+    """A finite number."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise DefinitionError(f"{name} must be a number", where=f"split {split}", found=f"{name} = {value!r}")
+    check_finite(name, value, where=f"split {split}")
+    return value
+
+
+def check_count(name: str, value: object, *, split: str, least: int = 1, most: int = LARGEST) -> int:
+    """A whole number not below `least` nor above `most`."""
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if whole and least <= int(value) <= most:  # type: ignore[call-overload]
+        return int(value)  # type: ignore[call-overload]
+    above = whole and int(value) > most  # type: ignore[call-overload]
     raise DefinitionError(
-        f"{name} must be a whole number, {least} or more",
+        f"{name} must be a whole number, {f'{most:,} or less' if above else f'{least} or more'}",
         where=f"split {split}",
         found=f"{name} = {value!r}",
         do=f"for example {name}={max(least, 5)}",

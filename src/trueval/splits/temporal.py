@@ -14,7 +14,17 @@ from trueval.data.interactions import Interactions
 from trueval.data.times import nanoseconds, ticks_per_second
 from trueval.errors import DataError, DefinitionError
 from trueval.splits import options
-from trueval.splits.options import at_least, check_together, choice, count, exact, need_time, rounded_down, share
+from trueval.splits.options import (
+    MOST_PARTS,
+    at_least,
+    check_together,
+    choice,
+    count,
+    exact,
+    need_time,
+    rounded_down,
+    share,
+)
 from trueval.splits.parts import COLD, DROPPED, TEST, TRAIN, VALIDATION, Parts, assemble
 from trueval.splits.registry import FUTURES, split
 from trueval.splits.row_hashing import Coded
@@ -95,7 +105,7 @@ def temporal(
 @split(
     by="time",
     options={
-        "windows": count("number of windows"),
+        "windows": count("number of windows", most=MOST_PARTS),
         "ratio": share("share of the log to test on"),
         "at": options.moment(_AT, many=True),
         "unseen": _UNSEEN,

@@ -300,7 +300,7 @@ def test_the_same_seed_gives_the_same_worlds():
     [
         ("gini@10", {}, "one value for all lists"),
         ("abndcg@10[profile=test]", {}, "profile=train"),
-        ("abndcg@10", {"worlds": 0}, "worlds=0"),
+        ("abndcg@10", {"worlds": 0}, "worlds must be from 1"),
         ("auc", {}, "rank of every judged item"),
     ],
 )

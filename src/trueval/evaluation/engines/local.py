@@ -11,15 +11,29 @@ import polars as pl
 
 from trueval.data.failures import empty, reading
 from trueval.data.ids import Ids, plain
+from trueval.data.read import locate
 from trueval.data.run_tables import check_ids, read_run, scan_run
+from trueval.data.table_size import check_fits
 from trueval.errors import DataError
 from trueval.evaluation.engines.plan import MeasurementPlan, Partition, RunOptions
 from trueval.evaluation.from_facts import MeasuredSystem
 from trueval.evaluation.held_out import HeldOut
+from trueval.evaluation.options import specs_of
 from trueval.facts.truth import check_common_ids
+from trueval.memory import available, need_memory
 
-# Rows of a streamed run that are in memory at once.
+# Rows of a streamed run that are in memory at once, where there is room for them; and what a row takes there.
 STREAMED_ROWS = 8_000_000
+_FEWEST_ROWS, _ROW_BYTES = 100_000, 120
+# What a row of a run that is read whole takes beside its columns: by user, and as facts.
+_WHOLE_ROW_BYTES = 44
+_LEAST = 2**28  # bytes without which nothing can be read in chunks either
+_TOO_MANY = "ask for fewer metrics at a time, evaluate fewer users (--users), or use --engine spark"
+_USER_BYTES = 32  # what a metric takes for each user
+_TOO_LARGE = (
+    "sort the run by user and add --sorted-by-user (sorted_by_user=True), which reads it in chunks; or evaluate fewer "
+    "users (--users), or use --engine spark"
+)
 # A file with more rows is streamed, too, where it turns out to be sorted by user.
 MANY_ROWS = 4 * STREAMED_ROWS
 
@@ -41,12 +55,19 @@ def items_of(source: Any, how: RunOptions) -> pl.Series:
 def measure_run(source: Any, name: str, held_out: HeldOut, how: RunOptions, *, first: bool) -> MeasuredSystem:
     """Measure one run."""
     lazy = scan_run(source, columns=how.run_columns) if how.sorted_by_user else _large(source, how)
+    if lazy is not None:
+        need_memory(_LEAST, "chunks of the run", where=name, do="allow more memory, or use --engine spark")
     ids = None if lazy is None else _survey(lazy, source, ascending=not how.sorted_by_user)
     if lazy is None or ids is None:
+        if isinstance(source, (str, Path)):
+            check_fits(locate(source), row_bytes=_WHOLE_ROW_BYTES, columns=3, do=_TOO_LARGE)
         run = read_run(source, columns=how.run_columns)
         plan = MeasurementPlan.of(name, held_out, {"user": run["user"], "item": run["item"]}, first=first)
         return plan.merge([plan.whole(run)])
     plan = MeasurementPlan.of(name, held_out, ids, first=first)
+    metrics = len(specs_of(plan.options))
+    values = f"the values of {metrics} metrics for {len(plan.truth.users):,} users"
+    need_memory(len(plan.truth.users) * metrics * _USER_BYTES, values, where=name, do=_TOO_MANY)
     check_common_ids(ids["user"], ids["item"], plan.truth, name)
     return plan.merge(_streamed(lazy, plan, source))
 
@@ -87,7 +108,7 @@ def _survey(lazy: pl.LazyFrame, source: Any, *, ascending: bool) -> dict[str, pl
     found: dict[str, list[pl.Series]] = {"user": [], "item": []}
     rows = 0
     with reading(str(source), what="recommendations"):
-        for batch in lazy.select("user", "item").collect_batches(chunk_size=STREAMED_ROWS, maintain_order=True):
+        for batch in lazy.select("user", "item").collect_batches(chunk_size=_chunk_rows(), maintain_order=True):
             if not len(batch):
                 continue
             check_ids(batch, str(source), first=rows + 1)
@@ -102,10 +123,16 @@ def _survey(lazy: pl.LazyFrame, source: Any, *, ascending: bool) -> dict[str, pl
     return {role: Ids.of(*(plain(p, where=str(source)) for p in parts)).values for role, parts in found.items()}
 
 
+def _chunk_rows() -> int:
+    """Rows of a chunk: a quarter of the memory holds them. Results do not depend on it."""
+    left = available()
+    return STREAMED_ROWS if left is None else min(STREAMED_ROWS, max(_FEWEST_ROWS, left // (4 * _ROW_BYTES)))
+
+
 def _chunks(lazy: pl.LazyFrame, source: Any) -> Iterator[pl.DataFrame]:
     """A file piece by piece; one that cannot be read to its end is an error that names it."""
     with reading(str(source), what="recommendations"):
-        yield from (c for c in lazy.collect_batches(chunk_size=STREAMED_ROWS, maintain_order=True) if len(c))
+        yield from (c for c in lazy.collect_batches(chunk_size=_chunk_rows(), maintain_order=True) if len(c))
 
 
 def _user_batches(lazy: pl.LazyFrame, source: Any) -> Iterator[pl.DataFrame]:

@@ -8,6 +8,7 @@ from typing import overload
 
 import numpy as np
 
+from trueval.arguments import checked
 from trueval.errors import DefinitionError
 from trueval.kernels.seeds import derive
 from trueval.metrics.axioms.explained import EXPLANATIONS, Explanation
@@ -117,6 +118,7 @@ def check_axioms(metric: None = None, *, worlds: int = 200, seed: int = 0) -> Ax
 def check_axioms(metric: str | Spec, *, worlds: int = 200, seed: int = 0) -> AxiomReport: ...
 
 
+@checked
 def check_axioms(metric: str | Spec | None = None, *, worlds: int = 200, seed: int = 0) -> AxiomReport | AxiomTable:
     """Check the eight axioms of a unified accuracy-and-diversity metric in random small worlds.
 

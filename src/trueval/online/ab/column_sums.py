@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from trueval.errors import DefinitionError
+from trueval.errors import DefinitionError, pointed
 
 Term = tuple[int, str]  # +1 or -1, and a column
 
+_DEEPEST = 100  # brackets within brackets
 _NAME = re.compile(r"[^\s+\-()/*=,:]+(?: [^\s+\-()/*=,:]+)*")
 
 
@@ -45,7 +46,7 @@ def is_bracketed(text: str) -> bool:
 
 class _SumReader:
     def __init__(self, text: str, known: Sequence[str]) -> None:
-        self.text, self.known, self.at = text, known, 0
+        self.text, self.known, self.at, self.depth = text, known, 0, 0
 
     def read(self) -> list[Term]:
         terms = self._sum(1)
@@ -61,9 +62,13 @@ class _SumReader:
 
     def _operand(self, sign: int) -> list[Term]:
         if self._take("("):
+            self.depth += 1
+            if self.depth > _DEEPEST:
+                raise self._complaint(f"more than {_DEEPEST} brackets within each other")
             terms = self._sum(sign)
             if not self._take(")"):
                 raise self._complaint("a closing bracket was expected")
+            self.depth -= 1
             return terms
         return [(sign, self._name())]
 
@@ -92,6 +97,6 @@ class _SumReader:
 
     def _complaint(self, what: str) -> DefinitionError:
         return DefinitionError(
-            f"{what} in a sum of columns", where=f"{self.text}\n{' ' * self.at}^",
+            f"{what} in a sum of columns", where=pointed(self.text, self.at),
             found="columns " + ", ".join(sorted(self.known)), do="write columns with +, - and brackets: yes/(yes+no)",
         )  # fmt: skip

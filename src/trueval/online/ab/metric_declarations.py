@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from trueval.errors import DefinitionError, suggest
+from trueval.errors import DefinitionError, pointed, suggest
+from trueval.metrics.grammar import split_list
 
 # What each kind computes; the number in brackets, where there is one, has this default.
 MEANINGS = {
@@ -90,7 +91,7 @@ def parse_metrics(metrics: str | Iterable[str] | Mapping[str, str]) -> list[Decl
     if isinstance(metrics, Mapping):
         texts = [f"{name}={column}" for name, column in metrics.items()]
     elif isinstance(metrics, str):
-        texts = re.split(r",(?![^(]*\))", metrics)
+        texts = split_list(metrics, brackets="()")
     else:
         texts = list(metrics)
     found = [_DeclarationReader(text.strip()).read() for text in texts if text.strip()]
@@ -102,8 +103,8 @@ def parse_metrics(metrics: str | Iterable[str] | Mapping[str, str]) -> list[Decl
 
 def check_names(metrics: Sequence[DeclaredMetric]) -> None:
     """Refuse two metrics of the same name."""
-    names = [metric.name for metric in metrics]
-    doubled = next((name for name in names if names.count(name) > 1), None)
+    seen: set[str] = set()
+    doubled = next((metric.name for metric in metrics if metric.name in seen or seen.add(metric.name)), None)  # type: ignore[func-returns-value]
     if doubled is not None:
         raise DefinitionError(
             f"two metrics have the name {doubled!r}", where="metrics", do=f"rename one: {doubled}2:median=…"
@@ -193,5 +194,4 @@ class _DeclarationReader:
         return found[0]
 
     def _complaint(self, what: str, *, found: str = "", do: str = "", at: int | None = None) -> DefinitionError:
-        pointer = f"{self.text}\n{' ' * (self.at if at is None else at)}^"
-        return DefinitionError(what, where=pointer, found=found, do=do)
+        return DefinitionError(what, where=pointed(self.text, self.at if at is None else at), found=found, do=do)

@@ -20,6 +20,7 @@ from trueval.recommenders.factor_models.fitted_als import FittedAls
 from trueval.recommenders.factor_models.item_weights import WEIGHTINGS, item_weights
 from trueval.recommenders.factor_models.matrices import check_width, fitted_factors, fitted_scores, seed_of
 from trueval.recommenders.factor_models.weighted_als import Problem, alternate
+from trueval.recommenders.parameters import MOST_FACTORS, MOST_STEPS
 from trueval.recommenders.protocol import TrainSet
 from trueval.recommenders.registry import parameter, system
 
@@ -47,10 +48,10 @@ class MfRmse:
     [[5.0, 1.0, 1.0]]
     """
 
-    n_factors: int = parameter(50, _FACTORS, low=1)
+    n_factors: int = parameter(50, _FACTORS, low=1, high=MOST_FACTORS)
     r_m: float | None = parameter(None, "offset of all predictions (default: the mean train rating)")
     regularization: float = parameter(0.06, _LAMBDA, low=0, above=True)
-    sweeps: int = parameter(15, _SWEEPS, low=1)
+    sweeps: int = parameter(15, _SWEEPS, low=1, high=MOST_STEPS)
     seed: int | None = parameter(None, _SEED, low=0)
     _fitted: FittedAls | None = field(default=None, init=False, repr=False)
 
@@ -102,11 +103,11 @@ class AllRank:
     True
     """
 
-    n_factors: int = parameter(50, _FACTORS, low=1)
+    n_factors: int = parameter(50, _FACTORS, low=1, high=MOST_FACTORS)
     r_m: float = parameter(2.0, "imputed value of a missing rating, and offset of all predictions")
     w_m: float = parameter(0.005, "weight of a missing rating; an observed one weighs 1", low=0)
     regularization: float = parameter(0.04, _LAMBDA, low=0, above=True)
-    sweeps: int = parameter(15, _SWEEPS, low=1)
+    sweeps: int = parameter(15, _SWEEPS, low=1, high=MOST_STEPS)
     seed: int | None = parameter(None, _SEED, low=0)
     _fitted: FittedAls | None = field(default=None, init=False, repr=False)
 
@@ -154,7 +155,7 @@ class AllRankPop:
     True
     """
 
-    n_factors: int = parameter(50, _FACTORS, low=1)
+    n_factors: int = parameter(50, _FACTORS, low=1, high=MOST_FACTORS)
     beta_w: float = parameter(
         0.2, "exponent of popularity: 0 ignores it, 1 is proportional to it or its inverse", low=0, high=1
     )
@@ -167,7 +168,7 @@ class AllRankPop:
     w_m: float = parameter(0.005, "weight of a missing rating; an observed one weighs 1 (the means of both)", low=0)
     threshold: float | None = parameter(None, "smallest relevant value (default: the threshold of the evaluation)")
     regularization: float = parameter(0.04, _LAMBDA, low=0, above=True)
-    sweeps: int = parameter(15, _SWEEPS, low=1)
+    sweeps: int = parameter(15, _SWEEPS, low=1, high=MOST_STEPS)
     seed: int | None = parameter(None, _SEED, low=0)
     _fitted: FittedAls | None = field(default=None, init=False, repr=False)
 

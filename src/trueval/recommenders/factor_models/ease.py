@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from trueval.errors import DataError
 from trueval.kernels.threads import blocks
+from trueval.memory import need_memory
 from trueval.recommenders.factor_models.matrices import chosen_rows, sparse_matrix
 from trueval.recommenders.protocol import TrainSet
 from trueval.recommenders.registry import parameter, system
 from trueval.recommenders.training import NOTHING, known_users
+
+_INSTEAD = "use allrank, wrmf or puresvd, or keep fewer items"
 
 
 @system(
@@ -44,7 +45,8 @@ class Ease:
         """Solve for the coefficients of all items."""
         from threadpoolctl import threadpool_limits
 
-        _check_memory(len(train.items))
+        items = len(train.items)
+        need_memory(12.0 * items**2, f"the weights of {items:,} × {items:,} items", where="ease", do=_INSTEAD)
         matrix = sparse_matrix(train, chosen_rows(train, threshold=self.threshold, system="ease"))
         with threadpool_limits(1, user_api="blas"):  # one thread rounds in one way
             self._weights = _coefficients(matrix, self.regularization)
@@ -75,18 +77,3 @@ def _coefficients(matrix: Any, regularization: float) -> np.ndarray:
         weights[:row, row] = inverse[row, :row]
     weights *= scale.astype(np.float32)
     return weights
-
-
-def _check_memory(n_items: int) -> None:
-    """Refuse what cannot fit, before the machine starts to swap."""
-    needed = 12 * n_items**2
-    try:
-        there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):  # not available on this system
-        return
-    if needed > there:
-        raise DataError(
-            "ease needs more memory than this machine has",
-            found=f"{n_items:,} items need {needed / 1e9:.0f} GB of {there / 1e9:.0f} GB",
-            do="use allrank, wrmf or puresvd, or keep fewer items",
-        )

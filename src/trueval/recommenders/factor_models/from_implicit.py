@@ -20,6 +20,7 @@ from trueval.recommenders.factor_models.matrices import (
     sparse_matrix,
 )
 from trueval.recommenders.given import Factors
+from trueval.recommenders.parameters import MOST_FACTORS, MOST_STEPS
 from trueval.recommenders.protocol import TrainSet
 from trueval.recommenders.registry import parameter, system
 from trueval.recommenders.training import values_of
@@ -45,10 +46,10 @@ class Wrmf:
     5.0
     """
 
-    n_factors: int = parameter(50, _FACTORS, low=1)
+    n_factors: int = parameter(50, _FACTORS, low=1, high=MOST_FACTORS)
     alpha: float = parameter(5.0, "confidence in a row; a missing one has confidence 1", low=0, above=True)
     regularization: float = parameter(50.0, "λ, the weight of squared factors", low=0)
-    sweeps: int = parameter(15, "number of sweeps over all users and all items", low=1)
+    sweeps: int = parameter(15, "number of sweeps over all users and all items", low=1, high=MOST_STEPS)
     threshold: float | None = parameter(None, _THRESHOLD)
     confidence: bool = parameter(False, "multiply the confidence in a row by its value")
     seed: int | None = parameter(None, _SEED, low=0)
@@ -100,10 +101,12 @@ class Bpr:
     20
     """
 
-    n_factors: int = parameter(50, _FACTORS, low=1)
+    n_factors: int = parameter(50, _FACTORS, low=1, high=MOST_FACTORS)
     learning_rate: float = parameter(0.005, "step size", low=0, above=True)
     regularization: float = parameter(0.01, "λ, the weight of squared factors", low=0)
-    epochs: int = parameter(30, "number of epochs, each of as many drawn pairs as there are rows", low=1)
+    epochs: int = parameter(
+        30, "number of epochs, each of as many drawn pairs as there are rows", low=1, high=MOST_STEPS
+    )
     threshold: float | None = parameter(None, _THRESHOLD)
     seed: int | None = parameter(None, _SEED, low=0)
     _fitted: Factors | None = field(default=None, init=False, repr=False)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from trueval.memory import need_memory
 from trueval.recommenders.factor_models.matrices import (
     check_width,
     fitted_factors,
@@ -16,6 +17,7 @@ from trueval.recommenders.factor_models.matrices import (
     sparse_matrix,
 )
 from trueval.recommenders.given import Factors
+from trueval.recommenders.parameters import MOST_FACTORS
 from trueval.recommenders.protocol import TrainSet
 from trueval.recommenders.registry import parameter, system
 
@@ -40,7 +42,7 @@ class PureSVD:
     [[2.0, 1.0], [4.0, 2.0]]
     """
 
-    n_factors: int = parameter(20, "number of singular values kept", low=1)
+    n_factors: int = parameter(20, "number of singular values kept", low=1, high=MOST_FACTORS)
     seed: int | None = parameter(None, "seed of the initial vector (default: that of the evaluation)", low=0)
     _fitted: Factors | None = field(default=None, init=False, repr=False)
 
@@ -69,6 +71,9 @@ def _decompose(matrix: Any, number: int, seed: int) -> tuple[np.ndarray, np.ndar
     """U Σ and V, largest singular value first; each column of V has its largest entry positive."""
     narrow = min(matrix.shape)
     if matrix.shape[0] * matrix.shape[1] <= _SMALL or number > narrow // 2:
+        needed = 8.0 * matrix.shape[0] * matrix.shape[1]
+        do = f"use at most {narrow // 2:,} factors"
+        need_memory(2 * needed, "the decomposition of a dense matrix", where="puresvd", do=do)
         left, size, right = np.linalg.svd(matrix.toarray().astype(np.float64), full_matrices=False)
     else:
         from scipy.sparse.linalg import svds

@@ -19,6 +19,7 @@ from trueval.recommenders.factor_models.matrices import (
     single_precision,
 )
 from trueval.recommenders.given import Factors
+from trueval.recommenders.parameters import MOST_FACTORS, MOST_STEPS
 from trueval.recommenders.protocol import TrainSet
 from trueval.recommenders.registry import parameter, system
 
@@ -47,11 +48,11 @@ class SVDpp:
     True
     """
 
-    n_factors: int = parameter(20, "length of the factor vectors", low=1)
+    n_factors: int = parameter(20, "length of the factor vectors", low=1, high=MOST_FACTORS)
     learning_rate: float = parameter(0.007, "initial step size", low=0, above=True, high=1)
     decay: float = parameter(1.0, "factor applied to the step size after each epoch", low=0, above=True, high=1)
     regularization: float = parameter(0.02, "λ, the weight of squared parameters", low=0, high=1)
-    epochs: int = parameter(20, "number of passes over all ratings", low=1)
+    epochs: int = parameter(20, "number of passes over all ratings", low=1, high=MOST_STEPS)
     seed: int | None = parameter(
         None, "seed of the initial factors and the order (default: that of the evaluation)", low=0
     )

@@ -1,0 +1,29 @@
+"""Users without an id, and ranks that are no places in a list."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+import trueval as tv
+
+TEST = pl.DataFrame({"user": [1, 2], "item": [1, 1]})
+
+
+@pytest.mark.parametrize("rank", [[0, 1], [-1, 1], [1.5, 2.0], [1e300, 1.0], [float("nan"), 1.0], [None, 1]])
+@pytest.mark.parametrize("as_file", [True, False])
+def test_ranks_that_are_no_places(rank, as_file, tmp_path):
+    recs = pl.DataFrame({"user": [1, 1], "item": [1, 2], "rank": rank})
+    if as_file:
+        recs.write_parquet(tmp_path / "recs.parquet")
+    with pytest.raises(tv.TruevalError, match=r"rank[^$]*found:"):
+        tv.evaluate_run(tmp_path / "recs.parquet" if as_file else recs, TEST, metrics="rr", sorted_by_user=as_file)
+
+
+def test_users_without_an_id(tmp_path):
+    recs = pl.DataFrame({"user": [1, 1], "item": [1, 2], "rank": [1, 2]})
+    users = pl.DataFrame({"user": [1, None], "group": ["a", "b"]})
+    users.write_parquet(tmp_path / "users.parquet")
+    for source in (users, tmp_path / "users.parquet"):
+        with pytest.raises(tv.TruevalError, match=r"user ids are missing[^$]*row 2"):
+            tv.evaluate_run(recs, TEST, metrics="rr", users=source, by="group")
