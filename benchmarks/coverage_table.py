@@ -16,8 +16,8 @@ import numpy as np
 
 import trueval
 from coverage_other import numbered, other_tables, system_of, table
-from trueval.comparison.comparable import Joined, Replicate
 from trueval.comparison.comparison import ComparisonOptions, compare_joined
+from trueval.comparison.join_results import Joined, Replicate
 from trueval.evaluation.estimate import Estimate, Sums, estimate_all
 from trueval.evaluation.interval_method import IntervalMethod
 from trueval.evaluation.jackknife import estimate_tallies, leave_out

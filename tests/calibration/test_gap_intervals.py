@@ -12,8 +12,8 @@ from scipy.stats import beta, binom
 
 import trueval as tv
 from trueval.calibration.bins import make_bins
+from trueval.calibration.calibration_errors import make_gaps
 from trueval.calibration.calibrator import Calibrator
-from trueval.calibration.gaps import make_gaps
 from trueval.calibration.predictions import read_predictions
 from trueval.calibration.user_bootstrap import make_clusters
 

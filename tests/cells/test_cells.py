@@ -34,8 +34,8 @@ from trueval.errors import TruevalError
 from trueval.evaluation.compat import PRESETS, Preset
 from trueval.evaluation.context import EvaluationContext
 from trueval.evaluation.evaluate_systems import prepare_split, rank_tasks
-from trueval.evaluation.from_facts import measure
 from trueval.evaluation.held_out import prepare_run, read_held_out
+from trueval.evaluation.measure_and_conclude import measure
 from trueval.evaluation.measurements import Measurements
 from trueval.evaluation.options import EvaluationOptions, for_given_lists, specs_of
 from trueval.evaluation.population import in_population

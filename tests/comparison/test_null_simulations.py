@@ -10,7 +10,7 @@ from scipy import stats
 
 import trueval as tv
 from trueval.api import Result
-from trueval.comparison.nested import mean_of
+from trueval.comparison.mean_error import mean_of
 from trueval.statistics.multiple_comparisons import corrected
 from trueval.statistics.permutation_test import sign_flips
 from trueval.statistics.power import power

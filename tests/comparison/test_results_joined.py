@@ -9,7 +9,7 @@ from scipy import stats
 
 import trueval as tv
 from trueval.api import Result
-from trueval.comparison.nested import nested_mean
+from trueval.comparison.mean_error import nested_mean
 from trueval.errors import DataError, DefinitionError
 
 RNG = np.random.default_rng(21)

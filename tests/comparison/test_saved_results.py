@@ -12,7 +12,7 @@ from comparison_worlds import evaluation_of, system_of
 import trueval as tv
 from trueval.errors import DataError, OutputError
 from trueval.metrics.metric_values import Ratio
-from trueval.report.saved_results import load_result, save_folder
+from trueval.report.saved_results import load_result, save_folders
 
 RNG = np.random.default_rng(41)
 
@@ -76,7 +76,7 @@ def test_pooled_metrics_survive_the_disk(tmp_path):
         for name in "ab"
     }
     evaluation = evaluation_of(systems)
-    save_folder(evaluation, tmp_path / "result")
+    save_folders({"": evaluation}, tmp_path / "result")
     same(evaluation, load_result(tmp_path / "result"))
     (one, *_), (other, *_) = tv.compare(tmp_path / "result"), tv.compare(tv.Result(evaluation))
     assert one == other

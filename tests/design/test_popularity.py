@@ -18,7 +18,7 @@ import trueval as tv
 from trueval.cli.app import make_app
 from trueval.data.interactions import Interactions
 from trueval.design.design import Design
-from trueval.design.head import count_ratings, find_head
+from trueval.design.popular_head import count_ratings, find_head
 from trueval.design.task import make_tasks
 from trueval.errors import DefinitionError
 from trueval.experiments.experiment import read_experiment

@@ -9,9 +9,9 @@ import pytest
 
 import trueval as tv
 from trueval.cli.evaluate import evaluate_command
+from trueval.evaluation.declared_options import OPTIONS, default, passed_on
 from trueval.evaluation.group_values import MIN_GROUP
 from trueval.evaluation.interval_method import RESAMPLES
-from trueval.evaluation.option_list import OPTIONS, default, passed_on
 from trueval.evaluation.options import EvaluationOptions
 from trueval.experiments.keys import KINDS
 

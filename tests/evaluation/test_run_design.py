@@ -11,7 +11,7 @@ import pytest
 
 import trueval as tv
 from trueval.design.design import RunDesign, choose_run_design
-from trueval.design.head import head_word
+from trueval.design.popular_head import head_word
 
 
 def tables(seed: int = 0) -> dict[str, pl.DataFrame]:

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import trueval as tv
-from trueval.design.head import find_head
+from trueval.design.popular_head import find_head
 
 METRICS = ["ndcg@5", "recall@5", "precision@5", "rr", "ap@5", "antiprecision@5"]
 Rows = list[tuple[int, int, float]]
@@ -244,7 +244,7 @@ def test_results_with_another_head_cannot_be_compared(tmp_path: Path):
 def test_a_share_is_between_0_and_1(share):
     (train, test), run = make_logs(0), make_run(0)
     with pytest.raises(
-        tv.TruevalError, match=r"above 0 and below 1[^$]*where: without_head|must be a number"
+        tv.TruevalError, match=r"above 0 and below 1[^$]*where: without_head|must be a (finite )?number"
     ) as caught:
         measured(run, test, train, without_head=share)
     assert caught.value.found == repr(share)

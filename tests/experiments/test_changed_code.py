@@ -12,7 +12,7 @@ import pytest
 from experiment_worlds import make_folder, write_experiment
 
 import trueval as tv
-from trueval.recommenders.own_files import own_files
+from trueval.recommenders.source_files import own_files
 
 EXPERIMENT = """
 [data]

@@ -11,7 +11,7 @@ import pytest
 from fact_worlds import THRESHOLD, facts_of, make_world, possible_world, truth
 
 import trueval
-from trueval.data.checksums import file_checksum, seal, unseal
+from trueval.data.checksummed_json import file_checksum, seal, unseal
 from trueval.design.design import Design
 from trueval.errors import DataError, OutputError
 from trueval.facts.files import load_facts, save_facts

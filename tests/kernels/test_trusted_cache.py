@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from kernel_worker import evaluate
 
-from trueval.kernels import cache_folder, disk, use_kernels
-from trueval.kernels.disk import _DIGEST, _Files
+from trueval.kernels import cache_folder, kernel_cache, use_kernels
+from trueval.kernels.kernel_cache import _DIGEST, _Files
 from trueval.kernels.trusted_paths import distrust
 
 WORKER = Path(__file__).with_name("kernel_worker.py")
@@ -42,7 +42,7 @@ def work(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
 def plant(folder: Path, marker: Path) -> list[Path]:
     """Put a stranger's code into all compiled files; their digests are right, for everybody can compute them."""
     paths = list(folder.rglob("*.kernel"))
-    files = _Files(str(folder), "any", disk._stamp())
+    files = _Files(str(folder), "any", kernel_cache._stamp())
     body = pickle.dumps(Planted(marker))
     for path in paths:
         path.write_bytes(files._digest(body) + body)

@@ -14,11 +14,11 @@ import polars as pl
 from trueval.data.by_user import ByUser
 from trueval.data.ids import Ids
 from trueval.errors import DefinitionError
-from trueval.evaluation.features import item_aspects
+from trueval.evaluation.item_aspects import item_aspects
 from trueval.facts.ranking_facts import UNKNOWN, RankingFacts
 from trueval.facts.tie_rules import with_ties
+from trueval.metrics.aspect_inputs import Interest, Targets
 from trueval.metrics.grammar import Spec, parse
-from trueval.metrics.interest import Interest, Targets
 from trueval.metrics.metric_inputs import Inputs, ItemPopularity, Positives, RowPropensity
 from trueval.metrics.popularity_strata import STRATA
 from trueval.metrics.registry import Metric, all_metrics

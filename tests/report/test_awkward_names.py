@@ -16,7 +16,7 @@ import pytest
 import trueval as tv
 from trueval import progress
 from trueval.cli import demo_files, demo_run
-from trueval.data.world import make_world
+from trueval.data.simulated_world import make_world
 from trueval.errors import DataError, visible
 from trueval.experiments.render import page_of_experiment
 from trueval.report.html_ab import ab_page

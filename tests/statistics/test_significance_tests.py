@@ -12,7 +12,7 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 
-from trueval.comparison.nested import mean_of
+from trueval.comparison.mean_error import mean_of
 from trueval.errors import DefinitionError
 from trueval.statistics.multiple_comparisons import corrected
 from trueval.statistics.permutation_test import sign_flips

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from trueval.calibration.bins import make_bins
-from trueval.calibration.gaps import make_gaps
+from trueval.calibration.calibration_errors import make_gaps
 from trueval.calibration.predictions import Predictions
 from trueval.calibration.user_bootstrap import make_clusters
 from trueval.errors import DefinitionError

@@ -12,7 +12,7 @@ import numpy as np
 
 from trueval.calibration.auc import area, area_of_counts, areas_by_user
 from trueval.calibration.bins import BY, MOST_BINS, Bins, make_bins
-from trueval.calibration.gaps import make_gaps
+from trueval.calibration.calibration_errors import make_gaps
 from trueval.calibration.losses import log_losses
 from trueval.calibration.predictions import Predictions
 from trueval.calibration.user_bootstrap import BOTH, Clusters, Summed

@@ -12,7 +12,7 @@ import polars as pl
 
 from trueval.arguments import checked
 from trueval.calibration.bins import make_bins
-from trueval.calibration.gaps import GapRange, base_rate
+from trueval.calibration.calibration_errors import GapRange, base_rate
 from trueval.calibration.losses import BrierParts, brier_parts, check_clip, log_losses
 from trueval.calibration.metrics import PointSpec, parse_point, parse_points
 from trueval.calibration.predictions import Predictions, check_probabilities, read_predictions

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from trueval.calibration.bins import make_bins
-from trueval.calibration.gaps import Gaps, make_gaps
+from trueval.calibration.calibration_errors import Gaps, make_gaps
 from trueval.calibration.predictions import Predictions
 from trueval.calibration.user_bootstrap import make_clusters
 from trueval.statistics.binomial import wilson_interval

@@ -15,7 +15,7 @@ from trueval.render.widths import READING_WIDTH
 
 if TYPE_CHECKING:
     from trueval.calibration.calibrate import Calibration, Change
-    from trueval.calibration.gaps import GapRange
+    from trueval.calibration.calibration_errors import GapRange
     from trueval.calibration.metrics import PointSpec
     from trueval.calibration.pointwise import Pointwise
 

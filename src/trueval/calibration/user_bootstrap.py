@@ -19,7 +19,7 @@ from trueval.statistics.percentiles import percentile_bounds
 from trueval.statistics.resampling import MOST_GROUPS, draw_users, one_thread, random_groups
 
 if TYPE_CHECKING:
-    from trueval.calibration.gaps import GapRange
+    from trueval.calibration.calibration_errors import GapRange
 
 # With fewer users (or rows) of the rarer label than this, resamples tell too little of the others there could be.
 FEWEST = 5

@@ -9,7 +9,7 @@ import polars as pl
 
 import trueval as tv
 from trueval.api import Result
-from trueval.data.world import World, make_world
+from trueval.data.simulated_world import World, make_world
 from trueval.design.design import Design
 from trueval.design.task import make_tasks
 from trueval.facts.from_scores import rank_system

@@ -23,7 +23,7 @@ from trueval.cli.options import (
     result_format,
 )
 from trueval.errors import DefinitionError, OutputError
-from trueval.evaluation.option_list import default, help_of
+from trueval.evaluation.declared_options import default, help_of
 from trueval.report.output_formats import RESULTS, ROWS, endings, format_of, rendered
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from trueval.comparison.comparable import Joined
+from trueval.comparison.join_results import Joined
 from trueval.comparison.paired_tests import Tested, all_tested
 from trueval.comparison.sentences import comparison_sentence
 from trueval.errors import DefinitionError, suggest

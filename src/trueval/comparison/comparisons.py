@@ -10,8 +10,8 @@ from typing import Any, TextIO, overload
 
 import polars as pl
 
-from trueval.comparison.comparable import Joined, mixing
 from trueval.comparison.comparison import Comparison, ComparisonOptions, chosen, compare_joined
+from trueval.comparison.join_results import Joined, mixing
 from trueval.comparison.render_comparisons import comparisons_latex, comparisons_markdown, print_comparisons
 from trueval.data.json_values import without_nan
 from trueval.errors import DataError

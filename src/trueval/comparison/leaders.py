@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from trueval.comparison.comparable import join
 from trueval.comparison.comparison import ComparisonOptions, compare_joined
+from trueval.comparison.join_results import join
 from trueval.evaluation.outcome import Evaluation
 
 

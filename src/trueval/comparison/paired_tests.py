@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trueval.comparison.comparable import Joined, Replicate, mixing
-from trueval.comparison.nested import Mean, mean_of, nested_mean, nested_tally
+from trueval.comparison.join_results import Joined, Replicate, mixing
+from trueval.comparison.mean_error import Mean, mean_of, nested_mean, nested_tally
 from trueval.comparison.pairing import Common, SystemPair, common_users, pair
 from trueval.errors import DataError, DefinitionError
 from trueval.statistics.permutation_test import FEW, exact_interval, exact_p, least_p, sign_flips

@@ -11,7 +11,7 @@ from trueval.data.by_user import ByUser
 from trueval.data.ids import Ids, check_same_kind, plain
 from trueval.data.judgements import Judged, judge
 from trueval.design.design import Design
-from trueval.design.head import count_ratings, drop_head, find_head
+from trueval.design.popular_head import count_ratings, drop_head, find_head
 from trueval.design.sample import sample_targets
 from trueval.design.targets import check_inside, check_unseen
 from trueval.errors import DataError, DefinitionError, rows_found

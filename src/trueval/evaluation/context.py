@@ -14,11 +14,11 @@ from trueval.data.ids import Ids
 from trueval.data.interactions import Interactions
 from trueval.data.judgements import Judged
 from trueval.data.users import read_users
-from trueval.evaluation.features import item_aspects
 from trueval.evaluation.groups import Groups, Known, evaluated_users, find_groups, names_of
+from trueval.evaluation.item_aspects import item_aspects
 from trueval.evaluation.options import EvaluationOptions
 from trueval.evaluation.weighted_metrics import held_out_share
-from trueval.metrics.interest import Interest, Targets
+from trueval.metrics.aspect_inputs import Interest, Targets
 from trueval.metrics.metric_inputs import Inputs, ItemPopularity, Positives, RowPropensity, Share
 from trueval.propensity.propensity import Propensity
 from trueval.splits.parts import Parts

@@ -15,8 +15,8 @@ from trueval.design.design import Design
 from trueval.design.task import Task, make_tasks
 from trueval.errors import DefinitionError
 from trueval.evaluation.context import EvaluationContext, RankedUnits, make_context, read_known
-from trueval.evaluation.from_facts import MeasuredSystem, check_listed, conclude, measure
 from trueval.evaluation.kept_facts import NOT_KEPT, Keeper, KeptFacts, Missing
+from trueval.evaluation.measure_and_conclude import MeasuredSystem, check_listed, conclude, measure
 from trueval.evaluation.options import EvaluationOptions, specs_of
 from trueval.evaluation.outcome import Evaluation
 from trueval.evaluation.run_notes import notes_on_task
@@ -24,8 +24,8 @@ from trueval.facts.from_run import run_task_facts
 from trueval.facts.from_scores import rank_system
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.views import concat, condense, one_relevant
+from trueval.metrics.aspect_inputs import Targets
 from trueval.metrics.grammar import Spec
-from trueval.metrics.interest import Targets
 from trueval.metrics.metric_inputs import ItemPopularity
 from trueval.recommenders.protocol import Recommender, TrainSet
 from trueval.recommenders.registry import cautions_on, make_system, name_systems, text_of

@@ -18,14 +18,14 @@ from trueval.data.judgements import judge
 from trueval.data.popularity import item_counts, repeat_notes, repeated_pairs
 from trueval.data.read import read
 from trueval.design.design import RunDesign
-from trueval.design.head import drop_head
+from trueval.design.popular_head import drop_head
 from trueval.design.targets import check_inside, check_unseen
 from trueval.errors import DataError
 from trueval.evaluation.context import EvaluationContext, KnownData, RankedUnits, make_context, read_known
 from trueval.evaluation.options import EvaluationOptions
 from trueval.evaluation.without_head import NAME, Head, RemovedHead
 from trueval.facts.truth import Truth
-from trueval.metrics.interest import Targets
+from trueval.metrics.aspect_inputs import Targets
 from trueval.metrics.metric_inputs import ItemPopularity
 from trueval.splits.folder import saved_parts
 

@@ -8,11 +8,11 @@ from functools import cached_property
 from typing import Any
 
 from trueval.evaluation.compat import Preset, check_ties, find_preset
+from trueval.evaluation.declared_options import default
 from trueval.evaluation.group_values import check_min_group
 from trueval.evaluation.groups import By
 from trueval.evaluation.interval_method import IntervalMethod
-from trueval.evaluation.missing import check_missing
-from trueval.evaluation.option_list import default
+from trueval.evaluation.missing_users import check_missing
 from trueval.evaluation.outcome import label_specs
 from trueval.evaluation.population import check_population
 from trueval.evaluation.weighted_metrics import check_averaged

@@ -12,9 +12,9 @@ from trueval.data.tables import stem
 from trueval.design.design import RunDesign, choose_run_design
 from trueval.errors import DefinitionError, suggest
 from trueval.evaluation.engines.plan import RunOptions
-from trueval.evaluation.from_facts import MeasuredSystem, conclude
 from trueval.evaluation.held_out import HeldOut, notes_on_repeated_pairs, read_held_out
 from trueval.evaluation.kept_facts import OF_A_RUN, KeptFacts
+from trueval.evaluation.measure_and_conclude import MeasuredSystem, conclude
 from trueval.evaluation.options import EvaluationOptions, for_given_lists, specs_of
 from trueval.evaluation.outcome import Evaluation
 from trueval.metrics.grammar import Spec

@@ -23,7 +23,7 @@ from trueval.evaluation.validation_part import carve
 from trueval.kernels import use_threads
 from trueval.metrics.grammar import parse
 from trueval.progress import hushed, note, progress
-from trueval.recommenders.own_code import Unknown, code_digest
+from trueval.recommenders.code_fingerprint import Unknown, code_digest
 from trueval.recommenders.protocol import Recommender
 from trueval.recommenders.registry import make_system, record_of, text_of
 from trueval.splits.parts import Parts

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trueval.data.checksums import seal, unseal
+from trueval.data.checksummed_json import seal, unseal
 from trueval.data.writing import write_whole
 from trueval.errors import OutputError
 from trueval.progress import note
-from trueval.recommenders.own_code import Unknown, code_digest
+from trueval.recommenders.code_fingerprint import Unknown, code_digest
 
 
 @dataclass(frozen=True)

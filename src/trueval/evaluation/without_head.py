@@ -12,7 +12,7 @@ import polars as pl
 from trueval.data.ids import Ids
 from trueval.data.interactions import Interactions
 from trueval.data.judgements import Judged
-from trueval.design.head import count_ratings, find_head
+from trueval.design.popular_head import count_ratings, find_head
 from trueval.errors import DefinitionError
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.tie_rules import SETTLED

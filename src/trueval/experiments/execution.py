@@ -11,7 +11,7 @@ import polars as pl
 from trueval.data.interactions import Interactions
 from trueval.errors import DataError, TruevalError
 from trueval.evaluation.evaluate_systems import PreparedSplit, conclude_split, measure_system, prepare_split, rank_tasks
-from trueval.evaluation.from_facts import MeasuredSystem
+from trueval.evaluation.measure_and_conclude import MeasuredSystem
 from trueval.evaluation.outcome import Evaluation
 from trueval.experiments.cache import DEPTH, Cache, facts_key, shortened, split_key
 from trueval.experiments.designs import DesignPlan

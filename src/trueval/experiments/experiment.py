@@ -9,8 +9,8 @@ from typing import Any
 
 from trueval.comparison.comparison import ComparisonOptions
 from trueval.errors import DefinitionError, TruevalError, suggest
+from trueval.evaluation.declared_options import passed_on
 from trueval.evaluation.evaluate_repeats import each_interval
-from trueval.evaluation.option_list import passed_on
 from trueval.evaluation.options import EvaluationOptions, specs_of
 from trueval.experiments.designs import DesignPlan, read_plans
 from trueval.experiments.experiment_file import Written, read_written

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from trueval.data.checksums import seal, unseal
+from trueval.data.checksummed_json import seal, unseal
 from trueval.data.locks import LOCK, locked
 from trueval.errors import OutputError
 from trueval.experiments.result import ExperimentResult

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from trueval.errors import DefinitionError, suggest
-from trueval.recommenders.own_files import files_digest, find_spec, forget
+from trueval.recommenders.source_files import files_digest, find_spec, forget
 
 
 @contextmanager

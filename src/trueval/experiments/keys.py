@@ -8,7 +8,7 @@ from typing import Any
 
 from trueval.arguments import RANGES
 from trueval.errors import DefinitionError, suggest
-from trueval.evaluation.option_list import file_kinds
+from trueval.evaluation.declared_options import file_kinds
 from trueval.experiments.experiment_file import Written, show
 
 MOST_SEEDS = 1000  # each is a whole experiment

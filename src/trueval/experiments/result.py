@@ -20,7 +20,7 @@ from trueval.errors import DataError, DefinitionError, suggest
 from trueval.experiments.experiment import Experiment
 from trueval.render.latex import latex_table, tex_comment
 from trueval.render.markdown import markdown_table, markdown_text
-from trueval.report.formats import as_latex, as_markdown, as_record, result_frame
+from trueval.report.render_formats import as_latex, as_markdown, as_record, result_frame
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from trueval.arguments import checked
-from trueval.data.checksums import file_checksum, seal, unseal
+from trueval.data.checksummed_json import file_checksum, seal, unseal
 from trueval.data.failures import reading
 from trueval.data.ids import Ids
 from trueval.data.places import check_not_special

@@ -8,7 +8,7 @@ from typing import Any
 from numba import njit
 
 from trueval.kernels.cache_folder import cache_folder
-from trueval.kernels.disk import DiskCache
+from trueval.kernels.kernel_cache import DiskCache
 
 _KERNEL: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}
 INNER: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True, "no_cpython_wrapper": True}

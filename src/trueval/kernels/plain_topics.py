@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trueval.kernels.topic_lanes import LANES
+from trueval.kernels.plsa_lanes import LANES
 
 
 def explain_rows(

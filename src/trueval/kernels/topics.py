@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from trueval.kernels.jit import kernel
-from trueval.kernels.topic_lanes import LANES
+from trueval.kernels.plsa_lanes import LANES
 
 
 @kernel

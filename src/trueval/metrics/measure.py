@@ -16,9 +16,9 @@ from trueval.errors import DataError
 from trueval.facts.equal_scores import same_as_next
 from trueval.facts.ranking_facts import UNKNOWN, RankingFacts
 from trueval.facts.tie_rules import with_ties
+from trueval.metrics.aspect_inputs import Interest, Targets
 from trueval.metrics.compute import compute
 from trueval.metrics.grammar import Spec, parse
-from trueval.metrics.interest import Interest, Targets
 from trueval.metrics.metric_inputs import Inputs, ItemPopularity, Positives
 
 Judged = Mapping[Any, float] | Collection[Any]

@@ -17,7 +17,7 @@ from trueval.data.lazy import Once
 from trueval.data.popularity import item_counts
 from trueval.errors import DefinitionError
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.metrics.interest import Interest, Targets
+from trueval.metrics.aspect_inputs import Interest, Targets
 from trueval.propensity.propensity import Diagnostics, Propensity
 
 HOW = {

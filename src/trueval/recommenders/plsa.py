@@ -9,8 +9,8 @@ import numpy as np
 from trueval.data.by_user import ByUser
 from trueval.errors import DataError
 from trueval.kernels import blocks, choose, in_order
+from trueval.kernels.plsa_lanes import LANES
 from trueval.kernels.seeds import derive
-from trueval.kernels.topic_lanes import LANES
 from trueval.progress import progress
 from trueval.recommenders.parameters import MOST_FACTORS, MOST_STEPS
 from trueval.recommenders.protocol import TrainSet

@@ -8,9 +8,9 @@ from typing import Any, Protocol, runtime_checkable
 
 from trueval.arguments import checked
 from trueval.comparison.agreement import Agreement, agree
-from trueval.comparison.comparable import join
 from trueval.comparison.comparison import ComparisonOptions
 from trueval.comparison.comparisons import Comparisons, compare_results
+from trueval.comparison.join_results import join
 from trueval.errors import DataError, DefinitionError
 from trueval.evaluation.outcome import Evaluation
 from trueval.metrics.grammar import split_list

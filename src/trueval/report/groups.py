@@ -15,7 +15,7 @@ from trueval.evaluation.group_values import GroupValues, Spread
 from trueval.evaluation.outcome import Evaluation
 from trueval.render.numbers import level_percent
 from trueval.render.terminal import escape, new_table
-from trueval.report.formats import ESTIMATE
+from trueval.report.render_formats import ESTIMATE
 from trueval.report.table_cells import cell, needs_both_ends
 
 

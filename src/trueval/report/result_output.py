@@ -17,7 +17,7 @@ from trueval.evaluation.outcome import Evaluation
 from trueval.render.latex import latex_table
 from trueval.render.markdown import markdown_table
 from trueval.render.terminal import escape, new_table, printed
-from trueval.report.formats import as_latex, as_markdown, as_record, result_frame
+from trueval.report.render_formats import as_latex, as_markdown, as_record, result_frame
 from trueval.report.repeats import repeats_text
 from trueval.report.table_cells import cell, needs_both_ends
 from trueval.report.terminal import print_evaluation, table_text

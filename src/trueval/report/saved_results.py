@@ -33,7 +33,7 @@ from trueval.metrics.metric_values import Ratio, same
 from trueval.report.commit import finish_commit
 from trueval.report.files import write_table, write_whole
 from trueval.report.folder import FolderContent, check_folder, write_folders
-from trueval.report.formats import as_json, as_record
+from trueval.report.render_formats import as_json, as_record
 from trueval.statistics.jackknife import JackknifeReplicates, pairs
 
 TABLE, SUMMARY, MANIFEST = "results.parquet", "summary.json", "manifest.json"

@@ -15,8 +15,8 @@ from trueval.evaluation.estimate import Estimate
 from trueval.evaluation.outcome import Evaluation
 from trueval.render.marks import ARROWS, COLOURS, SIGNS
 from trueval.render.terminal import console_for, escape, first_fitting, new_table, say
-from trueval.report.formats import notation
 from trueval.report.groups import columns_of, group_footer, group_layouts
+from trueval.report.render_formats import notation
 from trueval.report.table_cells import cell, columns_with_both_ends, short_cell
 
 if TYPE_CHECKING:

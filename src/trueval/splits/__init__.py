@@ -8,8 +8,8 @@ from trueval.arguments import checked
 from trueval.data.interactions import Interactions
 from trueval.errors import DefinitionError, suggest
 from trueval.progress import note
-from trueval.splits.core import keep_core
 from trueval.splits.folder import load_parts, save_parts
+from trueval.splits.k_core import keep_core
 from trueval.splits.leakage import Leakage, leakage
 from trueval.splits.options import check_count
 from trueval.splits.parts import Parts, with_dropped

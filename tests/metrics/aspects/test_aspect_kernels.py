@@ -13,10 +13,10 @@ from trueval.data.by_user import ByUser
 from trueval.data.ids import Ids
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.kernels import use_kernels, use_threads
+from trueval.metrics.aspect_inputs import Interest, Targets
 from trueval.metrics.aspects import kernel_columns
 from trueval.metrics.compute import compute
 from trueval.metrics.grammar import parse
-from trueval.metrics.interest import Interest, Targets
 from trueval.metrics.metric_inputs import Inputs
 
 ITEMS, USERS, ASPECTS, SHOWN = 120, 30, 9, 25

@@ -13,7 +13,7 @@ from aspect_worlds import specs
 import trueval as tv
 from trueval.data.ids import Ids
 from trueval.errors import DataError, DefinitionError
-from trueval.evaluation.features import item_aspects
+from trueval.evaluation.item_aspects import item_aspects
 from trueval.metrics.registry import all_metrics
 
 # the worked example of the golden file: section A with the train profile, and B's coverage on the same lists

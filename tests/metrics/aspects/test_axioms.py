@@ -13,7 +13,7 @@ import trueval as tv
 from oracles import naive_aspects as naive
 from trueval.errors import DefinitionError
 from trueval.metrics.axioms import AxiomReport
-from trueval.metrics.axioms.scenes import HIGHEST, Scene, Trial
+from trueval.metrics.axioms.ranking_pairs import HIGHEST, Scene, Trial
 from trueval.metrics.axioms.statements import AXIOMS
 
 # ours, in the order of the axioms; the document prints 6 of these as satisfied that are not

@@ -16,8 +16,8 @@ from trueval.data.run_tables import check_ids, read_run, scan_run
 from trueval.data.table_size import check_fits
 from trueval.errors import DataError
 from trueval.evaluation.engines.plan import MeasurementPlan, Partition, RunOptions
-from trueval.evaluation.from_facts import MeasuredSystem
 from trueval.evaluation.held_out import HeldOut
+from trueval.evaluation.measure_and_conclude import MeasuredSystem
 from trueval.evaluation.options import specs_of
 from trueval.facts.truth import check_common_ids
 from trueval.memory import available, need_memory

@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from trueval.data.ids import Ids
-from trueval.evaluation.from_facts import MeasuredSystem, check_listed, measure
 from trueval.evaluation.held_out import HeldOut, PreparedRun, prepare_run
+from trueval.evaluation.measure_and_conclude import MeasuredSystem, check_listed, measure
 from trueval.evaluation.measurements import Measurements, merge_measurements
 from trueval.evaluation.options import EvaluationOptions, specs_of
 from trueval.evaluation.run_notes import count_seen, notes_on_items, notes_on_seen, notes_on_users

@@ -27,8 +27,8 @@ from trueval.data.read import locate
 from trueval.data.run_tables import read_run
 from trueval.errors import DataError, DefinitionError, TruevalError
 from trueval.evaluation.engines.plan import MeasurementPlan, Partition, RunOptions
-from trueval.evaluation.from_facts import MeasuredSystem
 from trueval.evaluation.held_out import HeldOut
+from trueval.evaluation.measure_and_conclude import MeasuredSystem
 from trueval.evaluation.options import specs_of
 from trueval.facts.truth import check_common_ids
 from trueval.kernels import use_threads

@@ -7,6 +7,7 @@ import numpy as np
 from trueval.data.aspects import Aspects
 from trueval.errors import DefinitionError
 from trueval.facts.ranking_facts import RankingFacts
+from trueval.metrics.aspect_inputs import Interest, Targets
 from trueval.metrics.aspects.kernel_columns import (
     COUNTS,
     PROFILE,
@@ -22,7 +23,6 @@ from trueval.metrics.aspects.kernel_columns import (
 )  # fmt: skip
 from trueval.metrics.discount import share
 from trueval.metrics.grade_checks import MOST_LINEAR, check_grades
-from trueval.metrics.interest import Interest, Targets
 from trueval.metrics.registry import Parameter, metric
 
 

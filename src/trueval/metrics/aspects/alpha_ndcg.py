@@ -6,10 +6,10 @@ import numpy as np
 
 from trueval.data.aspects import Aspects
 from trueval.facts.ranking_facts import RankingFacts
+from trueval.metrics.aspect_inputs import Interest
 from trueval.metrics.aspects.kernel_columns import ALPHA, GAIN, gains, log2_discount
 from trueval.metrics.aspects.novelty import cascade_ideal, cascade_value
 from trueval.metrics.discount import share
-from trueval.metrics.interest import Interest
 from trueval.metrics.registry import metric
 
 

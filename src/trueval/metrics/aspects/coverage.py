@@ -9,9 +9,9 @@ import numpy as np
 from trueval.data.aspects import Aspects
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.kernels.aspect_rows import Rated
+from trueval.metrics.aspect_inputs import Targets
 from trueval.metrics.aspects.kernel_columns import column, item_aspects, list_rows, no_profile, owned, run
 from trueval.metrics.discount import share
-from trueval.metrics.interest import Targets
 from trueval.metrics.registry import Parameter, metric
 
 _subtopic_metric = partial(

@@ -6,11 +6,11 @@ import numpy as np
 
 from trueval.data.aspects import Aspects
 from trueval.facts.ranking_facts import RankingFacts
+from trueval.metrics.aspect_inputs import Interest
 from trueval.metrics.aspects.coverage import relevant_aspects
 from trueval.metrics.aspects.kernel_columns import ALPHA, PROFILE, exponential, gains, highest, profile_rows, with_zero
 from trueval.metrics.aspects.novelty import cascade_value
 from trueval.metrics.discount import share
-from trueval.metrics.interest import Interest
 from trueval.metrics.registry import Parameter, metric
 
 

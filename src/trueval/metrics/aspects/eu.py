@@ -6,6 +6,7 @@ import numpy as np
 
 from trueval.data.aspects import Aspects
 from trueval.facts.ranking_facts import RankingFacts
+from trueval.metrics.aspect_inputs import Interest
 from trueval.metrics.aspects.kernel_columns import (
     GAIN,
     PROFILE,
@@ -17,7 +18,6 @@ from trueval.metrics.aspects.kernel_columns import (
     with_zero,
 )
 from trueval.metrics.aspects.novelty import cascade_value
-from trueval.metrics.interest import Interest
 from trueval.metrics.registry import Parameter, metric
 
 

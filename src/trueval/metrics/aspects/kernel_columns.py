@@ -12,8 +12,8 @@ from trueval.errors import DefinitionError
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.kernels import blocks, choose, in_order
 from trueval.kernels.aspect_rows import AspectLists, ItemAspects, Owned, Pool, RankedRows, Rated
+from trueval.metrics.aspect_inputs import Interest, Targets
 from trueval.metrics.grade_checks import MOST_EXPONENTIAL, MOST_LINEAR, check_grades
-from trueval.metrics.interest import Interest, Targets
 from trueval.metrics.metric_inputs import require
 from trueval.metrics.registry import Parameter
 

@@ -12,8 +12,8 @@ from trueval.arguments import checked
 from trueval.errors import DefinitionError
 from trueval.kernels.seeds import derive
 from trueval.metrics.axioms.explained import EXPLANATIONS, Explanation
+from trueval.metrics.axioms.ranking_pairs import Bench, RankingPair, Scene, Trial
 from trueval.metrics.axioms.regions import Region, failing, regions
-from trueval.metrics.axioms.scenes import Bench, RankingPair, Scene, Trial
 from trueval.metrics.axioms.statements import AXIOMS
 from trueval.metrics.grammar import Spec, parse
 

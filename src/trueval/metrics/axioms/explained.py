@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from trueval.metrics.axioms.scenes import RankingPair, Scene, Trial
+from trueval.metrics.axioms.ranking_pairs import RankingPair, Scene, Trial
 
 
 @dataclass(frozen=True, slots=True)

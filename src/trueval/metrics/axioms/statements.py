@@ -19,7 +19,7 @@ from itertools import combinations
 
 import numpy as np
 
-from trueval.metrics.axioms.scenes import HIGHEST, RankingPair, Scene, Trial
+from trueval.metrics.axioms.ranking_pairs import HIGHEST, RankingPair, Scene, Trial
 
 NAMES = "abcd"
 Statement = Callable[[np.random.Generator, int | None], Trial]

@@ -6,8 +6,8 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from trueval.online.ab.amounts import HEAVY, ignores_payers, zero_share
 from trueval.online.ab.balance import BalanceCheck
+from trueval.online.ab.choose_statistic import HEAVY, ignores_payers, zero_share
 from trueval.online.ab.comparisons import ArmValue, Compared
 from trueval.online.ab.filtering import RowFilter
 from trueval.online.ab.metric_declarations import LINEAR, SHARES, DeclaredMetric

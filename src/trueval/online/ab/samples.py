@@ -11,7 +11,7 @@ import polars as pl
 
 from trueval.data.column_roles import looks_like
 from trueval.errors import DataError, DefinitionError
-from trueval.online.ab.amounts import Measured, as_sample, measure_amount
+from trueval.online.ab.choose_statistic import Measured, as_sample, measure_amount
 from trueval.online.ab.column_sums import is_bracketed, read_sum
 from trueval.online.ab.estimates import Sample
 from trueval.online.ab.events import DERIVED, Users, Visits, derived, ever, in_time, seconds_of, summed

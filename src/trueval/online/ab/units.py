@@ -11,8 +11,8 @@ import polars as pl
 
 from trueval.data.ids import Ids, as_text, plain
 from trueval.errors import DataError, DefinitionError
-from trueval.online.ab.amounts import Measured
 from trueval.online.ab.arms import Arms, make_arms
+from trueval.online.ab.choose_statistic import Measured
 from trueval.online.ab.covariates import (
     Covariate,
     days,

@@ -13,9 +13,9 @@ from trueval.data.by_user import ByUser
 from trueval.data.ids import Ids
 from trueval.errors import DefinitionError
 from trueval.facts.ranking_facts import UNKNOWN, RankingFacts
+from trueval.metrics.aspect_inputs import Interest, Targets
 from trueval.metrics.compute import compute
 from trueval.metrics.grammar import Spec
-from trueval.metrics.interest import Interest, Targets
 from trueval.metrics.metric_inputs import Inputs, ItemPopularity
 
 LOWEST, HIGHEST = 0.0, 5.0

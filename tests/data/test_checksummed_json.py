@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from trueval.data.checksums import file_checksum, seal, unseal
+from trueval.data.checksummed_json import file_checksum, seal, unseal
 
 
 def test_every_bit_counts():

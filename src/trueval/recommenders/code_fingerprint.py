@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from trueval.recommenders.own_files import files_digest, is_own, own_files
+from trueval.recommenders.source_files import files_digest, is_own, own_files
 
 # Things by id, kept alive: the id of a thing that is gone is given to another one. Digests by name of the module.
 Seen = dict[int | str, Any]

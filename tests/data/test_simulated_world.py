@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import trueval as tv
-from trueval.data.world import World, make_world
+from trueval.data.simulated_world import World, make_world
 from trueval.errors import DataError, DefinitionError
 from trueval.splits.parts import Parts
 

@@ -17,8 +17,8 @@ from test_tune import make_log
 import trueval as tv
 from trueval.data.interactions import Interactions
 from trueval.evaluation.tuning import tune
-from trueval.recommenders.own_code import Unknown, code_digest
-from trueval.recommenders.own_files import forget
+from trueval.recommenders.code_fingerprint import Unknown, code_digest
+from trueval.recommenders.source_files import forget
 
 CELL = '''
 import numpy as np

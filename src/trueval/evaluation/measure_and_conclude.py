@@ -15,7 +15,7 @@ from trueval.evaluation.context import EvaluationContext
 from trueval.evaluation.group_values import notes_on_groups
 from trueval.evaluation.manifest import make_manifest
 from trueval.evaluation.measurements import Measurements, measure_facts
-from trueval.evaluation.missing import notes_on_missing, refuse_missing
+from trueval.evaluation.missing_users import notes_on_missing, refuse_missing
 from trueval.evaluation.options import EvaluationOptions
 from trueval.evaluation.outcome import Evaluation, SystemResult, notes_on, notes_on_intervals, random_values, summarise
 from trueval.evaluation.population import check_anyone
