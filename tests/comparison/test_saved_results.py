@@ -148,7 +148,7 @@ def test_what_is_no_result(tmp_path):
     with pytest.raises(DataError, match="a folder or a parquet file"):
         tv.compare(tmp_path / "bare.csv")
     (tmp_path / "broken.parquet").write_bytes(b"PAR1 no parquet")
-    with pytest.raises(DataError, match="cannot be read"):
+    with pytest.raises(DataError, match="could not be read as a result"):
         tv.compare(tmp_path / "broken.parquet")
 
 
