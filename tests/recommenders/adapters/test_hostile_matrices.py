@@ -35,7 +35,7 @@ def test_pickles_are_not_read(tmp_path: Path, suffix: str) -> None:
         np.savez(path, scores=objects)
     for _ in range(2):  # the second time, nothing but a pickle
         with pytest.raises(DataError):
-            read_matrices(path, wanted=("scores",))
+            read_matrices(path, names=("scores",))
         assert not mark.exists()
         path.write_bytes(pickle.dumps(Trap(mark)))
 
@@ -44,7 +44,7 @@ def test_a_sparse_file_with_objects(tmp_path: Path) -> None:
     mark, path = tmp_path / "mark", tmp_path / "scores.npz"
     np.savez(path, format=np.array(Trap(mark), dtype=object), data=np.ones(1), shape=np.array([1, 1]))
     with pytest.raises(DataError):
-        read_matrices(path, wanted=("scores",))
+        read_matrices(path, names=("scores",))
     assert not mark.exists()
 
 
@@ -56,7 +56,7 @@ def test_indices_outside_the_matrix(tmp_path: Path, indices: list[int]) -> None:
         parts = dict(told) | {"indices": np.array(indices, dtype=np.int32)}
     np.savez(path, **parts)
     with pytest.raises(DataError, match=r"could not be read|cannot be read"):
-        read_matrices(path, wanted=("scores",))
+        read_matrices(path, names=("scores",))
 
 
 def test_matrices_that_unpack_to_too_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,7 +64,7 @@ def test_matrices_that_unpack_to_too_much(tmp_path: Path, monkeypatch: pytest.Mo
     path = tmp_path / "scores.npz"
     np.savez_compressed(path, scores=np.zeros((1000, 1000)))
     with pytest.raises(DataError, match="unpacks to more than it may"):
-        read_matrices(path, wanted=("scores",))
+        read_matrices(path, names=("scores",))
 
 
 def test_broken_archives(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_broken_archives(tmp_path: Path) -> None:
     for place in range(0, len(raw), 3):
         path.write_bytes(raw[:place] + bytes([raw[place] ^ 0x55]) + raw[place + 1 :])
         try:
-            read_matrices(path, wanted=("scores",))
+            read_matrices(path, names=("scores",))
         except DataError as error:
             assert error.where == str(path)  # noqa: PT017
     with zipfile.ZipFile(path, "w") as archive:
@@ -82,4 +82,4 @@ def test_broken_archives(tmp_path: Path) -> None:
             "scores.npy", b"\x93NUMPY\x01\x00v\x00{'descr': '<f8', 'fortran_order': False, 'shape': (9**99,)}"
         )
     with pytest.raises(DataError):
-        read_matrices(path, wanted=("scores",))
+        read_matrices(path, names=("scores",))
