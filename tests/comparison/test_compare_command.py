@@ -144,7 +144,12 @@ def test_different_rules_are_named(trueval, files, results):
 
 
 def test_result_folders_do_not_touch_other_files(trueval, files):
-    ran = trueval("evaluate", files / "recs.csv", "--test", files / "test.csv", "--metrics", "rr", "-o", f"{files}/")
-    assert ran.code == 2
-    assert "already something" in ran.err
-    assert not (files / "results.parquet").exists()
+    (files / "mine").mkdir()
+    (files / "mine" / "notes.txt").write_text("keep me")
+    ask = ["evaluate", files / "recs.csv", "--test", files / "test.csv", "--metrics", "rr", "-o"]
+    for folder, words in ((files / "mine", "already something"), (files, "contains an input")):
+        ran = trueval(*ask, f"{folder}/")
+        assert ran.code == 2
+        assert words in ran.err
+        assert not (folder / "results.parquet").exists()
+    assert (files / "mine" / "notes.txt").read_text() == "keep me"

@@ -98,7 +98,11 @@ def test_a_process_of_another_machine_is_left_to_people(tmp_path: Path) -> None:
     assert (tmp_path / LOCK).exists()
 
 
-@pytest.mark.parametrize("content", ["", "no json", "[]", told(), told(process=2**22 + 1)])
+@pytest.mark.parametrize(
+    "content",
+    ["", "no json", "[]", told(), told(process=2**22 + 1)],
+    ids=["empty", "no json", "a list", "this process", "another process"],
+)
 def test_what_a_lock_file_says_does_not_lock(tmp_path: Path, content: str) -> None:
     (tmp_path / LOCK).write_text(content)
     with locked(tmp_path):
