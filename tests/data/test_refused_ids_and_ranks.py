@@ -10,7 +10,7 @@ import trueval as tv
 TEST = pl.DataFrame({"user": [1, 2], "item": [1, 1]})
 
 
-@pytest.mark.parametrize("rank", [[0, 1], [-1, 1], [1.5, 2.0], [1e300, 1.0], [float("nan"), 1.0], [None, 1]])
+@pytest.mark.parametrize("rank", [[-1, 1], [-2, 0], [1.5, 2.0], [1e300, 1.0], [float("nan"), 1.0], [None, 1]])
 @pytest.mark.parametrize("as_file", [True, False])
 def test_ranks_that_are_no_places(rank, as_file, tmp_path):
     recs = pl.DataFrame({"user": [1, 1], "item": [1, 2], "rank": rank})

@@ -267,7 +267,7 @@ def test_core_is_the_largest_with_enough_rows(rows, least):
         ("holdout", {"ratio": 1.0}, "share between 0 and 1"),
         ("holdout", {"ratio": "0.2"}, "share between 0 and 1"),
         ("holdout", {"ratio": True}, "share between 0 and 1"),
-        ("holdout", {"ratio": float("nan")}, "share between 0 and 1"),
+        ("holdout", {"ratio": float("nan")}, "must be a finite number"),
         ("holdout", {"by": "users"}, "did you mean user"),
         ("holdout", {"ratio": 0.6, "validation": 0.4}, "nothing to train on"),
         ("holdout", {"seed": -1}, "seed must be"),

@@ -114,7 +114,7 @@ def test_opportunity_is_pooled_and_by_items_too():
 
 
 def test_refusals(feed):
-    with pytest.raises(tv.TruevalError, match=r"not grouped by 'providr'[\s\S]*did you mean provider"):
+    with pytest.raises(tv.TruevalError, match=r"not grouped by 'providr'[\s\S]*groups by provider"):
         feed.parity("providr")
     with pytest.raises(tv.TruevalError, match="up to 10 only"):
         feed.parity("provider", k=11)
