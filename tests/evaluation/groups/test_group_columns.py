@@ -41,7 +41,7 @@ def test_small_groups_are_shown_but_not_compared(world):
     assert both.gaps("side")["groups"][0] == 3
     assert not [w for w in both.warnings if "fewer" in w]
     for wrong in (0, -1, 2.5, True):
-        with pytest.raises(tv.TruevalError, match="whole number|must be from 1"):
+        with pytest.raises(tv.TruevalError, match=r"whole number|must be from 1"):
             evaluate(world, users=users, by="side", min_group=wrong)
 
 
