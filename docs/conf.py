@@ -1,0 +1,58 @@
+"""Settings of the documentation site: `make docs`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+
+from examples import Site
+
+import trueval
+
+project = "trueval"
+author = "the authors of trueval"
+project_copyright = author
+version = release = trueval.__version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "mathml"]
+exclude_patterns = ["_build", "_ext", "_static"]
+myst_enable_extensions = ["dollarmath", "deflist", "attrs_inline"]
+myst_heading_anchors = 4
+# links of CONTRIBUTING and the changelog to files of the repository that are no pages
+suppress_warnings = ["myst.header"]
+
+html_theme = "furo"
+html_title = f"trueval {version}"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_math_renderer = "mathml"
+html_show_sphinx = False
+html_copy_source = False
+html_show_sourcelink = False
+pygments_style = "friendly"
+pygments_dark_style = "monokai"
+
+# Types stand in the docstrings, in words; signatures stay short enough to be read.
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
+napoleon_google_docstring = False
+napoleon_use_rtype = False
+napoleon_use_ivar = True
+default_role = "code"
+# The words for types in docstrings ("text", "DataFrame") are no classes of ours. What is ours must resolve.
+nitpick_ignore_regex = [("py:(class|exc)", r"(?!trueval\.).*")]
+
+
+def setup(app: Any) -> None:
+    """Run the examples of every page when it is read."""
+    site = Site()
+
+    def read(_: Any, name: str, source: list[str]) -> None:
+        source[0] = site.expand(name, source[0])
+
+    app.connect("source-read", read)
+    app.connect("build-finished", lambda *_: site.close())
