@@ -17,6 +17,7 @@ from __future__ import annotations
 import contextlib
 import doctest
 import glob
+import html
 import io
 import os
 import re
@@ -34,7 +35,8 @@ from generated import generate
 ROOT = Path(__file__).parents[2]
 WIDTH = 96  # columns of the terminal that commands write to: what fits into a page
 _FENCE = re.compile(r"^(?P<fence>`{3,})(?P<info>[^`\n]*)\n(?P<body>.*?)^(?P=fence)[ \t]*$\n?", re.M | re.S)
-_STYLE = re.compile(r"\x1b\[[0-9;]*m")
+_STYLE = re.compile(r"\x1b\[([0-9;]*)m")
+_TERMINAL = {"COLUMNS": str(WIDTH), "TERM": "xterm-256color"}
 
 
 class ExampleError(Exception):
@@ -94,8 +96,8 @@ class Page:
             lines = (out + err if wanted else out).rstrip().splitlines()
             if most is not None and len(lines) > most:
                 lines = [*lines[:most], "…"]
-            shown += [f"$ {command}", *lines]
-        return "```console\n" + "\n".join(shown) + "\n```\n"
+            shown += [f"\x1b[1m$ {command}\x1b[0m", *lines, ""]
+        return as_html(shown)
 
     def _command(self, command: str) -> tuple[str, str, int]:
         words = shlex.split(command.replace("\\\n", " "))
@@ -105,7 +107,7 @@ class Page:
         out, err = _Screen(), io.StringIO()
         with self.here(), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             code = _call(arguments)
-        return (*(_STYLE.sub("", stream.getvalue()).replace(str(ROOT), "…") for stream in (out, err)), code)  # type: ignore[return-value]
+        return out.getvalue(), err.getvalue(), code
 
     def _globbed(self, word: str) -> list[str]:
         with self.here():
@@ -118,8 +120,8 @@ class Page:
                 exec(compile(body, f"<{self.name}>", "exec"), self.names)
             except Exception as error:
                 raise ExampleError(f"{self.name}: {type(error).__name__}: {error}\n{body}") from error
-        printed = _STYLE.sub("", out.getvalue()).rstrip()
-        return f"```python\n{body}```\n" + (f"\n```text\n{printed}\n```\n" if printed else "")
+        printed = out.getvalue().rstrip()
+        return f"```python\n{body}```\n" + (f"\n{as_html(printed.splitlines())}" if printed else "")
 
     def _doctest(self, body: str) -> None:
         test = doctest.DocTestParser().get_doctest(body, self.names, self.name, None, 0)
@@ -134,14 +136,33 @@ class Page:
     @contextlib.contextmanager
     def here(self) -> Iterator[None]:
         """Be in the folder of the page, before a terminal of a known width."""
-        before, size = Path.cwd(), os.environ.get("COLUMNS")
+        before, environment = Path.cwd(), dict(os.environ)
         os.chdir(self.folder)
-        os.environ["COLUMNS"] = str(WIDTH)
+        os.environ.update(_TERMINAL)
+        os.environ.pop("NO_COLOR", None)
         try:
             yield
         finally:
             os.chdir(before)
-            os.environ.pop("COLUMNS") if size is None else os.environ.update(COLUMNS=size)
+            os.environ.clear()
+            os.environ.update(environment)
+
+
+def as_html(lines: list[str]) -> str:
+    """What a terminal shows, as a block of HTML: bold stays bold, colours are left to the page.
+
+    >>> as_html(["\\x1b[1ma\\x1b[0m < b"]).split("\\n")[1]
+    '<div class="highlight"><pre><strong>a</strong> &lt; b'
+    """
+    text, bold, made = "\n".join(lines).rstrip() + "\n", False, []
+    for place, piece in enumerate(_STYLE.split(text)):
+        if place % 2:
+            bold = "1" in piece.split(";") or (bold and not {"", "0", "22"} & set(piece.split(";")))
+        elif piece:
+            plain = html.escape(piece, quote=False)
+            made.append(f"<strong>{plain}</strong>" if bold else plain)
+    body = re.sub(r"</strong>(\s*)<strong>", r"\1", "".join(made))
+    return f'```{{raw}} html\n<div class="highlight"><pre>{body}</pre></div>\n```\n'
 
 
 def _call(arguments: list[str]) -> int:
