@@ -8,9 +8,10 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
-from examples import Site
+from docutils import nodes
 
 import trueval
+from page_examples import Site
 
 project = "trueval"
 author = "the authors of trueval"
@@ -21,8 +22,6 @@ extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "mathm
 exclude_patterns = ["_build", "_ext", "_static"]
 myst_enable_extensions = ["dollarmath", "deflist", "attrs_inline"]
 myst_heading_anchors = 4
-# links of CONTRIBUTING and the changelog to files of the repository that are no pages
-suppress_warnings = ["myst.header"]
 
 html_theme = "furo"
 html_title = f"trueval {version}"
@@ -38,13 +37,19 @@ pygments_dark_style = "monokai"
 # Types stand in the docstrings, in words; signatures stay short enough to be read.
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
-autodoc_preserve_defaults = True
 napoleon_google_docstring = False
 napoleon_use_rtype = False
 napoleon_use_ivar = True
 default_role = "code"
 # The words for types in docstrings ("text", "DataFrame") are no classes of ours. What is ours must resolve.
 nitpick_ignore_regex = [("py:(class|exc)", r"(?!trueval\.).*")]
+
+
+def unlink_metrics(_: Any, page: nodes.document) -> None:
+    """In docstrings, docutils takes `ndcg@10` for an address of mail: it is none. No page has one."""
+    for node in list(page.findall(nodes.reference)):
+        if node.get("refuri", "").startswith("mailto:"):
+            node.replace_self(node.children)
 
 
 def setup(app: Any) -> None:
@@ -55,4 +60,5 @@ def setup(app: Any) -> None:
         source[0] = site.expand(name, source[0])
 
     app.connect("source-read", read)
+    app.connect("doctree-read", unlink_metrics)
     app.connect("build-finished", lambda *_: site.close())

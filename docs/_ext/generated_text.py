@@ -87,7 +87,7 @@ def _parameter(one: Any) -> str:
     choices = f"; one of {', '.join(code(plain(c)) for c in one.choices)}" if one.choices else ""
     limits = [f"from {one.low:g}"] * (one.low > float("-inf")) + [f"to {one.high:g}"] * (one.high < float("inf"))
     allowed = choices or (f"; {' '.join(limits)}" if limits else "")
-    return f"default {code(plain(one.default))}{allowed}. {cell(one.meaning)}"
+    return f"{cell(one.meaning)}; default {code(plain(one.default))}{allowed}"
 
 
 def _chance(metric: Any) -> str:
@@ -187,7 +187,9 @@ def systems() -> str:
         rows += [["lists", "for each user" if system.personalised else "the same for everybody"]]
         for one in system.parameters.values():
             allowed = f"; {one.allowed}" if one.allowed else ""
-            rows.append([f"parameter `{one.name}`", cell(f"default {plain(one.default)}{allowed}. {one.meaning}")])
+            rows.append(
+                [f"parameter `{one.name}`", f"{cell(one.meaning)}; default {code(plain(one.default))}{cell(allowed)}"]
+            )
         rows += [["caution", cell(system.caution)]] if system.caution else []
         rows += [["reference", cell(system.reference)]]
         text += f"(system-{system.name})=\n## {system.name}\n\n{cell(system.summary)}\n\n{table(['', ''], rows)}\n"

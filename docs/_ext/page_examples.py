@@ -6,7 +6,7 @@ A page is Markdown. Blocks between fences are treated by the word in braces afte
   and shows the message; `{run} lines=20` shows only the first lines.
 - `{py}`: Python, run in the namespace of the page; the page shows it with what it prints.
 - `{write} NAME`: a file that is written for later blocks, and shown.
-- `{generated} WORD...`: text made from the registries (`generated.py`).
+- `{generated} WORD...`: text made from the registries (`generated_text.py`).
 
 Blocks with `>>>` are doctests of the page. Everything runs in a folder of the page's own. The first example that fails
 stops the build.
@@ -30,7 +30,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from generated import generate
+from generated_text import generate
 
 ROOT = Path(__file__).parents[2]
 WIDTH = 96  # columns of the terminal that commands write to: what fits into a page
@@ -96,7 +96,7 @@ class Page:
             lines = (out + err if wanted else out).rstrip().splitlines()
             if most is not None and len(lines) > most:
                 lines = [*lines[:most], "…"]
-            shown += [f"\x1b[1m$ {command}\x1b[0m", *lines, ""]
+            shown += [f"\x1b[1m$ {wrapped(command)}\x1b[0m", *lines, ""]
         return as_html(shown)
 
     def _command(self, command: str) -> tuple[str, str, int]:
@@ -146,6 +146,21 @@ class Page:
             os.chdir(before)
             os.environ.clear()
             os.environ.update(environment)
+
+
+def wrapped(command: str) -> str:
+    r"""A command, broken between words so that it fits the page.
+
+    >>> wrapped('trueval evaluate ' + 'recs.parquet ' * 5 + '--metrics "ndcg@10, recall@10"').count(chr(92))
+    1
+    """
+    lines, words = [""], re.findall(r'(?:[^\s"]|"[^"]*")+', command.replace("\\\n", " "))
+    for word in words:
+        if lines[-1] and len(lines[-1]) + len(word) > WIDTH - 6:
+            lines[-1] += " \\"
+            lines.append("   ")
+        lines[-1] += f" {word}" if lines[-1] else word
+    return "\n".join(lines)
 
 
 def as_html(lines: list[str]) -> str:
