@@ -71,7 +71,7 @@ test-slow: $(VENV)/test ## run the statistical and paper-scale tests in full
 	$(BIN)/python -m pytest -n $(WORKERS) -m slow
 
 docs: $(VENV)/docs ## run the examples of the documentation and build its pages (docs/_build/html)
-	$(BIN)/python -m sphinx -n -W --keep-going -q -E -b html docs docs/_build/html
+	$(BIN)/python -m sphinx -n -W --keep-going -q -E -d docs/_build/doctrees -b html docs docs/_build/html
 	$(BIN)/python docs/_ext/check_offline.py docs/_build/html
 	@echo "docs/_build/html/index.html"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_math_renderer = "mathml"
 html_show_sphinx = False
+html_show_search_summary = False  # fetched by script, which browsers refuse for pages opened from a disk
 html_copy_source = False
 html_show_sourcelink = False
 pygments_style = "friendly"
@@ -52,6 +54,28 @@ def unlink_metrics(_: Any, page: nodes.document) -> None:
             node.replace_self(node.children)
 
 
+def separate_attributes(*arguments: Any) -> None:
+    """Give each of several attributes that are explained together (`users, items : DataFrame`) a line of its own."""
+    lines: list[str] = arguments[-1]
+    if "Attributes" not in lines:
+        return
+    start = lines.index("Attributes") + 2
+    made: list[str] = lines[:start]
+    inside = True
+    for place in range(start, len(lines)):
+        line = lines[place]
+        inside = inside and not (line.startswith("---"))
+        names, colon, kind = line.partition(" : ")
+        if inside and colon and "," in names and not line.startswith(" "):
+            below = list(itertools.takewhile(lambda text: text.startswith("    "), lines[place + 1 :]))
+            *first, last = names.split(", ")
+            for name in first:
+                made += [f"{name} : {kind}", *below]
+            line = f"{last} : {kind}"
+        made.append(line)
+    lines[:] = made
+
+
 def setup(app: Any) -> None:
     """Run the examples of every page when it is read."""
     site = Site()
@@ -61,4 +85,5 @@ def setup(app: Any) -> None:
 
     app.connect("source-read", read)
     app.connect("doctree-read", unlink_metrics)
+    app.connect("autodoc-process-docstring", separate_attributes, priority=100)  # before napoleon reads it
     app.connect("build-finished", lambda *_: site.close())

@@ -198,7 +198,6 @@ def systems() -> str:
 
 def designs() -> str:
     """Every word of designs with its meaning and a picture."""
-    from trueval.design.picture import picture
     from trueval.design.words import WORDS
 
     text = ""
@@ -206,7 +205,7 @@ def designs() -> str:
         text += f"## {decides[0].upper()}{decides[1:]}\n\n"
         for one in (word for word in WORDS if word.decides == decides):
             text += f"### {one.word}\n\n{one.means[0].upper()}{one.means[1:]}.\n\n"
-            text += f"```console\n$ trueval designs {one.example}\n{picture(one.example)}```\n\n"
+            text += f"```{{run}}\ntrueval designs {one.example}\n```\n\n"
     return text
 
 
@@ -249,7 +248,7 @@ def choosing() -> str:
     text = ""
     for question in QUESTIONS:
         rows = [
-            [cell(answer.says), code(f"{question.word}={answer.word}"), _reasons(answer.metrics)]
+            [cell(answer.says), code(f"{question.word}={answer.word}"), _leads_to(question, answer)]
             for answer in question.answers
         ]
         asked = f" Asked of those who have `{'`, `'.join(question.have)}`." if question.have else ""
@@ -258,8 +257,20 @@ def choosing() -> str:
     return text
 
 
+def _leads_to(question: Any, answer: Any) -> str:
+    from trueval.metrics.choosing import choose, questions_for
+
+    if answer.metrics:
+        return _reasons(answer.metrics)
+    if question.word != "have":
+        return "none more"
+    if questions_for(answer.word):
+        return "as the next questions say"
+    return code(choose({"have": answer.word}).command)
+
+
 def _reasons(metrics: Mapping[str, str]) -> str:
-    return "; ".join(f"{code(name)}: {cell(why)}" for name, why in metrics.items()) or "none of its own"
+    return "; ".join(f"{code(name)}: {cell(why)}" for name, why in metrics.items())
 
 
 # ---- files of the repository ---------------------------------------------------------------------------------------

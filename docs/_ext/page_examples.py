@@ -155,7 +155,13 @@ def wrapped(command: str) -> str:
     1
     """
     lines, words = [""], re.findall(r'(?:[^\s"]|"[^"]*")+', command.replace("\\\n", " "))
-    for word in words:
+    units: list[str] = []
+    for word in words:  # an option and its value stay together
+        if units and re.fullmatch(r"--?[a-z-]+", units[-1]) and not word.startswith("-"):
+            units[-1] += f" {word}"
+        else:
+            units.append(word)
+    for word in units:
         if lines[-1] and len(lines[-1]) + len(word) > WIDTH - 6:
             lines[-1] += " \\"
             lines.append("   ")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from trueval.errors import DefinitionError
 from trueval.metrics.choosing import CUTOFF, QUESTIONS, RULE, Choice, Question, choose, questions_for, read_answers
-from trueval.render.terminal import fill
+from trueval.render.terminal import console_for, fill
 from trueval.render.widths import READING_WIDTH
 
 
@@ -64,6 +64,6 @@ def rendered(choice: Choice, answers: Mapping[str, str]) -> str:
     if not lines:
         lines = ["This is measured by commands of its own:"]
     if answers["have"] in ("lists", "model"):
-        lines += ["", fill(RULE, READING_WIDTH)]
+        lines += ["", fill(RULE, min(READING_WIDTH, console_for(sys.stdout).width))]
     again = ",".join(f"{word}={answer}" for word, answer in answers.items())
     return "\n".join([*lines, "", choice.command, "", f"again: trueval metrics --choose --answers {again}"]) + "\n"
