@@ -9,7 +9,7 @@ WORKERS ?= 2
 QUICK   := tests/test_architecture.py tests/data tests/design tests/oracles tests/report tests/splits tests/evaluation/groups tests/propensity tests/facts
 COVER   := --cov --cov-report=
 
-.PHONY: help demo test test-quick test-adapters test-slow coverage lint fuzz bench coverage-table clean
+.PHONY: help demo test test-quick test-adapters test-slow coverage lint fuzz bench coverage-table clean docs
 .DEFAULT_GOAL := help
 
 help:            ## show this list
@@ -32,6 +32,11 @@ $(VENV)/test: $(VENV)/base
 	$(BIN)/pip install --quiet -r $(VENV)/needed.txt -c $(CONSTRAINTS)
 	@touch $@
 
+$(VENV)/docs: $(VENV)/base
+	$(BIN)/python .ci/dependencies.py docs > $(VENV)/needed.txt
+	$(BIN)/pip install --quiet -r $(VENV)/needed.txt -c $(CONSTRAINTS)
+	@touch $@
+
 # RecTools, Cornac, RePlay and recommenders ask for other versions than the tests do: they have a place of their own
 .venv-adapters/made: constraints-adapters.txt pyproject.toml
 	$(PYTHON) -m venv .venv-adapters
@@ -42,8 +47,8 @@ demo: $(VENV)/base ## make a small world, evaluate four systems, write an HTML r
 	$(BIN)/trueval demo -o demo-output
 
 lint: $(VENV)/test ## check style and types
-	$(BIN)/ruff check src tests benchmarks examples
-	$(BIN)/ruff format --check src tests benchmarks examples
+	$(BIN)/ruff check src tests benchmarks examples docs
+	$(BIN)/ruff format --check src tests benchmarks examples docs
 	$(BIN)/mypy
 
 test: lint test-adapters ## run all checks and tests
@@ -65,6 +70,11 @@ test-adapters: .venv-adapters/made ## test models of RecTools and Cornac, and pr
 test-slow: $(VENV)/test ## run the statistical and paper-scale tests in full
 	$(BIN)/python -m pytest -n $(WORKERS) -m slow
 
+docs: $(VENV)/docs ## run the examples of the documentation and build its pages (docs/_build/html)
+	$(BIN)/python -m sphinx -n -W --keep-going -q -E -d docs/_build/doctrees -b html docs docs/_build/html
+	$(BIN)/python docs/_ext/check_offline.py docs/_build/html
+	@echo "docs/_build/html/index.html"
+
 FUZZ_CASES ?= 5000
 FUZZ_SEED  ?= 1
 fuzz: $(VENV)/test ## run all commands on thousands of spoiled files and options (FUZZ_CASES=5000 FUZZ_SEED=1)
@@ -77,4 +87,4 @@ coverage-table: $(VENV)/base ## measure how often intervals hold and tests err (
 	$(BIN)/python benchmarks/coverage_table.py -o docs/coverage.md
 
 clean:           ## remove what make made
-	rm -rf $(VENV) .venv-adapters .venv-bench* demo-output build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) .venv-adapters .venv-bench* demo-output docs/_build build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache

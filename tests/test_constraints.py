@@ -46,8 +46,12 @@ def test_what_is_written_is_what_is_read() -> None:
 def test_every_dependency_is_printed_and_pinned() -> None:
     tool = script("hashed_versions")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    command = [sys.executable, str(ROOT / ".ci" / "dependencies.py"), "test"]
+    command = [sys.executable, str(ROOT / ".ci" / "dependencies.py"), "test", "docs"]
     printed = subprocess.check_output(command, text=True).splitlines()
-    assert {*project["dependencies"], *project["optional-dependencies"]["test"]} < set(printed)
+    assert {
+        *project["dependencies"],
+        *project["optional-dependencies"]["test"],
+        *project["optional-dependencies"]["docs"],
+    } < set(printed)
     pinned = {tool.plain(name) for name in tool.pins((ROOT / "constraints.txt").read_text())}
     assert {tool.plain(re.split(r"[^A-Za-z0-9._-]", one)[0]) for one in printed} <= pinned

@@ -11,6 +11,7 @@ from trueval.cli.ab import ab_command, plan_command
 from trueval.cli.calibrate import calibrate_command
 from trueval.cli.compare import compare_command
 from trueval.cli.demo import demo_command
+from trueval.cli.designs import designs_command
 from trueval.cli.evaluate import evaluate_command
 from trueval.cli.guard import guarded, is_folder
 from trueval.cli.metrics import metrics_command
@@ -40,6 +41,7 @@ def make_app() -> typer.Typer:
     app.command("split", cls=SplitCommand)(guarded(split_command, folder=_always))
     app.command("metrics")(metrics_command)
     app.command("systems")(systems_command)
+    app.command("designs")(designs_command)
     app.command("calibrate")(guarded(calibrate_command))
     app.command("ab")(guarded(ab_command))
     app.command("ab-plan")(plan_command)

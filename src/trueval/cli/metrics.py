@@ -23,6 +23,13 @@ def metrics_command(
         int, typer.Option(help="Number of random worlds in which each axiom is checked.", callback=bounded("worlds"))
     ] = 200,
     seed: Annotated[int, typer.Option(help="Seed of the random worlds.", callback=bounded("seed"))] = 0,
+    choose: Annotated[
+        bool, typer.Option("--choose", help="Answer a few questions to find the metrics to use.")
+    ] = False,
+    answers: Annotated[
+        str | None,
+        typer.Option(help="With --choose: the answers, as have=lists,goal=first,k=10 (default: ask for them)."),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print only the result and errors.")] = False,
 ) -> None:
     """List the metrics, or explain one: formula, parameters, range, reference, worked example.
@@ -34,7 +41,19 @@ def metrics_command(
       trueval metrics ndcg
 
       trueval metrics --axioms abndcg@10
+
+      trueval metrics --choose
+
+      trueval metrics --choose --answers have=lists,goal=one,beyond=catalogue,k=5
     """
+    if choose or answers is not None:
+        from trueval.cli.choose import chosen
+        from trueval.errors import DefinitionError
+
+        if name or axioms or not choose:
+            raise DefinitionError("--answers belongs to --choose, which takes no metric and no --axioms")
+        sys.stdout.write(chosen(answers))
+        return
     if axioms:
         from trueval.metrics.axioms import check_axioms
 
@@ -64,7 +83,7 @@ def listing() -> str:
         "",
         "anti(m) inverts relevance among judged items; ips(m) and snips(m) weight relevant items by 1/propensity;",
         "recall, precision, atop and auc take beta or gamma for popularity-stratified values.",
-        "One metric in full: trueval metrics ndcg",
+        "One metric in full: trueval metrics ndcg; which one to use: trueval metrics --choose",
     ]
     return "\n".join(lines) + "\n"
 
