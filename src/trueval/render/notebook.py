@@ -76,7 +76,9 @@ def _row(cells: Sequence[str], sides: Sequence[str], *, style: str, cut: bool) -
 
 def _marked(markup: str, style: str = "") -> str:
     """A cell, whose names are escaped for rich."""
-    return _styled(Text.from_markup(markup, style=style, emoji=False))
+    text = Text.from_markup(markup, emoji=False)
+    text.stylize_before(style)  # as a span: a style of the whole text is lost where there are no others
+    return _styled(text)
 
 
 def _lines(text: str) -> str:
