@@ -36,13 +36,16 @@ def shown():
     table = pl.DataFrame(rows)
     calibration = tv.calibrate(table.head(200), validation=table.tail(200), resamples=50)
     arms = pl.DataFrame({"user": range(400), "arm": ["a", NAME] * 200, "clicks": rng.integers(0, 2, 400)})
+    clicks = pl.DataFrame({"item": ["a", "b"] * 40, "click": rng.integers(0, 2, 80), "propensity": [0.5] * 80})
+    target = pl.DataFrame({"item": ["a", "b"], "probability": [0.75, 0.25]})
     experiment = {"data": {"path": log.frame}, "systems": {"popularity": {}, "random": {}, "itemknn": {}},
                   "evaluation": {"designs": ["AR-TI-AN", "1R-TI-AN"], "metrics": ["auc"]}}  # fmt: skip
     return {
         "Interactions": log, "Parts": parts, "Leakage": tv.leakage(parts), "Result": result,
         "Comparisons": result.compare("popularity"), "Agreement": result.agreement(),
         "AbTest": tv.ab_test(arms, arm="arm", metrics="clicks", control="a"),
-        "AbPlan": tv.ab_plan(baseline=0.1, effect=0.01), "Calibration": calibration, "Pointwise": calibration.after,
+        "OffPolicy": tv.ope(clicks, target), "AbPlan": tv.ab_plan(baseline=0.1, effect=0.01),
+        "Calibration": calibration, "Pointwise": calibration.after,
         "Calibrator": calibration.calibrator, "Reliability": calibration.after.reliability(),
         "Tuning": tv.tune("itemknn", {"k": [5, 10]}, data=parts.train),
         "ExperimentResult": tv.run(experiment), "Axioms": tv.check_axioms("ndcg@10", worlds=3),
@@ -50,11 +53,11 @@ def shown():
     }  # fmt: skip
 
 
-PRINTED = ("Result", "Comparisons", "Agreement", "AbTest", "AbPlan", "Calibration", "Pointwise", "Calibrator", "Axioms",
-           "ExperimentResult")  # fmt: skip
+PRINTED = ("Result", "Comparisons", "Agreement", "AbTest", "OffPolicy", "AbPlan", "Calibration", "Pointwise",
+           "Calibrator", "Axioms", "ExperimentResult")  # fmt: skip
 OTHERS = ("Interactions", "Parts", "Leakage", "Reliability", "Tuning", "Design", "RunDesign")
-TABLES = ("Leakage", "Result", "Comparisons", "Agreement", "AbTest", "Calibration", "Pointwise", "Reliability",
-          "ExperimentResult")  # fmt: skip
+TABLES = ("Leakage", "Result", "Comparisons", "Agreement", "AbTest", "OffPolicy", "Calibration", "Pointwise",
+          "Reliability", "ExperimentResult")  # fmt: skip
 
 
 @pytest.mark.parametrize("name", PRINTED)
