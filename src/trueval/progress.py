@@ -1,7 +1,8 @@
-"""Progress of long work: a bar with the time left on a terminal, plain lines elsewhere."""
+"""Progress of long work: a bar with the time left on a terminal, a line that changes in notebooks, lines elsewhere."""
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Iterator
@@ -11,6 +12,8 @@ from typing import Protocol
 from trueval.errors import visible
 
 _quiet = False
+_CELLS = 24  # of the bar in a notebook
+_REWRITTEN = 0.5  # seconds between two states of it
 
 
 class Step(Protocol):
@@ -42,6 +45,13 @@ def bars_are_shown() -> bool:
     return not _quiet and sys.stderr.isatty()
 
 
+def in_notebook() -> bool:
+    """Whether output goes to the page of a Jupyter kernel, which is no terminal but rewrites a line."""
+    ipython = sys.modules.get("IPython")  # a kernel has loaded it; nobody else needs it
+    shell = None if ipython is None else ipython.get_ipython()
+    return getattr(shell, "kernel", None) is not None
+
+
 @contextmanager
 def hushed() -> Iterator[None]:
     """Show no progress inside the block: it is one step of work whose progress is shown."""
@@ -65,6 +75,8 @@ def progress(title: str, total: int, *, after: float = 1.0) -> Iterator[NamedSte
         yield lambda done=1, doing="": None
     elif sys.stderr.isatty():
         yield from _bar(title, total, after)
+    elif in_notebook():
+        yield from _one_line(title, total, after)
     else:
         yield from _lines(title, total, after)
 
@@ -74,7 +86,7 @@ def _bar(title: str, total: int, after: float) -> Iterator[NamedStep]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    bar = Progress(*columns, console=Console(stderr=True, force_jupyter=False), transient=True)
     task = bar.add_task(visible(title), total=total)
     begun = time.monotonic()
 
@@ -89,6 +101,35 @@ def _bar(title: str, total: int, after: float) -> Iterator[NamedStep]:
         bar.stop()
 
 
+def _one_line(title: str, total: int, after: float) -> Iterator[NamedStep]:
+    """A line that is written over, at most twice a second, and is gone at the end."""
+    begun = time.monotonic()
+    written, finished, width = -math.inf, 0, 0
+
+    def step(done: int = 1, doing: str = "") -> None:
+        nonlocal written, finished, title, width
+        finished += done
+        title = doing or title
+        now = time.monotonic()
+        if finished and now - begun >= after and now - written >= _REWRITTEN:
+            written = now
+            full = min(_CELLS, _CELLS * finished // total)
+            text = f"{_far(title, finished, total, now - begun)} {'█' * full}{'·' * (_CELLS - full)}"
+            width = max(width, len(text))
+            print(f"\r{text:<{width}}", end="", file=sys.stderr, flush=True)
+
+    try:
+        yield step
+    finally:
+        if width:
+            print("\r" + " " * width + "\r", end="", file=sys.stderr, flush=True)
+
+
+def _far(title: str, finished: int, total: int, seconds: float) -> str:
+    left = seconds / finished * (total - finished)
+    return visible(f"{title}: {finished:,} of {total:,}, {left:.0f} s left").replace("\n", " ")
+
+
 def _lines(title: str, total: int, after: float) -> Iterator[NamedStep]:
     begun = printed = time.monotonic()
     finished = 0
@@ -100,7 +141,6 @@ def _lines(title: str, total: int, after: float) -> Iterator[NamedStep]:
         now = time.monotonic()
         if finished and now - begun >= after and (now - printed >= 10 or (finished >= total and now - begun >= 10)):
             printed = now
-            left = (now - begun) / finished * (total - finished)
-            print(visible(f"{title}: {finished:,} of {total:,}, {left:.0f} s left"), file=sys.stderr, flush=True)
+            print(_far(title, finished, total, now - begun), file=sys.stderr, flush=True)
 
     yield step

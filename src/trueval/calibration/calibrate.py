@@ -22,8 +22,10 @@ from trueval.calibration.predictions import Predictions, check_probabilities, re
 from trueval.calibration.reuse_checks import fingerprint, refuse_seen_table, refuse_shared_rows
 from trueval.calibration.user_bootstrap import FEWEST, Summed, bounds
 from trueval.data.column_roles import ColumnMap
+from trueval.data.exported_tables import Tabular
 from trueval.errors import DataError
 from trueval.evaluation.estimate import Estimate
+from trueval.render.shown import Shown
 from trueval.statistics.student import t_quantile
 
 _COLUMN = "calibrated"
@@ -45,7 +47,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Calibration:
+class Calibration(Tabular, Shown):
     """Predictions before and after calibration. Prints as a table with reliability diagrams."""
 
     calibrator: Calibrator
@@ -58,6 +60,20 @@ class Calibration:
         from trueval.calibration.render import calibration_text
 
         return calibration_text(self)
+
+    def table(self) -> pl.DataFrame:
+        """One row per metric: its value before and after, the difference with its interval, and the verdict.
+
+        What cannot be measured of scores that are no probabilities is null before, and so is its change.
+        """
+        rows = []
+        for name, after in self.after.estimates.items():
+            before, change = self.before.estimates.get(name), self.changes.get(name)
+            moved = (None,) * 4 if change is None else (change.difference, change.low, change.high, change.verdict)
+            rows.append((name, None if before is None else before.value, after.value, *moved))
+        numbers = ("before", "after", "difference", "low", "high")
+        schema = {"metric": pl.String, **dict.fromkeys(numbers, pl.Float64), "verdict": pl.String}
+        return pl.DataFrame(rows, schema=schema, orient="row").with_columns(pl.col(numbers).fill_nan(None))
 
     @property
     def frame(self) -> pl.DataFrame:

@@ -16,7 +16,8 @@ from trueval.data.failures import reading
 from trueval.data.json_values import parse_json
 from trueval.data.places import check_not_special
 from trueval.data.writing import write_whole
-from trueval.errors import DataError
+from trueval.errors import DataError, visible
+from trueval.render.shown import Shown
 
 METHODS = ("platt", "isotonic")
 INPUTS = ("auto", "probability", "score")
@@ -24,7 +25,7 @@ _VERSION = 1
 
 
 @dataclass(frozen=True)
-class Calibrator:
+class Calibrator(Shown):
     """A rising function from predictions to probabilities, as `fit_calibrator` found it.
 
     Main methods: `apply`, `save` and `load`, `to_json` and `from_json`.
@@ -102,6 +103,11 @@ class Calibrator:
                 do="give probabilities, or fit with input='score'",
             )
         return values
+
+    def __str__(self) -> str:
+        about = self.fitted_on
+        fitted = f", fitted on {about['name']} ({about.get('rows', 0):,} rows)" if about.get("name") else ""
+        return visible(f"{self.method}{fitted}: {self.description}")
 
     @property
     def description(self) -> str:

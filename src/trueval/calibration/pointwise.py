@@ -19,8 +19,10 @@ from trueval.calibration.predictions import Predictions, check_probabilities, re
 from trueval.calibration.reliability import Reliability, reliability
 from trueval.calibration.user_bootstrap import Clusters, Summed, draw, estimate, make_clusters, no_interval
 from trueval.data.column_roles import ColumnMap
+from trueval.data.exported_tables import Tabular
 from trueval.errors import DefinitionError, suggest
 from trueval.evaluation.estimate import Estimate
+from trueval.render.shown import Shown
 
 DEFAULT = ("logloss", "brier", "auc", "gauc", "ece", "ece[by=mass]", "mce")
 INTERVALS = ("bootstrap", "none")
@@ -28,7 +30,7 @@ _SMALL = 20  # rows of a bin whose share of positives is hardly known
 
 
 @dataclass(frozen=True)
-class Pointwise:
+class Pointwise(Tabular, Shown):
     """Pointwise metrics of predictions, with intervals. Prints as a table.
 
     >>> table = pl.DataFrame({"p": [0.8] * 5 + [0.2] * 5, "y": [1, 1, 1, 0, 0] + [1, 0, 0, 0, 0]})

@@ -11,11 +11,12 @@ from trueval.calibration.bins import make_bins
 from trueval.calibration.calibration_errors import Gaps, make_gaps
 from trueval.calibration.predictions import Predictions
 from trueval.calibration.user_bootstrap import make_clusters
+from trueval.data.exported_tables import Tabular, frame_html
 from trueval.statistics.binomial import wilson_interval
 
 
 @dataclass(frozen=True)
-class Reliability:
+class Reliability(Tabular):
     """What was predicted and what happened, bin by bin (empty bins are left out)."""
 
     by: str
@@ -71,6 +72,10 @@ class Reliability:
                 "observed_low": low, "observed_high": high, "gap": self.gap,
             }
         )  # fmt: skip
+
+    def _repr_html_(self) -> str:
+        chance = f"{self.ece_by_chance:.4f} is expected by chance if every prediction is right"
+        return frame_html(f"mean gap {self.ece:.4f}; {chance}", self.table(), rows=40)
 
 
 def reliability(data: Predictions, *, bins: int = 10, by: str = "mass") -> Reliability:

@@ -21,9 +21,11 @@ from trueval.comparison.render_agreement import (
 from trueval.comparison.sampling_noise import RankingKey, Results, SamplingNoise, repeated_scores, sampling_noise
 from trueval.comparison.tau import taus
 from trueval.comparison.true_tau import Draws, true_taus
+from trueval.data.exported_tables import Tabular
 from trueval.data.ids import Ids, check_same_kind
 from trueval.errors import DataError, DefinitionError, suggest
 from trueval.evaluation.outcome import Evaluation
+from trueval.render.shown import Shown
 from trueval.statistics.percentiles import percentile_bounds
 
 
@@ -48,7 +50,7 @@ class Matrix:
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class Agreement(Tabular, Shown):
     """How far rankings of systems agree: τ-b and top-weighted τ of every two of them. Prints as a matrix.
 
     `tau` and `top` have estimates (`value`, `low`, `high`) for the true scores, those of the population that the users

@@ -13,10 +13,12 @@ import polars as pl
 from trueval.comparison.comparison import Comparison, ComparisonOptions, chosen, compare_joined
 from trueval.comparison.join_results import Joined, mixing
 from trueval.comparison.render_comparisons import comparisons_latex, comparisons_markdown, print_comparisons
+from trueval.data.exported_tables import Tabular
 from trueval.data.json_values import without_nan
 from trueval.errors import DataError
 from trueval.evaluation.interval_method import RESAMPLES, IntervalMethod
 from trueval.evaluation.repeats import Repeated, over_repeats
+from trueval.render.shown import Shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,7 @@ class Level:
 
 
 @dataclass(frozen=True)
-class Comparisons(Sequence[Comparison]):
+class Comparisons(Tabular, Shown, Sequence[Comparison]):
     """Every other system against a baseline. Prints as a table, with a sentence for each comparison.
 
     >>> import trueval as tv

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import polars as pl
 
+from trueval.data.exported_tables import frame_html
 from trueval.data.failures import empty
 from trueval.data.ids import as_text, plain
 from trueval.data.popularity import check_count_of
@@ -117,6 +118,10 @@ class Interactions:
 
     def __len__(self) -> int:
         return len(self.frame)
+
+    def _repr_html_(self) -> str:
+        counts = f"{len(self):,} rows, {self.n_users:,} users, {self.n_items:,} items"
+        return frame_html(f"{self.name}: {counts}", self.frame, rows=5)
 
     def has(self, column: str) -> bool:
         """Whether the log has a column.

@@ -9,6 +9,7 @@ from typing import Any
 from trueval.design.popular_head import check_head_share, head_word
 from trueval.design.targets import SEEN
 from trueval.errors import DefinitionError, suggest
+from trueval.render.shown import ShownFields
 
 # Words that set one axis, beside the first and those with a number: word, axis, value; in the order they are written.
 _SWITCHES = {
@@ -23,7 +24,7 @@ _RUN_HINT = "given, and perhaps head10, condensed or seen: given-head10-condense
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Design:
+class Design(ShownFields):
     """Whom the relevant items are ranked against: the axes of target-set formation (Bellogín et al. 2017, Table 3).
 
     A design has a short name, such as "1R-TI-NN100", and prints as it; `Design.parse` reads names.
@@ -145,7 +146,7 @@ class Design:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunDesign:
+class RunDesign(ShownFields):
     """The design of given lists, written in the same words as other designs.
 
     head: share of the most-rated items whose judgements are removed; the lists stay as they are.

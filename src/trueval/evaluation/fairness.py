@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from trueval.data.exported_tables import Tabular, frame_html
 from trueval.errors import DefinitionError, suggest
 from trueval.evaluation.estimate import Estimate, Sums, estimate
 from trueval.evaluation.group_measures import RecommendedItems
@@ -22,7 +23,7 @@ AGAINST = ("catalogue", "equal")
 
 
 @dataclass(frozen=True, slots=True)
-class Disparity:
+class Disparity(Tabular):
     """A rate or share of every group, its target where there is one, and how far groups are apart."""
 
     what: str
@@ -48,6 +49,9 @@ class Disparity:
             for label, e in self.values.items()
         ]
         return pl.DataFrame(rows, infer_schema_length=None)
+
+    def _repr_html_(self) -> str:
+        return frame_html(f"{self.what}: gap {self.gap.value:.4f}, ratio {self.ratio.value:.4f}", self.table())
 
     def record(self) -> dict[str, Any]:
         """As plain data."""

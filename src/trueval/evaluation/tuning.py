@@ -8,12 +8,13 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from trueval.arguments import checked
+from trueval.data.exported_tables import as_pandas, frame_html
 from trueval.design.design import Design
 from trueval.errors import DataError, DefinitionError
 from trueval.evaluation.evaluate_systems import evaluate_systems
@@ -27,6 +28,9 @@ from trueval.recommenders.code_fingerprint import Unknown, code_digest
 from trueval.recommenders.protocol import Recommender
 from trueval.recommenders.registry import make_system, record_of, text_of
 from trueval.splits.parts import Parts
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,17 @@ class Tuning:
     def make(self) -> Recommender:
         """A new system with the best parameters."""
         return self._make(**self.best)
+
+    def to_polars(self) -> pl.DataFrame:
+        """The trials, best first: `table`."""
+        return self.table
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The trials as a pandas DataFrame; needs pandas and pyarrow."""
+        return as_pandas(self.table)
+
+    def _repr_html_(self) -> str:
+        return frame_html(f"{self.system} by {self.metric} on the validation part", self.table)
 
     def __str__(self) -> str:
         with pl.Config(tbl_rows=20, tbl_hide_dataframe_shape=True, tbl_hide_column_data_types=True):

@@ -15,16 +15,18 @@ import polars as pl
 from trueval.api import Result
 from trueval.comparison.comparisons import Comparisons
 from trueval.comparison.design_agreement import Alike, alike_grid, alike_notes, between_designs
+from trueval.data.exported_tables import Tabular
 from trueval.design.design import Design
 from trueval.errors import DataError, DefinitionError, suggest
 from trueval.experiments.experiment import Experiment
 from trueval.render.latex import latex_table, tex_comment
 from trueval.render.markdown import markdown_table, markdown_text
+from trueval.render.shown import Shown
 from trueval.report.render_formats import as_latex, as_markdown, as_record, result_frame
 
 
 @dataclass(frozen=True)
-class ExperimentResult:
+class ExperimentResult(Tabular, Shown):
     """What an experiment found. Prints as a table per design; `result["AR-TI-AN"]` is the `Result` of one.
 
     >>> import trueval as tv

@@ -10,10 +10,11 @@ import numpy as np
 
 from trueval.data.by_user import ByUser
 from trueval.data.ids import Ids
+from trueval.render.shown import Shown
 
 
 @dataclass(frozen=True, slots=True)
-class TrainSet:
+class TrainSet(Shown):
     """What a system may learn from: the coded train log. Scores are asked for by these codes."""
 
     users: Ids
@@ -23,6 +24,11 @@ class TrainSet:
     threshold: float | None = None  # value from which the evaluation calls an item relevant; None: any positive one
 
     count: str = "users"  # what popularity counts: users who have an item, or their rows
+
+    def __str__(self) -> str:
+        values = "" if self.log.value is None else ", with values"
+        size = f"{len(self.users):,} users, {len(self.items):,} items, {len(self.log.item):,} pairs{values}"
+        return f"train set: {size}; popularity counts {self.count}, seed {self.seed}"
 
     @property
     def popularity(self) -> np.ndarray:

@@ -16,7 +16,9 @@ from trueval.errors import visible
 from trueval.evaluation.outcome import Evaluation
 from trueval.render.latex import latex_table
 from trueval.render.markdown import markdown_table
+from trueval.render.shown import Shown
 from trueval.render.terminal import escape, new_table, printed
+from trueval.report.baseline_tables import BaselineTables
 from trueval.report.render_formats import as_latex, as_markdown, as_record, result_frame
 from trueval.report.repeats import repeats_text
 from trueval.report.table_cells import cell, needs_both_ends
@@ -29,7 +31,7 @@ UNBIASED, OBSERVED = "unbiased", "observed"
 _TITLES = {UNBIASED: "Unbiased test", OBSERVED: "Observed: held out of the biased log"}
 
 
-class ResultOutput:
+class ResultOutput(BaselineTables, Shown):
     """What a `Result` can be turned into. `observed` is the result on the held-out share of a biased log, if any."""
 
     evaluation: Evaluation

@@ -7,7 +7,9 @@ from typing import Any
 
 import polars as pl
 
+from trueval.data.exported_tables import Tabular
 from trueval.errors import DefinitionError
+from trueval.render.shown import Shown
 from trueval.splits.given import of_one_type
 from trueval.splits.leakage_checks import Check, find_cold, find_duplicates, find_futures, find_overlap, find_repeats
 from trueval.splits.parts import OBSERVED, Parts
@@ -18,7 +20,7 @@ _LATER = {"validation": ("train",), "test": ("train", "validation"), OBSERVED: (
 
 
 @dataclass(frozen=True)
-class Leakage:
+class Leakage(Tabular, Shown):
     """All checks of one split; `verdict` is the worst of theirs; a check that cannot be made counts as caution."""
 
     checks: tuple[Check, ...]
@@ -54,6 +56,19 @@ class Leakage:
             if check.do:
                 lines.append(f"{'':<{width + 32}}-> {check.do}")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        from trueval.render.notebook import notebook_html
+        from trueval.render.terminal import plain_table
+
+        rows = []
+        for check in self.checks:
+            count = "-" if check.count is None else f"{check.count:,}"
+            share = "-" if check.share is None else f"{check.share:.2%}"
+            text = f"{check.meaning} → {check.do}" if check.do else check.meaning
+            rows.append([check.verdict, check.name, text, count, share])
+        head = ["verdict", "check", "meaning", "count", "share"]
+        return notebook_html(f"leakage: {self.verdict}", plain_table(head, rows, align="lll"))
 
 
 def leakage(parts: Parts) -> Leakage:

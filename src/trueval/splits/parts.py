@@ -91,6 +91,17 @@ class Parts:
     def __str__(self) -> str:
         return "\n".join([*self.counted(), *(f"  ! {caution}" for caution in self.cautions)])
 
+    def _repr_html_(self) -> str:
+        from trueval.render.notebook import notebook_html
+        from trueval.render.terminal import plain_table
+
+        report, written = self.report(), self.counted()
+        known = [name for name in ("train", "validation", "test", "observed", "dropped") if report[name]]
+        rows = [[name, f"{report[name]:,}", f"{report[name] / report['rows']:.1%}"] for name in known]
+        lines = [line.strip() for line in written[len(rows) :]]  # those after the counts, which the table has
+        cautions = [f"! {caution}" for caution in self.cautions]
+        return notebook_html(plain_table(["part", "rows", "share"], rows), "\n".join([*lines, *cautions]))
+
     def counted(self) -> list[str]:
         """Lines that say how many rows each part has, why rows were dropped, and who is tested.
 

@@ -16,6 +16,7 @@ from trueval.metrics.axioms.ranking_pairs import Bench, RankingPair, Scene, Tria
 from trueval.metrics.axioms.regions import Region, failing, regions
 from trueval.metrics.axioms.statements import AXIOMS
 from trueval.metrics.grammar import Spec, parse
+from trueval.render.shown import Shown
 
 # Table 1 of the document: the metrics in the forms it analyses ("adapted to graded relevance", the parameters of its
 # section 5.2; the cutoff lies behind all lists but those of TopHeav), and which axioms it prints as satisfied.
@@ -65,7 +66,7 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class AxiomReport:
+class AxiomReport(Shown):
     """Verdicts on one metric, by axiom.
 
     >>> report = check_axioms("srecall@10", worlds=20)
@@ -96,7 +97,7 @@ class AxiomReport:
 
 
 @dataclass(frozen=True)
-class AxiomTable:
+class AxiomTable(Shown):
     """Reports on the metrics of the document's Table 1, by the names they have there."""
 
     reports: dict[str, AxiomReport]

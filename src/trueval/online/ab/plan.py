@@ -10,6 +10,7 @@ from typing import Any
 from trueval.arguments import checked
 from trueval.errors import DefinitionError
 from trueval.render.numbers import level_percent
+from trueval.render.shown import Shown
 from trueval.statistics.power import chance_to_show
 from trueval.statistics.student import normal_quantile
 
@@ -17,7 +18,7 @@ _WEEK = 7
 
 
 @dataclass(frozen=True, slots=True)
-class AbPlan:
+class AbPlan(Shown):
     """Users per arm needed to detect `effect` (absolute) with probability `power`, and the days this takes."""
 
     baseline: float

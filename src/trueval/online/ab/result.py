@@ -9,17 +9,19 @@ from typing import Any
 
 import polars as pl
 
+from trueval.data.exported_tables import Tabular
 from trueval.data.json_values import without_nan
 from trueval.online.ab.balance import BalanceCheck
 from trueval.online.ab.comparisons import ArmValue, Compared
 from trueval.online.ab.metric_declarations import DeclaredMetric
 from trueval.online.ab.sample_ratio import SampleRatio
+from trueval.render.shown import Shown
 
 _DIFFERENCES = ("difference", "relative", "relative_low", "relative_high", "p", "p_corrected", "variance_reduction")
 
 
 @dataclass(frozen=True, slots=True)
-class AbTest:
+class AbTest(Tabular, Shown):
     """Values of every arm, differences from the control, and the check of the sample ratio that they rest on."""
 
     arms: tuple[str, ...]  # the control first

@@ -10,10 +10,12 @@ from typing import Any
 
 import polars as pl
 
+from trueval.data.exported_tables import Tabular
 from trueval.data.json_values import without_nan
 from trueval.errors import DefinitionError, suggest
 from trueval.online.ope.support import Support
 from trueval.online.ope.weights import ALL
+from trueval.render.shown import Shown
 
 OWN_LOG = "own log"  # the target policy's own value, where it has been live too
 
@@ -44,7 +46,7 @@ class Value:
 
 
 @dataclass(frozen=True)
-class OffPolicy:
+class OffPolicy(Tabular, Shown):
     """Off-policy estimates with what they rest on. Prints as a table; `found["snips"]` is one estimate."""
 
     values: tuple[Value, ...]
