@@ -12,6 +12,7 @@ from trueval.cli.calibrate import calibrate_command
 from trueval.cli.compare import compare_command
 from trueval.cli.demo import demo_command
 from trueval.cli.evaluate import evaluate_command
+from trueval.cli.gate import gate_command
 from trueval.cli.metrics import metrics_command
 from trueval.cli.ope import ope_command
 from trueval.cli.run import run_command
@@ -36,6 +37,7 @@ def make_app() -> typer.Typer:
     app.command("evaluate")(evaluate_command)
     app.command("run")(run_command)
     app.command("compare")(compare_command)
+    app.command("gate")(gate_command)
     app.command("split", cls=SplitCommand)(split_command)
     app.command("metrics")(metrics_command)
     app.command("systems")(systems_command)
