@@ -19,7 +19,7 @@ from trueval.comparison.pairing import Common, SystemPair, pair, shares_of
 from trueval.statistics.binomial import binomial_tails
 from trueval.statistics.jackknife import JackknifeReplicates
 from trueval.statistics.permutation_test import FEW, exact_p, least_p
-from trueval.statistics.significance_tests import t_test
+from trueval.statistics.significance_tests import skewed_t, t_test
 from trueval.statistics.student import t_quantile
 
 NEW, OLD = "new", "old"  # what the two systems are called where they are joined
@@ -159,19 +159,23 @@ def _p_values(found: _Quantity, margin: float, repeats: int) -> tuple[str, str, 
         return "t", "a single user", np.nan, np.nan
     if not differing:
         return "same", "no user's value differs", least_p(users, "greater"), 1.0
-    if users <= FEW:
-        if repeats == 1:
-            whole = np.where(np.abs(found.whole) < _ROUNDING, 0.0, found.whole)
-            return "exact", "too few users for t", exact_p(whole, "greater"), exact_p(whole, "less")
-        p_pass, p_worse = (max(p, least_p(users, "greater")) for p in _t(found.mean))
-        return "t", f"no p-value below {least_p(users, 'greater'):.2g} with {users} users", p_pass, p_worse
+    # Few differences are not normal, and where most users do not differ, they are not symmetric either. That rare
+    # losses stay within the margin is then shown by how rare they are, each as large as the largest difference seen.
+    losing, share = int(np.count_nonzero(gains < 0)), margin / float(np.abs(gains).max())
+    sparse = rare_losses(losing, users, share) if differing <= min(FEW, users / 2) else 0.0
     p_pass, p_worse = _t(found.mean)
+    if users <= FEW and repeats > 1:
+        least = least_p(users, "greater")
+        return "t", f"no p-value below {least:.2g} with {users} users", max(p_pass, least), max(p_worse, least)
+    if users <= FEW:
+        whole = np.where(np.abs(found.whole) < _ROUNDING, 0.0, found.whole)
+        return "exact", "too few users for t", max(exact_p(whole, "greater"), sparse), exact_p(whole, "less")
+    if repeats == 1 and found.mean.error > 0:
+        p_pass, p_worse = (max(p, skewed_t(found.whole, tail)) for p, tail in ((p_pass, "greater"), (p_worse, "less")))
     if differing > FEW:
         return "t", "", p_pass, p_worse
-    # Few differences are not normal. That the new system is worse at all must be shown by their signs; and that rare
-    # losses stay within the margin, by how rare they are: each may be as large as the largest difference seen.
-    p_pass = max(p_pass, rare_losses(int(np.count_nonzero(gains < 0)), users, margin / float(np.abs(gains).max())))
-    return "exact", f"only {differing} differ", p_pass, max(p_worse, exact_p(gains, "less"))
+    # of few differences, the signs must show as well that the new system is worse at all
+    return "exact", f"only {differing} differ", max(p_pass, sparse), max(p_worse, exact_p(gains, "less"))
 
 
 def rare_losses(losing: float, users: float, share: float) -> float:
@@ -180,24 +184,25 @@ def rare_losses(losing: float, users: float, share: float) -> float:
     >>> round(rare_losses(0, 100, 0.03), 4)  # 0.97 to the power of 100
     0.0476
     """
-    if share >= 1:
-        return 0.0
+    if not 0 < share < 1:
+        return 0.0 if share >= 1 else 1.0
     return float(binomial_tails(np.array([losing]), np.array([users]), share)[0][0])
 
 
 def _t(mean: Mean) -> tuple[float, float]:
     if mean.error == 0 and abs(mean.value) < _ROUNDING:  # exactly at the margin, rounding aside
         return 1.0, 1.0
-    return tuple(t_test(mean.value, mean.error, mean.free, tail) for tail in ("greater", "less"))  # type: ignore[return-value]
+    above, below = (t_test(mean.value, mean.error, mean.free, tail) for tail in ("greater", "less"))
+    return above, below
 
 
 def _with_interval(row: MarginTest, mean: Mean, side: int, level: float) -> MarginTest:
-    """Bounds of the difference; none that would claim more than p does, and none without a spread."""
+    """Bounds of the difference by t; where p shows less than they do, they reach to the margin. None without spread."""
     if not mean.error > 0 or row.test == "same":
         return row
     reach = t_quantile(level=2 * level - 1, freedom=mean.free) * mean.error
-    above, below = mean.value - reach > 0, mean.value + reach < 0
-    if (above and not row.p_pass < 1 - level) or (below and not row.p_worse < 1 - level):
-        return row
-    ends = sorted(side * (mean.value + way * reach - row.margin) for way in (-1, 1))
+    low, high = mean.value - reach, mean.value + reach
+    low = low if row.p_pass < 1 - level else min(low, 0.0)
+    high = high if row.p_worse < 1 - level else max(high, 0.0)
+    ends = sorted(side * (end - row.margin) for end in (low, high))
     return replace(row, low=ends[0], high=ends[1])

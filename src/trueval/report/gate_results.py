@@ -55,9 +55,11 @@ def gate(
     of at most 1 - level. A margin relative to the old value is tested as new - (1 - m) · old, user by user, so that the
     uncertainty of the old value counts.
 
-    Student's t is used, or the exact sign-flip test for up to 12 users. Where at most 12 users differ, "worse" also
-    needs their signs to show it, and "pass" that losses are rare enough, each taken as large as the largest difference.
-    Where no user differs, five users pass. System metrics (coverage) are tested by a jackknife over groups of users.
+    Student's t is used, also with Hall's correction for skewness (the larger p-value counts), or the exact sign-flip
+    test for up to 12 users. Where at most 12 users differ, "worse" also needs their signs to show it, and "pass" that
+    losses are rare enough, each taken as large as the largest difference. Values that are the same for every user pass
+    with five users, however rare the losses of other users may be. System metrics (coverage) are tested by a jackknife
+    over groups of users.
 
     Parameters
     ----------
