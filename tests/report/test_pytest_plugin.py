@@ -11,6 +11,7 @@ pytest_plugins = ["pytester"]
 
 # as the entry point loads it, whether or not trueval is installed with it here
 PLUGIN = ("-p", "no:trueval", "-p", "trueval.report.pytest_plugin", "-p", "no:cacheprovider")
+IMPORTED = ("-W", "ignore::pytest.PytestAssertRewriteWarning")  # its doctests may have imported it before
 TEST = """
 import polars as pl
 import trueval as tv
@@ -30,7 +31,7 @@ def test_quality(trueval_gate):
 def run(pytester):
     def run(hits, *words, more="", name="run"):
         pytester.makepyfile(test_quality=TEST.format(hits=hits, more=more, name=name))
-        return pytester.runpytest_inprocess(*PLUGIN, *words)
+        return pytester.runpytest_inprocess(*PLUGIN, *IMPORTED, *words)
 
     return run
 
@@ -85,7 +86,7 @@ def test_bad_names_and_options_are_refused(run, pytester):
     run(200).assert_outcomes(errors=1)
     pytester.makeini("[pytest]\n")
     pytester.makepyfile(test_quality=TEST.format(hits=200, more="", name="run").replace('"als"', '"../als"'))
-    found = pytester.runpytest_inprocess(*PLUGIN, "--trueval-update")
+    found = pytester.runpytest_inprocess(*PLUGIN, *IMPORTED, "--trueval-update")
     found.assert_outcomes(failed=1)
     found.stdout.fnmatch_lines(["*no name for a baseline*"])
 

@@ -49,11 +49,13 @@ def gate_command(
 
       trueval gate new.parquet baseline.parquet --metrics ndcg@10 --margin 1%
 
-      trueval gate new/ old/ --margin ndcg@10=1%,coverage@10=0.02 --format md -o comment.md
+      trueval gate new/ old/ --margin ndcg@10=1%,coverage@10=0.02
+
+      trueval gate new/ old/ --metrics ndcg@10 -o comment.md
 
       trueval gate new/ old/ --system als --users users.csv --by country
 
-      trueval gate new.parquet baseline.parquet || test $? -eq 3    # only fail where it is shown to be worse
+      trueval gate new/ old/ || test $? -eq 3    (go on where it cannot tell)
     """
     from trueval.progress import set_quiet
     from trueval.report.gate_results import gate

@@ -104,6 +104,7 @@ def tallies_tested(
         whole.append(_replicates(left, right, margin, side))
     mixed = mixing(parts)
     mean = nested_tally(whole, max(len(who.users) for who in shared), mixed)
+    mean = mean if mean.error > _ROUNDING * abs(mean.value) else replace(mean, error=0.0)
     new, old = (float((mixed @ values).mean()) for values in (news, olds))
     groups = min(len(one.one) for one in whole)
     p_pass, p_worse = (max(p, least_p(groups, "greater")) for p in _t(mean))

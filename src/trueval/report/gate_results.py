@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import polars as pl
-
 from trueval.arguments import checked
-from trueval.comparison.comparable import Joined, Replicate, join
+from trueval.comparison.comparable import Joined, join
 from trueval.comparison.comparison import label_of
-from trueval.comparison.gate import Gate, Tried, judge
-from trueval.comparison.margins import Margin, better_side, margin_of, parse_margins
-from trueval.comparison.non_inferiority import NEW, OLD, MarginTest, only, tallies_tested, users_tested
-from trueval.comparison.pairing import Common, common_users
-from trueval.data.ids import Ids
-from trueval.data.users import read_users
+from trueval.comparison.gate import Gate, judge
+from trueval.comparison.margins import better_side, margin_of, parse_margins
+from trueval.comparison.non_inferiority import NEW, OLD
 from trueval.errors import DataError, DefinitionError, suggest
 from trueval.evaluation.group_values import MIN_GROUP
-from trueval.evaluation.groups import By, Groups, Known, find_groups, names_of
+from trueval.evaluation.groups import By
 from trueval.evaluation.outcome import Evaluation
 from trueval.metrics.grammar import split_list
-from trueval.metrics.metric_inputs import Inputs
 from trueval.report.compare_results import parts_of
+from trueval.report.gate_pairs import GatedPair, try_groups, try_metrics
 from trueval.statistics.multiple_comparisons import check_correction
 
 __all__ = ["Gate", "gate"]
@@ -130,38 +124,14 @@ def gate(
     asked_labels = None if asked is None else _labels(asked, joined, list(parts.values()))
     by_label = {_label(name, joined, list(parts.values())): own for name, own in margins.named.items()}
     labels, notes = _with_a_side(joined, asked_labels)
-    tested = _Tested(joined, _replicates(joined), level)
-    tried, more = _tried(tested, {label: margin_of(label, by_label, margins.for_all) for label in labels}, asked)
-    by_group, about_groups = _groups_tried(tested, tried, by, users, min_group)
+    pair = GatedPair.of(joined, level=level)
+    tried, more = try_metrics(pair, {label: margin_of(label, by_label, margins.for_all) for label in labels}, asked)
+    by_group, about_groups = try_groups(pair, tried, by, users, min_group)
     manifest = {**joined.manifest, "gate": {"margin": _margin_record(margin), "level": level, "correct": correct}}
     notes = [*joined.notes, *notes, *more, *about_groups]
     return judge(
         [*tried, *by_group], level=level, correct=correct, names=(names[0], names[1]), manifest=manifest, notes=notes
     )
-
-
-@dataclass(frozen=True)
-class _Tested:
-    """Both systems, joined, and their common users in every repeat."""
-
-    joined: Joined
-    parts: list[Replicate]
-    level: float
-
-    @property
-    def shared(self) -> list[Common]:
-        """Users of both systems, by repeat."""
-        return [common_users(part.systems[NEW], part.systems[OLD], self.joined.users) for part in self.parts]
-
-    def test(self, label: str, margin: Margin, members: np.ndarray | None = None) -> MarginTest | None:
-        """One metric, of all users or of some; None where it cannot be tested."""
-        side = better_side(label, self.joined.specs[label])
-        shared = self.shared if members is None else [only(who, members) for who in self.shared]
-        if all(label in part.systems[who].sums for part in self.parts for who in (NEW, OLD)):
-            return users_tested(self.parts, shared, label, margin, side, level=self.level)
-        return None if members is not None else tallies_tested(
-            self.parts, shared, label, margin, side, level=self.level
-        )  # fmt: skip
 
 
 def _check(level: float, min_group: int, by: By, users: Any) -> None:
@@ -241,92 +211,3 @@ def _with_a_side(joined: Joined, labels: list[str] | None) -> tuple[list[str], l
         raise DefinitionError("no metric of the results has a better side", found=", ".join(joined.specs))
     left = [label for label in joined.specs if label not in kept]
     return kept, [f"not tested, since they have no better side: {', '.join(left)}"] if left else []
-
-
-def _replicates(joined: Joined) -> list[Replicate]:
-    both = joined.having(NEW, OLD)
-    if not both:
-        raise DataError(
-            "the two results have no seed or fold in common",
-            found="\n".join(f"{who}: {_seeds(joined, who)}" for who in (NEW, OLD)),
-            do="evaluate both with the same seed and on the same split",
-        )
-    return both
-
-
-def _seeds(joined: Joined, name: str) -> str:
-    labels = [part.label for part in joined.having(name)]
-    return "; ".join(", ".join(f"{key} {value}" for key, value in one.items()) or "no seed" for one in labels)
-
-
-def _tried(tested: _Tested, margins: Mapping[str, Margin], asked: Any) -> tuple[list[Tried], list[str]]:
-    """Every metric over all common users; what cannot be tested is refused where it was asked for, else noted."""
-    if not any(len(who.users) for who in tested.shared):
-        raise DataError("the two results have no user in common", do="evaluate both on the same users")
-    tried: list[Tried] = []
-    untested: list[str] = []
-    for label, margin in margins.items():
-        found = tested.test(label, margin)
-        if found is None:
-            untested.append(label)
-        elif margin.relative and not found.old > 0:
-            raise DataError(
-                f"a margin of {margin} of the old value needs an old value above 0",
-                where=label, found=f"{found.old:g}", do=f"give a difference, as margin={label}=0.005",
-            )  # fmt: skip
-        else:
-            tried.append(Tried(label, tested.joined.specs[label].better, margin, found))
-    if untested and (asked is not None or not tried):
-        raise DataError(
-            f"{', '.join(untested)} cannot be tested",
-            found="neither values of common users nor an interval over the same users",
-            do="evaluate with an interval, both on the same users, or choose other metrics",
-        )
-    left = f"not tested, since they have no interval or are over different users: {', '.join(untested)}"
-    return tried, [left] if untested else []
-
-
-def _groups_tried(
-    tested: _Tested, tried: Sequence[Tried], by: By, users: Any, min_group: int
-) -> tuple[list[Tried], list[str]]:
-    """The same metrics over the users of each group that is large enough."""
-    if by is None:
-        return [], []
-    found: list[Tried] = []
-    small: list[str] = []
-    zero: list[str] = []
-    for groups in _groups(tested, by, users):
-        name = groups.name.removeprefix("user:")
-        for place, label in enumerate(groups.labels):
-            for one in tried:
-                own = tested.test(one.metric, one.margin, groups.members(place))
-                if own is None and one.found.test == "jackknife":
-                    continue
-                if own is None or own.users < min_group:
-                    small.append(f"{name} = {label}")
-                elif one.margin.relative and not own.old > 0:
-                    zero.append(f"{one.metric} of {name} = {label}")
-                else:
-                    found.append(replace(one, found=own, by=name, group=label))
-    whole = [one.metric for one in tried if one.found.test == "jackknife"]
-    said = (
-        (f"groups of fewer than {min_group} users are not tested", small),
-        ("no relative margin of an old value of 0", zero),
-        ("metrics of the whole system are not tested by group", whole),
-    )
-    notes = [f"{text}: {', '.join(dict.fromkeys(which))}" for text, which in said if which]
-    if not found:
-        raise DataError("there is no group to test", where=f"by {by}", found="; ".join(notes), do="lower --min-group")
-    return found, notes
-
-
-def _groups(tested: _Tested, by: By, users: Any) -> list[Groups]:
-    names = names_of(by)
-    if items := [name for name in names if name.startswith("item:")]:
-        raise DefinitionError("the gate tests groups of users", found=", ".join(items), do="name a column of users")
-    everyone = np.unique(np.concatenate([who.users for who in tested.shared]))
-    known = Known(
-        users=tested.joined.users, items=Ids.of(pl.Series([0])), evaluated=everyone,
-        recommendable=np.zeros(0, np.int64), inputs=Inputs(), user_tables=[read_users(users)],
-    )  # fmt: skip
-    return find_groups([name if name.startswith("user:") else f"user:{name}" for name in names], known)
