@@ -262,6 +262,16 @@ def test_no_common_users_are_refused():
         tv.gate(*sides)
 
 
+def test_users_whom_only_one_result_has_are_told():
+    values = np.linspace(0.1, 0.9, 30)
+    new = Result(world({"a": {"ndcg@10": values[:20]}}, users=range(20)))
+    old = Result(world({"a": {"ndcg@10": values}}, users=range(30)))
+    found = tv.gate(new, old)
+    assert found.rows[0].users == 20
+    assert found.rows[0].old == pytest.approx(values[:20].mean())
+    assert found.notes == ["10 of 30 users of the old result are not in the new one: left out"]
+
+
 # ---- repeats, output ---------------------------------------------------------------------------------------------
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _COLOURS = {"pass": "green", "worse": "red", "cannot tell": "yellow"}
 _SIGNS = {"pass": "✅", "worse": "❌", "cannot tell": "❔"}
 _TEXT_COLUMNS = ("metric", "group", "verdict")
-_MOST_NAMED = 4  # rows that a sentence names
+_MOST_NAMED, _MOST_SIZES = 4, 2  # rows that a sentence names, and up to how many of them with numbers
 
 
 def print_gate(gate: Gate, file: TextIO, *, width: int | None = None) -> None:
@@ -152,7 +152,7 @@ def _named(rows: Sequence[GateRow], *, sizes: bool = False) -> str:
         text = row.metric + (f" of {row.by} = {row.group}" if row.by else "")
         ends = _interval(row)
         size = f" ({number(row.difference, sign=True)}{f' [{ends}]' if ends else ''}, margin {number(row.margin)})"
-        parts.append(text + (size if sizes else ""))
+        parts.append(text + (size if sizes and len(rows) <= _MOST_SIZES else ""))
     return ", ".join(parts) + rest
 
 

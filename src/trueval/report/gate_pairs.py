@@ -37,6 +37,16 @@ class GatedPair:
         shared = [common_users(part.systems[NEW], part.systems[OLD], joined.users) for part in parts]
         return GatedPair(joined, level, parts, shared)
 
+    def left_out(self) -> list[str]:
+        """A note on users of one result who are not in the other: nothing is known of what changed for them."""
+        notes = []
+        for who, other in ((NEW, OLD), (OLD, NEW)):
+            own = [len(np.unique(part.systems[who].unit_user)) for part in self.parts]
+            most = max(count - len(shared.users) for count, shared in zip(own, self.shared))
+            if most:
+                notes.append(f"{most:,} of {max(own):,} users of the {who} result are not in the {other} one: left out")
+        return notes
+
     def tested(self, label: str, margin: Margin, members: np.ndarray | None = None) -> MarginTest | None:
         """One metric, of all users or of some; None where it cannot be tested."""
         side = better_side(label, self.joined.specs[label])
@@ -87,8 +97,9 @@ def try_metrics(pair: GatedPair, margins: Mapping[str, Margin], asked: Any) -> t
             found="neither values of common users nor an interval over the same users",
             do="evaluate with an interval, both on the same users, or choose other metrics",
         )
+    notes = pair.left_out()
     left = f"not tested, since they have no interval or are over different users: {', '.join(untested)}"
-    return tried, [left] if untested else []
+    return tried, [*notes, left] if untested else notes
 
 
 def try_groups(
