@@ -29,6 +29,7 @@ _HOME = {
     "run": "trueval.experiments.run",
     "compare": "trueval.report.compare_results",
     "agreement": "trueval.report.compare_results",
+    "gate": "trueval.report.gate_results",
     "power": "trueval.statistics.power",
     "measure": "trueval.metrics.measure",
     "curve": "trueval.metrics.curve",
@@ -75,6 +76,7 @@ if TYPE_CHECKING:
     from trueval.recommenders.registry import make_system, systems
     from trueval.recommenders.run import Run
     from trueval.report.compare_results import agreement, compare
+    from trueval.report.gate_results import gate
     from trueval.splits import split
     from trueval.splits.leakage import leakage
     from trueval.splits.parts import Parts

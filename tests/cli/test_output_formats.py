@@ -19,6 +19,7 @@ from trueval.report.output_formats import FORMATS, RESULTS, ROWS
 WITHOUT_INPUT = {
     "evaluate": ["none.csv", "--test", "none.csv"],
     "compare": ["none"],
+    "gate": ["none", "none"],
     "run": ["none.toml"],
     "ab": ["none.csv", "--arm", "arm"],
     "ope": ["none.csv", "--target", "uniform"],

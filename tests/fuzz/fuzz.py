@@ -3,7 +3,8 @@
     python tests/fuzz/fuzz.py --cases 5000 --seed 1          all of them (make fuzz)
     python tests/fuzz/fuzz.py --seed 1 --only 1234 --keep X  one again, with its files kept in X
 
-A case is made from the seed and its number alone. A good end is exit code 0, or 2 with a message and nothing written.
+A case is made from the seed and its number alone. A good end is exit code 0 (of the gate, also
+1 and 3), or 2 with a message and nothing written.
 Defects are tracebacks, hangs, other exit codes, inputs that changed, and files left over by a command that failed.
 """
 
@@ -32,6 +33,7 @@ from fuzz_inputs import EXPERIMENT, SCENARIOS, Scenario, frames
 from fuzz_mutations import ENDINGS, VALUES, encode, spoil_bytes, spoil_frame, spoil_place, spoil_toml
 
 PATIENCE = 60.0  # seconds until a command counts as hanging: far beyond what any of these inputs takes
+VERDICTS = (0, 1, 3)  # of `trueval gate`: pass, worse, cannot tell
 DEFECTS = ("traceback", "hang", "exit code", "no message", "input changed", "leftover")
 
 
@@ -194,7 +196,7 @@ def run_case(seed: int, number: int, worker: Worker, folder: Path) -> Outcome:
     answer = worker.ask(folder, words)
     if answer is None:
         return Outcome(number, "hang", words)
-    kind, detail = _judge(answer)
+    kind, detail = _judge(answer, VERDICTS if words[0] == "gate" else (0,))
     after = _contents(folder)
     changed = [name for name, content in before.items() if after.get(name) != content]
     extra = [name for name in after if name not in before and not name.startswith("__pycache__")]
@@ -207,19 +209,19 @@ def run_case(seed: int, number: int, worker: Worker, folder: Path) -> Outcome:
     return Outcome(number, kind, words, detail)
 
 
-def _judge(answer: dict[str, Any]) -> tuple[str, str]:
+def _judge(answer: dict[str, Any], good: tuple[int, ...]) -> tuple[str, str]:
     code, err = answer["code"], answer["err"]
     if answer["escaped"]:
         return "traceback", answer["escaped"]
     if code == 70 or "Traceback (most recent" in err or "panicked" in err:
         return "traceback", err
-    if code not in (0, 2):
+    if code not in (*good, 2):
         return "exit code", f"{code}: {err[-2000:]}"
     if code == 2 and not err.strip():
         return "no message", ""
     if any(ord(letter) < 32 and letter not in "\n\r\t" for letter in err):
         return "no message", "control characters: " + ascii(err[-500:])
-    return ("accepted" if code == 0 else "refused"), err[-2000:]
+    return ("refused" if code == 2 else "accepted"), err[-2000:]
 
 
 def run_cases(seed: int, numbers: range, *, workers: int, keep: Path | None = None) -> Iterator[Outcome]:

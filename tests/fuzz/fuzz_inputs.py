@@ -61,6 +61,16 @@ SCENARIOS = [
     Scenario(["compare", "{one}", "{two}"], results=("one", "two"), more={"--test": "permutation"}),
     Scenario(["compare", "{three}", "--agreement"], results=("three",)),
     Scenario(
+        ["gate", "{one}", "{two}", "--margin", "50%"],
+        results=("one", "two"),
+        more={"--metrics": "ndcg@3,recall@2", "--level": "0.9", "--correct": "bh"},
+    ),
+    Scenario(
+        ["gate", "{one}", "{two}", "--margin", "0.9", "--users", "{users}", "--by", "gender", "--min-group", "2"],
+        ("users",),
+        results=("one", "two"),
+    ),
+    Scenario(
         ["ab", "{ab}", "--arm", "arm", "--metrics", "ctr=clicks/shows,bought,amount,seconds"], ("ab",),
         more={"--pre": "past", "--where": "clicks > 1", "--report": "{out:ab.html}", "--segments": "country"},
     ),

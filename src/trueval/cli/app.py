@@ -13,6 +13,7 @@ from trueval.cli.compare import compare_command
 from trueval.cli.demo import demo_command
 from trueval.cli.designs import designs_command
 from trueval.cli.evaluate import evaluate_command
+from trueval.cli.gate import gate_command
 from trueval.cli.guard import guarded, is_folder
 from trueval.cli.metrics import metrics_command
 from trueval.cli.ope import ope_command
@@ -38,6 +39,7 @@ def make_app() -> typer.Typer:
     app.command("evaluate")(guarded(evaluate_command, folder=is_folder))
     app.command("run")(run_command)  # tv.run guards itself: only it knows which files the experiment reads
     app.command("compare")(guarded(compare_command))
+    app.command("gate")(guarded(gate_command))
     app.command("split", cls=SplitCommand)(guarded(split_command, folder=_always))
     app.command("metrics")(metrics_command)
     app.command("systems")(systems_command)

@@ -15,7 +15,7 @@ from trueval.data.by_user import ByUser
 from trueval.data.interactions import Interactions
 from trueval.data.judgements import Judged
 from trueval.design.design import Design, RunDesign
-from trueval.design.head import count_ratings, drop_head, find_head
+from trueval.design.popular_head import count_ratings, drop_head, find_head
 from trueval.design.task import Task, make_tasks
 from trueval.design.words import words_of
 from trueval.errors import DefinitionError

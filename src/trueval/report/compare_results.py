@@ -91,7 +91,7 @@ def compare(
     parts = {
         f"{name}, {part}" if part else name: evaluation
         for name, one in _named(results).items()
-        for part, evaluation in _parts(one).items()
+        for part, evaluation in parts_of(one).items()
     }
     return compare_results(join(parts), baseline, metrics=chosen, options=options)
 
@@ -155,7 +155,7 @@ def agreement(
     """
     chosen = split_list(metrics) if isinstance(metrics, str) else metrics
     given = results if isinstance(results, Mapping) else _named(_by_design(results))
-    found = {str(name): list(_parts(one).values()) for name, one in given.items()}
+    found = {str(name): list(parts_of(one).values()) for name, one in given.items()}
     if not found:
         raise DataError("there is nothing to compare", found="no result")
     designs = {str(parts[0].manifest.get("design")): parts for parts in found.values()}
@@ -191,7 +191,7 @@ def _named(results: Any) -> dict[str, Any]:
     return named
 
 
-def _parts(result: Any) -> dict[str, Evaluation]:
+def parts_of(result: Any) -> dict[str, Evaluation]:
     """The evaluation of a result, or those of its folds and seeds by name."""
     if isinstance(result, (str, Path)):
         return load_results(result)
