@@ -17,7 +17,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "trueval"
 FLOW = [
     "errors", "arguments", "progress", "kernels", "statistics", "render", "data", "splits", "design", "recommenders",
     "facts",
-    "propensity", "metrics", "evaluation", "comparison", "calibration", "online", "report", "api",
+    "propensity", "metrics", "evaluation", "comparison", "calibration", "online", "charts", "report", "api",
     "experiments", "cli",
 ]  # fmt: skip
 
