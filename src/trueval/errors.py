@@ -51,11 +51,24 @@ class TruevalError(ValueError):
     """
 
     def __init__(self, what: str, *, where: str = "", found: str = "", do: str = "") -> None:
+        what, where, found, do = map(_bounded, (what, where, found, do))
         self.what, self.where, self.found, self.do = what, where, found, do
         parts = [("where: ", where), ("found: ", found), ("do:    ", do)]
         indent = "\n" + " " * 9
         lines = [what, *(f"  {k}{v.replace(chr(10), indent)}" for k, v in parts if v)]
         super().__init__(visible("\n".join(lines)))
+
+
+_MOST_TEXT = 4000
+
+
+def _bounded(text: str) -> str:
+    """A part of a message, which may quote a cell or a header of any length.
+
+    >>> len(_bounded("a" * 10**6)), _bounded("a" * 10**6)[-22:]
+    (4023, '… (1000000 characters)')
+    """
+    return text if len(text) <= _MOST_TEXT else f"{text[:_MOST_TEXT]} … ({len(text)} characters)"
 
 
 class DataError(TruevalError):

@@ -97,6 +97,11 @@ _TYPES: list[Callable[[pl.Expr], pl.Expr]] = [
     lambda c: c.cast(pl.Int64, strict=False).cast(pl.Date, strict=False),
     lambda c: c.cast(pl.Int64, strict=False).cast(pl.Duration("ms"), strict=False),
     lambda c: c.cast(pl.Int64, strict=False).cast(pl.Time, strict=False),
+    lambda c: (c.cast(pl.Int32, strict=False) * 10**7 + 10**9).cast(pl.Date),
+    lambda c: (c.cast(pl.Int64, strict=False) + 2**62).cast(pl.Datetime("ms")),
+    lambda c: (c.cast(pl.Int64, strict=False) + 2**62).cast(pl.Datetime("us")),
+    lambda c: c.cast(pl.Decimal(38, 0), strict=False),
+    lambda c: c.cast(pl.UInt64, strict=False) + 2**63,
     lambda c: pl.lit(None),
     lambda c: pl.lit(float("nan")),
     lambda c: pl.lit(float("-inf")),
@@ -150,7 +155,7 @@ def _flipped(content: bytes, rng: random.Random) -> bytes:
 
 def _inserted(content: bytes, rng: random.Random) -> bytes:
     piece = rng.choice([
-        b"\0", b"\r", b"\n\n", b"\xff\xfe", b"\xef\xbb\xbf",
+        b"\0", b"\r", b"\n\n", b"\xff\xfe", b"9" * 200_000 + b"x", b"[" * 2000, b"\xef\xbb\xbf",
         b'"', b"," * 9, b"a" * 140_000, b"\t", b"\x1b[2J", b"{", b"\x80",
     ])  # fmt: skip
     at = rng.choice([0, len(content), rng.randrange(len(content) + 1)])
@@ -178,6 +183,7 @@ def _other(content: bytes, rng: random.Random) -> bytes:
         b"[" * 100_000,
         b'{"a":' * 5_000, gzip.compress(content), gzip.compress(gzip.compress(b"")), rng.randbytes(500), b"user,item",
         content.decode("utf-8", "replace").encode("utf-16"), content.decode("utf-8", "replace").encode("utf-32"),
+        content.decode("utf-8", "replace").encode("utf-16-le"), b"PAR1\xff\xff\xff\x7fPAR1", b"1\n2\n",
         b"user,item,score\n", b"\xff" * 64, b"a" * 300_000, b"," * 100_000, b"user\n" * 3, b"\n" * 10_000,
     ])  # fmt: skip
 
@@ -262,6 +268,13 @@ _NAMES = [
     "x.csv.bak",
     os.fsdecode(b"\xff.csv"),
     "\x1b[1m.csv",
+    "[x].csv",
+    "*.csv",
+    "~x.csv",
+    "[x].jsonl",
+    "a?.parquet",
+    "x.csv.gz",
+    "x.parquet",
 ]
 _ELSEWHERE = [
     "/dev/null",
@@ -273,4 +286,8 @@ _ELSEWHERE = [
     "s3://x/y.csv",
     "*.csv",
     "[x].csv",
+    "~nobody/x.csv",
+    "/dev/stdin",
+    "file:///etc/passwd",
+    "/proc/self/mem",
 ]

@@ -13,6 +13,8 @@ import polars as pl
 
 from trueval.calibration.losses import clipped
 from trueval.data.failures import reading
+from trueval.data.json_values import parse_json
+from trueval.data.places import check_not_special
 from trueval.data.writing import write_whole
 from trueval.errors import DataError
 
@@ -145,7 +147,7 @@ class Calibrator:
     def from_json(text: str, *, where: str = "calibrator") -> Calibrator:
         """From text, checked: what is read must still be a rising function."""
         try:
-            record = json.loads(text)
+            record = parse_json(text)
             if (
                 record["trueval"] != "calibrator"
                 or record["method"] not in METHODS
@@ -164,7 +166,7 @@ class Calibrator:
                 record["fitted_on"],
             )
             made._check_rising()
-        except (ValueError, TypeError, KeyError) as error:
+        except (ValueError, TypeError, KeyError, OverflowError) as error:
             raise DataError(
                 "this is not a calibrator",
                 where=where,
@@ -206,6 +208,7 @@ class Calibrator:
         Calibrator
             The same function, checked to rise.
         """
+        check_not_special(Path(path))
         with reading(path, what="a calibrator"):
             text = Path(path).read_text(encoding="utf-8")
         return Calibrator.from_json(text, where=str(path))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from trueval.data.calendar import showable
 from trueval.data.column_roles import (
     NO_ROLES,
     PREDICTION_ROLES,
@@ -19,12 +20,12 @@ from trueval.data.column_roles import (
     parse_columns,
     renaming,
 )
-from trueval.data.failures import empty, reading
+from trueval.data.failures import empty
 from trueval.data.frames import as_polars, is_table
 from trueval.data.id_text import settled
 from trueval.data.ids import Ids, as_text, plain
 from trueval.data.read import locate
-from trueval.data.tables import ids_are_text, scan_table, stem
+from trueval.data.tables import column_names, ids_are_text, read_table, stem
 from trueval.errors import DataError, rows_found
 
 
@@ -102,14 +103,10 @@ def read_predictions(source: Any, *, columns: ColumnMap | str | None = None, nam
 
 def _read_file(path: Path, columns: ColumnMap | None) -> tuple[pl.DataFrame, list[str]]:
     """The table with its roles as names, and what its columns are called in the file."""
-    with reading(path, what="predictions"):
-        try:
-            frame = scan_table(path, columns, roles=PREDICTION_ROLES).collect()
-        except pl.exceptions.ComputeError:  # a later row does not fit the types of the first ones: look at all
-            frame = scan_table(path, columns, roles=PREDICTION_ROLES, exact=True).collect()
-        # Columns that were named for some role, whichever, tell a header from a first row.
-        named = dict(zip(RANKING_ROLES, (columns or {}).values()))
-        as_written = scan_table(path, {"time": None, **named}, roles=NO_ROLES).collect_schema().names()
+    frame = read_table(path, columns, roles=PREDICTION_ROLES, what="predictions")
+    # Columns that were named for some role, whichever, tell a header from a first row.
+    named = dict(zip(RANKING_ROLES, (columns or {}).values()))
+    as_written = column_names(path, {"time": None, **named}, roles=NO_ROLES)
     return (settled(frame) if ids_are_text(path) else frame), as_written
 
 
@@ -224,8 +221,8 @@ def check_probabilities(data: Predictions, *, do: str) -> None:
 
 def _bad_rows(frame: pl.DataFrame, role: str, wrong: np.ndarray, what: str, where: str, do: str) -> DataError:
     at = np.flatnonzero(wrong)
-    wrong_rows = frame[at[:5].tolist()]
     about = [name for name in ("user", "item") if name in frame.columns and name != role]
+    wrong_rows = showable(frame.select(*about, role)[at[:5].tolist()])
     rows = [
         f"row {place + 1}: " + ", ".join([*(f"{name} {row[name]}" for name in about), f"{role} {row[role]!r}"])
         for place, row in zip(at, wrong_rows.iter_rows(named=True))

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from trueval.data.json_values import parse_json
+
 _SEAL = "checksum"
 
 
@@ -27,7 +29,7 @@ def seal(record: Mapping[str, Any]) -> str:
 
 def unseal(text: str) -> dict[str, Any]:
     """The record that was sealed; a ValueError where the text has changed in any way."""
-    record = json.loads(text)
+    record = parse_json(text)
     if not isinstance(record, dict) or record.pop(_SEAL, None) is None:
         raise ValueError("there is no checksum")
     if seal(record) != text:

@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import csv
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
-from trueval.data.column_roles import LOG_ROLES, ColumnMap, TableRoles, find_roles, looks_like_any, renaming
+from trueval.data.column_roles import (
+    LOG_ROLES,
+    ColumnMap,
+    TableRoles,
+    find_roles,
+    looks_like_any,
+    renaming,
+    shortened,
+)
 from trueval.data.failures import reading
-from trueval.data.text_lines import first_lines, numbers_where_possible, split_lines
+from trueval.data.text_lines import NO_SEPARATOR, first_lines, numbers_where_possible, split_lines
 from trueval.errors import DataError
 
 _PREFERRED = {".csv": [",", ";", "\t", "|"], ".tsv": ["\t", ",", ";", "|"]}
 _ANY = ["\t", "::", ",", ";", "|", " "]
 _LATE = 10**8  # larger numbers count seconds, or less, since 1970
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$")
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$")
 
 
 @dataclass(frozen=True)
@@ -36,7 +45,12 @@ def split_fields(line: str, separator: str) -> list[str]:
         return line.split("::")
     if separator == " ":
         return line.split()
-    return next(csv.reader([line], delimiter=separator))
+    try:
+        return next(csv.reader([line], delimiter=separator))
+    except csv.Error:  # a field of more than 128 kB, or a carriage return in the middle
+        pieces = line.split('"')
+        pieces[::2] = [outside.replace(separator, NO_SEPARATOR) for outside in pieces[::2]]
+        return "".join(pieces).split(NO_SEPARATOR)
 
 
 def sniff(lines: Sequence[str], suffix: str = ".txt") -> str | None:
@@ -118,12 +132,12 @@ def shape(
             do=_positions(rows, roles),
         )
     names = [name.strip() for name in rows[0]] if header else [f"column_{place}" for place in range(len(rows[0]))]
-    doubled = sorted({name for name in names if names.count(name) > 1})
+    doubled = sorted(name for name, times in Counter(names).items() if times > 1)
     if doubled:
         raise DataError(
             "two columns have the same name",
             where=str(path),
-            found=", ".join(doubled),
+            found=shortened([name or "(no name)" for name in doubled]),
             do="rename one of them",
         )
     return TextShape(separator, tuple(names), header)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import polars as pl
@@ -47,7 +48,7 @@ def as_polars(source: Any, *, where: str = "table") -> pl.DataFrame:
 
 def _from_pandas(source: Any, where: str) -> pl.DataFrame:
     labels = [str(label) for label in source.columns]
-    doubled = sorted({label for label in labels if labels.count(label) > 1})
+    doubled = sorted(label for label, times in Counter(labels).items() if times > 1)
     if doubled:
         raise DataError(
             "two columns have the same name", where=where, found=", ".join(doubled), do="rename one of them"
@@ -70,7 +71,9 @@ def _pandas_column(column: Any, name: str, where: str) -> pl.Series:
         if column.dtype.kind in "iufbM" and type(column.dtype).__module__.startswith("numpy"):
             return pl.Series(name, column.to_numpy())
         return _objects(column, name)
-    except (*FAILURES, TypeError, ValueError, OverflowError) as error:
+    except DataError:
+        raise
+    except (*FAILURES, TypeError) as error:
         raise DataError(
             "a column mixes types",
             where=f"{where}, column {name}",

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
+from trueval.data.calendar import check_calendar
 from trueval.errors import DataError
 from trueval.kernels import SMALL, blocks, choose, in_order
 from trueval.kernels.hashing import mixed
@@ -21,6 +22,9 @@ _TABLE_FACTOR, _TABLE_SMALL = 16, 1 << 24
 _MANY = SMALL + 1
 
 
+_NARROW = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32)
+
+
 def plain(series: pl.Series, *, where: str) -> pl.Series:
     """Ids as Int64, UInt64 or String, so that equal ids are equal whatever type carried them.
 
@@ -31,7 +35,7 @@ def plain(series: pl.Series, *, where: str) -> pl.Series:
     if kind.is_integer():
         if kind == pl.UInt64:
             return series if (series > 2**63 - 1).any() else series.cast(pl.Int64)
-        return series.cast(pl.Int64)
+        return series.cast(pl.Int64) if kind in _NARROW else _of_wide(series)
     if kind in (pl.Categorical, pl.Enum):
         return series.cast(pl.String)
     if kind == pl.String:
@@ -43,6 +47,19 @@ def plain(series: pl.Series, *, where: str) -> pl.Series:
     if kind == pl.Null:
         raise DataError("ids are all missing", where=where, found="only nulls", do="fill the id column")
     return as_text(series, what="ids", where=where)
+
+
+def _of_wide(series: pl.Series) -> pl.Series:
+    """Integers of 128 bits in fewer where they fit, else as text: the types that a text file's ids would get.
+
+    >>> _of_wide(pl.Series([2**70, 1], dtype=pl.Int128)).to_list()
+    ['1180591620717411303424', '1']
+    """
+    for kind in (pl.Int64, pl.UInt64):
+        narrow = series.cast(kind, strict=False)
+        if narrow.null_count() == series.null_count():
+            return narrow
+    return series.cast(pl.String)
 
 
 def as_text(series: pl.Series, *, what: str, where: str) -> pl.Series:
@@ -62,6 +79,7 @@ def as_text(series: pl.Series, *, what: str, where: str) -> pl.Series:
             found=f"type {series.dtype}",
             do="name another column, or write it as text",
         )
+    check_calendar(series, what=what, where=where)
     return series.cast(pl.String)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import polars as pl
 
+from trueval.data.failures import empty
 from trueval.data.ids import as_text, plain
 from trueval.data.popularity import check_count_of
 from trueval.data.times import read_times
@@ -93,7 +94,7 @@ class Interactions:
                     do=f"name it with columns={{'{role}': …}} (--columns {role}=…)",
                 )
         if not len(frame):
-            raise DataError("the table is empty", where=name, found="0 rows", do="check the export")
+            raise empty(name)
         frame = frame.with_columns(plain(frame[role], where=f"{name}, column {role}") for role in ("user", "item"))
         for role in ("user", "item"):
             missing = frame[role].null_count()
@@ -172,6 +173,15 @@ class Interactions:
 
 def _values(frame: pl.DataFrame, name: str) -> pl.Series:
     raw = frame["value"]
+    if raw.dtype.is_nested() or raw.dtype in (pl.Binary, pl.Object):
+        raise DataError(
+            "values must be finite numbers",
+            where=f"{name}, column value",
+            found=f"type {raw.dtype}",
+            do="write one number per row, or name another column (--columns value=…)",
+        )
+    if isinstance(raw.dtype, pl.Categorical | pl.Enum):
+        raw = raw.cast(pl.String)
     if not (raw.dtype.is_numeric() or raw.dtype == pl.Boolean):
         value = raw.cast(pl.Float64, strict=False)
     else:

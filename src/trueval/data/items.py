@@ -9,12 +9,13 @@ import polars as pl
 
 from trueval.data.aspects import aspect_column, aspect_lists
 from trueval.data.column_roles import TableRoles, find_roles, renaming
+from trueval.data.failures import empty
 from trueval.data.frames import as_polars, is_table
 from trueval.data.id_text import settled
 from trueval.data.ids import plain
 from trueval.data.layouts import layout_of
 from trueval.data.read import locate, read
-from trueval.data.tables import ids_are_text, scan_table
+from trueval.data.tables import ids_are_text, read_table
 from trueval.errors import DataError
 
 _ROLES = TableRoles(needs=("item",))
@@ -39,8 +40,10 @@ def read_items(source: Any) -> pl.DataFrame:
         path = locate(source)
         if path.is_dir() and layout_of(path) is not None:
             return _of_data_set(source)
-        frame = scan_table(path, None, roles=_ROLES).collect()
+        frame = read_table(path, roles=_ROLES)
         frame = settled(frame) if ids_are_text(path) else frame
+    if not len(frame):
+        raise empty("items" if is_table(source) else str(source))
     frame = frame.with_columns(plain(frame["item"], where="items").alias("item"))
     return frame if "user" in frame.columns else _gathered(frame)
 

@@ -1,12 +1,26 @@
-"""Results as plain data, such as JSON can hold."""
+"""Plain data, such as JSON can hold: results before they are written, and what is read back."""
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+
+
+def parse_json(text: str) -> Any:
+    """What a JSON text says; whatever is wrong with it is a ValueError.
+
+    >>> parse_json("[" * 100_000)
+    Traceback (most recent call last):
+    ValueError: values nested too deeply
+    """
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("values nested too deeply") from None
 
 
 def without_nan(value: Any) -> Any:

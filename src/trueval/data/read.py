@@ -20,8 +20,9 @@ from trueval.data.frames import as_polars, is_table
 from trueval.data.id_text import settled
 from trueval.data.interactions import Interactions
 from trueval.data.layouts import LAYOUTS, layout_of, log_layout
+from trueval.data.places import check_not_special, describe_absence, entries, path_exists, usable_path
 from trueval.data.popularity import check_count_of
-from trueval.data.tables import ids_are_text, parquet_parts, scan_parts, scan_table, stem
+from trueval.data.tables import ids_are_text, parquet_parts, read_table, scan_parts, stem
 from trueval.errors import DataError, DefinitionError, OutputError, TruevalError, suggest
 
 _WITH_BOTH = tuple(layout.name for layout in LAYOUTS if layout.unbiased)
@@ -118,7 +119,8 @@ def _read_both(source: Any) -> tuple[Interactions, Interactions] | None:
         match = layout_of(inside)
         if match is None or match[0].unbiased is None:
             return None
-        return match[0].unbiased(match[1], path.name if path.is_dir() else stem(path))
+        with reading(path, what=match[0].name):
+            return match[0].unbiased(match[1], path.name if path.is_dir() else stem(path))
 
 
 @contextmanager
@@ -170,15 +172,13 @@ def locate(source: Any) -> Path:
             found=type(source).__name__,
             do="give a DataFrame, an Arrow table, a path or the name of a data set",
         )
-    path = Path(source).expanduser()
-    try:
-        if path.exists():
-            return path
-        kept = data_home() / str(source)
-        if path.name == str(source) and kept.exists():
-            return kept
-    except OSError as error:
-        raise DataError("the path cannot be used", where=str(path), found=str(error), do="check the path") from error
+    path = usable_path(source)
+    if path_exists(path):
+        check_not_special(path)
+        return path
+    kept = data_home() / str(source)
+    if path.name == str(source) and path_exists(kept):
+        return kept
     raise _missing(path, str(source))
 
 
@@ -190,13 +190,11 @@ def _missing(path: Path, source: str) -> DataError:
             found=f"no folder {path} and no {data_home() / source}",
             do=f"trueval data get {source}",
         )
-    folder = path.parent
-    siblings = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
-    found = f"no {path.name} in {folder.resolve()}" if folder.is_dir() else f"no folder {folder}"
+    siblings = [entry.name for entry in entries(path.parent) if entry.name != path.name]
     known = siblings if path.suffix else [*siblings, *CATALOGUE]
     hint = suggest(path.name, known)
     do = hint if hint.startswith("did") else "check the path; known data sets: trueval data list"
-    return DataError("there is no such file or data set", where=source, found=found, do=do)
+    return DataError("there is no such file or data set", where=source, found=describe_absence(path), do=do)
 
 
 def _again(log: Interactions, columns: ColumnMap | None, name: str | None) -> Interactions:
@@ -232,7 +230,9 @@ def _checked(frame: pl.DataFrame, name: str) -> Interactions:
 def _read_folder(folder: Path, columns: ColumnMap | None, name: str) -> Interactions:
     match = layout_of(folder)
     if match is not None:
-        return _again(match[0].read(match[1], name), columns, name)
+        with reading(folder, what=match[0].name):
+            log = match[0].read(match[1], name)
+        return _again(log, columns, name)
     if not parquet_parts(folder):
         scan_parts(folder)  # raises, and says what the folder holds
     return _read_file(folder, columns, name)
@@ -242,11 +242,8 @@ def _read_file(path: Path, columns: ColumnMap | None, name: str) -> Interactions
     # The columns of a known file are known, unless others are named; some may still be declared absent.
     layout = log_layout(path) if all(column in (None, "") for column in (columns or {}).values()) else None
     if layout is not None and layout.read_log is not None:
-        return _again(layout.read_log(path, name), columns, name)
-    try:
-        frame = scan_table(path, columns, roles=LOG_ROLES).collect()
-    except pl.exceptions.ComputeError:
-        # A later row does not fit the types of the first ones: look at all rows before deciding.
-        with reading(path, what="a table"):
-            frame = scan_table(path, columns, roles=LOG_ROLES, exact=True).collect()
+        with reading(path, what=layout.name):
+            log = layout.read_log(path, name)
+        return _again(log, columns, name)
+    frame = read_table(path, columns, roles=LOG_ROLES)
     return _checked(settled(frame) if ids_are_text(path) else frame, name)

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from trueval.data import id_text
+from trueval.data.calendar import showable
 from trueval.data.column_roles import RUN_ROLES, ColumnMap, find_roles, parse_columns, renaming
 from trueval.data.failures import empty, reading
 from trueval.data.frames import as_polars, is_table
@@ -15,6 +16,9 @@ from trueval.data.ids import plain
 from trueval.data.read import locate
 from trueval.data.tables import ids_are_text, scan_table
 from trueval.errors import DataError, rows_found
+
+# Integers of 128 bits, of which a rank may not fit into 64; not every version of polars has both.
+_WIDE = tuple(getattr(pl, name) for name in ("Int128", "UInt128") if hasattr(pl, name))
 
 
 def read_run(source: Any, *, columns: ColumnMap | str | None = None) -> pl.DataFrame:
@@ -37,7 +41,7 @@ def read_run(source: Any, *, columns: ColumnMap | str | None = None) -> pl.DataF
     if not len(run):
         raise empty(where)
     run = run.with_columns(plain(run[role], where=f"{where}, column {role}") for role in ("user", "item"))
-    _check_ids(run, where)
+    check_ids(run, where)
     return run
 
 
@@ -98,29 +102,33 @@ def _chosen(frame: pl.LazyFrame, where: str) -> pl.LazyFrame:
         if not schema["score"].is_numeric() and schema["score"] != pl.Null:
             raise _not_numbers(frame, "score", where)
         frame = frame.with_columns(pl.col("score").cast(pl.Float64))
-    if "rank" in schema and not schema["rank"].is_integer():
+    if "rank" in schema and (schema["rank"] in _WIDE or not schema["rank"].is_integer()):
         _check_whole(frame, schema["rank"], where)
         frame = frame.with_columns(pl.col("rank").cast(pl.Int64))
     return frame
 
 
 def _not_numbers(frame: pl.LazyFrame, role: str, where: str) -> DataError:
-    column = pl.col(role).cast(pl.String)
-    bad = frame.filter(column.cast(pl.Float64, strict=False).is_null() & column.is_not_null())
-    rows = _collected(bad.select("user", "item", column), where)
-    found = rows_found([f"user {u}, item {i}: {v!r}" for u, i, v in rows.head(5).rows()], len(rows))
+    kind = frame.collect_schema()[role]
+    found = f"type {kind}"
+    if kind == pl.String:
+        bad = frame.filter(pl.col(role).cast(pl.Float64, strict=False).is_null() & pl.col(role).is_not_null())
+        rows = showable(_collected(bad.select("user", "item", role), where))
+        if len(rows):
+            found = rows_found([f"user {u}, item {i}: {v!r}" for u, i, v in rows.head(5).rows()], len(rows))
     return DataError(
         f"{role}s must be numbers", where=f"{where}, column {role}", found=found, do="write them as numbers"
     )
 
 
 def _check_whole(frame: pl.LazyFrame, kind: pl.DataType, where: str) -> None:
-    if not kind.is_float():
+    if not kind.is_float() and kind not in _WIDE:
         raise _not_numbers(frame, "rank", where)
-    broken = frame.filter(
-        pl.col("rank").is_null() | ~pl.col("rank").is_finite() | (pl.col("rank") != pl.col("rank").floor())
-    )
-    rows = _collected(broken.select("user", "item", "rank"), where)
+    rank = pl.col("rank")
+    broken = rank.is_null() | rank.cast(pl.Int64, strict=False).is_null()
+    if kind.is_float():
+        broken = broken | ~rank.is_finite() | (rank != rank.floor())
+    rows = showable(_collected(frame.filter(broken).select("user", "item", "rank"), where))
     if len(rows):
         raise DataError(
             "ranks must be whole numbers",
@@ -130,11 +138,12 @@ def _check_whole(frame: pl.LazyFrame, kind: pl.DataType, where: str) -> None:
         )
 
 
-def _check_ids(run: pl.DataFrame, where: str) -> None:
+def check_ids(run: pl.DataFrame, where: str, *, first: int = 1) -> None:
+    """Refuse rows without a user or an item; `first` is the number of the first row."""
     for role in ("user", "item"):
         missing = run[role].null_count()
         if missing:
-            at = run.with_row_index("row", offset=1).filter(pl.col(role).is_null())["row"].head(5).to_list()
+            at = run.with_row_index("row", offset=first).filter(pl.col(role).is_null())["row"].head(5).to_list()
             raise DataError(
                 f"{role} ids are missing",
                 where=f"{where}, column {role}",

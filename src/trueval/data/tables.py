@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import glob
 import gzip
 import io
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ import polars as pl
 from trueval.data.column_roles import ColumnMap, TableRoles, find_roles, looks_like, renaming
 from trueval.data.delimited import scan_delimited
 from trueval.data.failures import FAILURES, empty, reading
+from trueval.data.places import entries
 from trueval.data.size_limits import most_bytes, too_large
 from trueval.data.text_lines import first_lines, numbers_where_possible, split_lines
 from trueval.errors import DataError
@@ -25,6 +28,7 @@ _TREC = {
 }
 SUFFIXES = (*_TEXT, *_PARQUET, *_JSON, ".inter", *_TREC)
 _COMPRESSED = (".gz", ".zst")
+_MANY_OTHERS = 20_000  # a folder with so many files of other kinds holds no table
 
 
 def table_suffix(path: Path) -> str:
@@ -86,20 +90,48 @@ def scan_table(path: Path, columns: ColumnMap | None = None, *, roles: TableRole
     )
 
 
+def read_table(
+    path: Path, columns: ColumnMap | None = None, *, roles: TableRoles, what: str = "a table"
+) -> pl.DataFrame:
+    """All rows of `scan_table`: whatever fails is an error that names the file."""
+    with reading(path, what=what):
+        try:
+            return scan_table(path, columns, roles=roles).collect()
+        except pl.exceptions.ComputeError:
+            # A later row does not fit the types of the first ones: look at all rows before deciding.
+            return scan_table(path, columns, roles=roles, exact=True).collect()
+
+
+def column_names(path: Path, columns: ColumnMap | None = None, *, roles: TableRoles) -> list[str]:
+    """The columns of `scan_table`."""
+    with reading(path, what="a table"):
+        return scan_table(path, columns, roles=roles).collect_schema().names()
+
+
+def read_parquet(path: Path, *, what: str = "parquet", do: str = "check the file, or export it again") -> pl.DataFrame:
+    """One parquet file, whatever characters its name has."""
+    with reading(path, what=what, do=do):
+        return pl.read_parquet(path, glob=False, hive_partitioning=False)
+
+
 def _renamed(frame: pl.LazyFrame, columns: ColumnMap | None, roles: TableRoles, where: str) -> pl.LazyFrame:
     with reading(where, what="a table"):
         names = frame.collect_schema().names()
+    if not names:
+        raise empty(where)
     return frame.rename(renaming(names, find_roles(names, columns, roles=roles, where=where), roles))
 
 
 def scan_parts(folder: Path) -> pl.LazyFrame:
     """A folder of parquet part files, as Spark and other engines write them."""
+    with reading(folder, what="a folder"):
+        os.listdir(folder)  # one without permission is not an empty one
     parts = parquet_parts(folder)
     if not parts:
         raise DataError(
             "the folder contains no known table",
             where=str(folder),
-            found=", ".join(sorted(entry.name for entry in folder.iterdir())[:8]) or "an empty folder",
+            found=", ".join(entry.name for entry in entries(folder)[:8]) or "an empty folder",
             do="give a file, a folder of .parquet parts, or the folder of a known data set",
         )
     named = sorted({"train.parquet", "test.parquet"} & {part.name for part in parts})
@@ -116,11 +148,20 @@ def scan_parts(folder: Path) -> pl.LazyFrame:
 
 def parquet_parts(folder: Path) -> list[Path]:
     """Part files below a folder; names that begin with . or _ belong to the engine that wrote them."""
-    return sorted(
-        path
-        for path in folder.rglob("*.parquet")
-        if path.is_file() and not any(piece[0] in "._" for piece in path.relative_to(folder).parts)
-    )
+    parts, others = [], 0
+    for place, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if name[0] not in "._"]
+        found = [name for name in files if name.endswith(".parquet") and name[0] not in "._"]
+        parts += [path for name in found if (path := Path(place, name)).is_file()]
+        others += len(files) - len(found)
+        if others > _MANY_OTHERS + len(parts):  # somebody's home, or the whole machine
+            raise DataError(
+                "the folder holds too many other files to be a table",
+                where=str(folder),
+                found=f"over {_MANY_OTHERS:,} files of other kinds",
+                do="give a file, or a folder of .parquet parts alone",
+            )
+    return sorted(parts)
 
 
 def _scan_parquet(path: Path) -> pl.LazyFrame:
@@ -163,7 +204,9 @@ def _scan_json(path: Path) -> pl.LazyFrame:
     with reading(path, what="one JSON object per line"):
         if path.stat().st_size == 0:
             raise empty(path)
-        return pl.scan_ndjson(path, infer_schema_length=None)
+        # This reader takes *, ? and [ in a name for a pattern, whatever is asked.
+        name = glob.escape(str(path)) if glob.has_magic(str(path)) else path
+        return pl.scan_ndjson(name, infer_schema_length=None)
 
 
 def scan_atomic(path: Path, columns: ColumnMap | None = None) -> pl.LazyFrame:

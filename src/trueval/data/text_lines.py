@@ -37,7 +37,26 @@ def first_lines(path: Path, most: int = 50) -> list[str]:
     lines = [line.rstrip("\r").removeprefix("\ufeff") for line in lines if line.strip()]
     if not lines:
         raise empty(path)
+    _check_text(lines, path)
     return lines
+
+
+def _check_text(lines: Sequence[str], path: Path) -> None:
+    """Refuse what a reader of text would take for one endless line, or for names with holes in them."""
+    if any("\0" in line for line in lines):
+        raise DataError(
+            "the file is not text in UTF-8",
+            where=str(path),
+            found="null characters, as UTF-16 and files of other kinds have them",
+            do="save the file as UTF-8 text",
+        )
+    if len(lines) == 1 and '"' not in lines[0] and "\r" in lines[0]:
+        raise DataError(
+            "lines end with a carriage return alone, as on very old machines",
+            where=str(path),
+            found=repr(lines[0][:80]),
+            do="write the file with usual line ends: tr '\\r' '\\n' < OLD > NEW",
+        )
 
 
 def split_lines(path: Path, names: Sequence[str], *, separator: str, skip_first: bool = False) -> pl.DataFrame:

@@ -9,6 +9,7 @@ from trueval.errors import DataError
 # A clock with seconds at the end, perhaps with a fraction, and what says how far it is from UTC.
 _AWARE = r"^(.*\d:\d{2}(?:\.\d+)?)\s*(?:Z|z|UTC|GMT|([+-])(\d{2}):?(\d{2})?)$"
 _SUB_MICRO, _SUB_NANO = r":\d{2}\.\d{6}0*[1-9]", r":\d{2}\.\d{9}0*[1-9]"
+_MICROSECONDS = {"day": 86_400 * 10**6, "ms": 1000}
 _EXACT_DIGITS = 15  # a float tells any two decimal numbers of so many digits apart
 
 
@@ -60,7 +61,7 @@ def _numbers(raw: pl.Series, where: str) -> pl.Series:
     if raw.dtype == pl.String:
         return _of_text(raw.str.strip_chars(), where)
     if raw.dtype.is_temporal():
-        return _ticks(raw)
+        return _ticks(raw, where)
     if raw.dtype.is_decimal():
         return _of_text(raw.cast(pl.String), where)
     if raw.dtype.is_float():
@@ -94,7 +95,7 @@ def _of_text(text: pl.Series, where: str) -> pl.Series:
     if 0 < floats.null_count() < len(text):
         raise _unreadable(where, repr(text.filter(floats.is_null())[0]) + " among numbers")
     if floats.null_count():
-        return _ticks(instants(text, where=where))
+        return _ticks(instants(text, where=where), where)
     exact = text.str.len_chars().max() <= _EXACT_DIGITS  # type: ignore[operator]
     return _floats(floats, where) if exact else _distinct_numbers(text, floats, where)
 
@@ -119,14 +120,15 @@ def _distinct_numbers(text: pl.Series, floats: pl.Series, where: str) -> pl.Seri
     )
 
 
-def _ticks(times: pl.Series) -> pl.Series:
+def _ticks(times: pl.Series, where: str) -> pl.Series:
     """Microseconds, or nanoseconds where some times are finer."""
-    if times.dtype == pl.Date:
-        times = times.cast(pl.Datetime("us"))
-    unit = getattr(times.dtype, "time_unit", "ns")  # times of day are in nanoseconds
+    unit = "day" if times.dtype == pl.Date else getattr(times.dtype, "time_unit", "ns")  # times of day: nanoseconds
     ticks = times.to_physical().cast(pl.Int64)
-    if unit == "ms":
-        return ticks * 1000
+    if unit in _MICROSECONDS:
+        most = (2**63 - 1) // _MICROSECONDS[unit]
+        if not ticks.is_between(-most, most).all():
+            raise _unreadable(where, f"type {times.dtype}, the largest {ticks.max()!r} since 1970")
+        return ticks * _MICROSECONDS[unit]
     return ticks // 1000 if unit == "ns" and (ticks % 1000 == 0).all() else ticks
 
 
@@ -177,5 +179,5 @@ def _datetimes(text: pl.Series, written: pl.Series, where: str) -> pl.Series:
 def _parsed(text: pl.Series, unit: str) -> pl.Series:
     try:
         return text.str.to_datetime(strict=False, time_unit=unit)  # type: ignore[arg-type]
-    except pl.exceptions.ComputeError:  # not one of them is a date
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):  # not one of them is a date
         return pl.Series([None] * len(text), dtype=pl.Datetime(unit))  # type: ignore[arg-type]

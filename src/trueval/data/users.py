@@ -7,12 +7,13 @@ from typing import Any
 import polars as pl
 
 from trueval.data.column_roles import TableRoles, find_roles, renaming
+from trueval.data.failures import empty
 from trueval.data.frames import as_polars, is_table
 from trueval.data.id_text import settled
 from trueval.data.ids import check_same_kind, plain
 from trueval.data.interactions import Interactions
 from trueval.data.read import locate, read
-from trueval.data.tables import ids_are_text, scan_table
+from trueval.data.tables import ids_are_text, read_table
 from trueval.errors import DataError
 
 _ROLES = TableRoles(needs=("user",))
@@ -29,8 +30,10 @@ def read_users(source: Any) -> pl.DataFrame:
         table = table.rename(renaming(table.columns, find_roles(table.columns, roles=_ROLES, where="users"), _ROLES))
     else:
         path = locate(source)
-        table = scan_table(path, None, roles=_ROLES).collect()
+        table = read_table(path, roles=_ROLES)
         table = settled(table) if ids_are_text(path) else table
+    if not len(table):
+        raise empty("users" if is_table(source) else str(source))
     return table.with_columns(plain(table["user"], where="users").alias("user"))
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from trueval.data.failures import first_line
+from trueval.data.places import check_not_special, entries, path_exists, usable_path
 from trueval.errors import DataError, DefinitionError, TruevalError, suggest
 
+_DEEPEST = 20  # sections in sections
 _HEADER = re.compile(r"\s*\[\s*([^\[\]]+?)\s*\]\s*(?:#.*)?")
 _KEY = re.compile(r"""\s*(?:"([^"]+)"|'([^']+)'|([A-Za-z0-9_-]+))\s*[=.]""")
 
@@ -71,25 +74,46 @@ def read_written(source: Any) -> Written:
         raise DefinitionError(
             "this is not an experiment", found=type(source).__name__, do="give the path of a TOML file, or a mapping"
         )
-    path = Path(source).expanduser()
+    path = usable_path(source)
+    check_not_special(path)
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as problem:
+    except (OSError, ValueError) as problem:
         raise _unreadable(path, problem) from None
     try:
-        sections = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as problem:
-        what, _, place = str(problem).partition(" (at ")
+        sections = tomllib.loads(text.removeprefix("\ufeff"))
+        _check_sizes(sections)
+    except (ValueError, RecursionError, OverflowError) as problem:  # also dates of no calendar, and endless numbers
+        what, _, place = first_line(problem).partition(" (at ")
         where = f"{path.name}, {place.rstrip(')')}" if place else path.name
         line = _quoted_line(text, place)
         raise DataError("the experiment file is not valid TOML", where=where, found=f"{what}{line}") from None
     return Written(sections, path.name, path.resolve().parent, text, find_lines(text))
 
 
+def _check_sizes(sections: Mapping[str, Any]) -> None:
+    """Refuse what a parser takes and nobody means: integers of thousands of digits, keys with thousands of dots.
+
+    >>> _check_sizes({"a": {"b": 2**64}})
+    Traceback (most recent call last):
+    ValueError: an integer beyond 64 bits
+    """
+    level: list[Any] = [sections]
+    for _ in range(_DEEPEST):
+        if any(isinstance(value, int) and not -(2**63) <= value < 2**63 for value in level):
+            raise ValueError("an integer beyond 64 bits")
+        inner = (value.values() if isinstance(value, Mapping) else value for value in level)
+        level = [
+            one for values in inner if isinstance(values, Iterable) and not isinstance(values, str) for one in values
+        ]
+    if level:
+        raise ValueError("values nested too deeply")
+
+
 def _unreadable(path: Path, problem: Exception) -> DataError:
-    near = [entry.name for entry in path.parent.glob("*.toml")] if path.parent.is_dir() else []
+    near = [entry.name for entry in entries(path.parent) if entry.suffix == ".toml"]
     found = "not UTF-8 text" if isinstance(problem, UnicodeDecodeError) else getattr(problem, "strerror", "")
-    do = suggest(path.name, near) if near and not path.exists() else "give the path of a TOML file"
+    do = suggest(path.name, near) if near and not path_exists(path) else "give the path of a TOML file"
     return DataError("the experiment file cannot be read", where=str(path), found=found or str(problem), do=do)
 
 

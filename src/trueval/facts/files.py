@@ -12,6 +12,8 @@ from trueval.arguments import checked
 from trueval.data.checksums import file_checksum, seal, unseal
 from trueval.data.failures import reading
 from trueval.data.ids import Ids
+from trueval.data.places import check_not_special
+from trueval.data.tables import read_parquet
 from trueval.data.writing import whole_folder
 from trueval.errors import DataError, OutputError
 from trueval.facts.ranking_facts import RankingFacts
@@ -167,12 +169,15 @@ def _starts(lists: pl.Series) -> np.ndarray:
 
 def _read_manifest(folder: Path) -> dict[str, Any]:
     try:
+        check_not_special(folder / _MANIFEST)
         text = (folder / _MANIFEST).read_text(encoding="utf-8")
         if f'"version": {_VERSION},' not in text:
             raise ValueError(f"not version {_VERSION} of the format")
         manifest = unseal(text)
         if missing := {*_SINGLE, "units", "splits", "checksums"} - manifest.keys():
             raise ValueError("no " + ", ".join(sorted(missing)))
+    except DataError:
+        raise
     except (OSError, ValueError) as problem:
         raise DataError(
             "this is not a folder of facts",
@@ -188,7 +193,7 @@ def _read_table(path: Path, needed: tuple[str, ...], checksum: str) -> pl.DataFr
         if file_checksum(path) != checksum:
             found = "another checksum than when it was written"
             raise DataError("the file has changed", where=str(path), found=found, do="save the facts again")
-        table = pl.read_parquet(path)
+        table = read_parquet(path, do="save the facts again")
     if missing := set(needed) - set(table.columns):
         found = "no " + ", ".join(sorted(missing))
         raise DataError("columns of the facts are missing", where=str(path), found=found, do="save the facts again")

@@ -18,13 +18,13 @@ import polars as pl
 
 from trueval.data.column_roles import NO_ROLES, ColumnMap, TableRoles, applicable_columns, find_roles, renaming
 from trueval.data.delimited import shape
-from trueval.data.failures import empty, reading
+from trueval.data.failures import empty
 from trueval.data.frames import as_polars, is_table
 from trueval.data.id_text import settled
 from trueval.data.ids import plain
 from trueval.data.interactions import Interactions
 from trueval.data.read import locate
-from trueval.data.tables import ids_are_text, scan_table, table_suffix
+from trueval.data.tables import column_names, ids_are_text, read_table, table_suffix
 from trueval.errors import DataError, DefinitionError, suggest
 from trueval.propensity.propensity import Propensity, given, read_gamma
 
@@ -173,12 +173,11 @@ def _check_there(source: Any, kind: str, *, written: str | None = None) -> None:
 def _read_file(source: str | Path, kind: str, columns: Columns) -> pl.DataFrame:
     """A file with the roles of its kind as names; ids of text formats become integers where none changes by it."""
     path = locate(source)
-    with reading(path, what="a table"):
-        names = _names(path)
-        found = _find(names, kind, columns, where=str(path))
-        ids = {role: name for role, name in found.items() if role in ("user", "item")}
-        sought = ids or {"rank": names[0]}  # a reader of text wants some role; this one changes no type
-        frame = scan_table(path, {"time": None, **sought}, roles=TableRoles(needs=tuple(sought))).collect()
+    names = _names(path)
+    found = _find(names, kind, columns, where=str(path))
+    ids = {role: name for role, name in found.items() if role in ("user", "item")}
+    sought = ids or {"rank": names[0]}  # a reader of text wants some role; this one changes no type
+    frame = read_table(path, {"time": None, **sought}, roles=TableRoles(needs=tuple(sought)))
     if not len(frame):
         raise empty(str(path))
     frame = settled(frame, tuple(ids)) if ids_are_text(path) else frame
@@ -190,4 +189,4 @@ def _names(path: Path) -> list[str]:
     """The columns of a file; a text file may have a single one, as a list of displays may be."""
     if table_suffix(path) in (".csv", ".tsv", ".txt"):
         return list(shape(path, {"time": None}, suffix=table_suffix(path), lone=True).names)
-    return scan_table(path, {"time": None}, roles=NO_ROLES).collect_schema().names()
+    return column_names(path, {"time": None}, roles=NO_ROLES)

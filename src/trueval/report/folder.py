@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from trueval.data.json_values import parse_json
 from trueval.errors import OutputError
 
 Content = str | Callable[[Path], Any]
@@ -92,7 +93,7 @@ def write_together(
 
 def _ours(folder: Path, marker: str) -> set[str] | None:
     try:
-        return {marker, *json.loads((folder / marker).read_text(encoding="utf-8"))["files"]}
+        return {marker, *parse_json((folder / marker).read_text(encoding="utf-8"))["files"]}
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

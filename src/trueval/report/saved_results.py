@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,11 @@ import numpy as np
 import polars as pl
 
 from trueval.comparison.pairing import is_mean_of_units
+from trueval.data.failures import FAILURES, first_line, reading
 from trueval.data.ids import Ids, plain
+from trueval.data.json_values import parse_json
+from trueval.data.places import check_not_special, path_exists, usable_path
+from trueval.data.tables import read_parquet
 from trueval.errors import DataError, OutputError, TruevalError
 from trueval.evaluation.compat import find_preset
 from trueval.evaluation.estimate import Estimate, Sums, sums
@@ -28,11 +33,12 @@ from trueval.metrics.metric_values import Ratio, same
 from trueval.report.files import write_table, write_whole
 from trueval.report.folder import Content, check_folder, write_together
 from trueval.report.formats import as_json, as_record
-from trueval.statistics.jackknife import JackknifeReplicates
+from trueval.statistics.jackknife import JackknifeReplicates, pairs
 
 TABLE, SUMMARY, MANIFEST = "results.parquet", "summary.json", "manifest.json"
 DESIGNS = "designs"  # in the folder of an experiment: a folder for each of its designs
 _KEY = "trueval"  # in the metadata of the table
+_AGAIN = "write it again with `trueval evaluate --per-user FILE.parquet` or `-o DIR/`"
 _FINISH: dict[str, Callable[[np.ndarray], np.ndarray]] = {"same": same, "sqrt": np.sqrt}
 
 
@@ -72,7 +78,8 @@ def load_results(path: Path | str) -> dict[str, Evaluation]:
 
     Of an experiment with several designs one must be chosen: values of different designs are not comparable.
     """
-    path, designs = Path(path), designs_in(path)
+    path = usable_path(path)
+    designs = designs_in(path) if path_exists(path) else []
     if len(designs) > 1:
         raise DataError(
             "the experiment has several designs, whose values cannot be compared",
@@ -88,7 +95,7 @@ def load_results(path: Path | str) -> dict[str, Evaluation]:
 def load_result(path: Path) -> Evaluation:
     """Read a result folder, or a table of users' values with its manifest."""
     table = path / TABLE if path.is_dir() else path
-    if not table.exists():
+    if not path_exists(table):
         found = "the folder has no results.parquet" if path.is_dir() else "nothing there"
         raise DataError(
             "there is no result to read",
@@ -97,7 +104,8 @@ def load_result(path: Path) -> Evaluation:
             do="give a folder of `trueval evaluate -o DIR/`, or a file of `--per-user FILE.parquet`",
         )
     frame, record = _read_table(table)
-    return _evaluation(frame, record, where=str(path))
+    with _understanding(path):
+        return _evaluation(frame, record, where=str(path))
 
 
 def write_result_table(evaluation: Evaluation, path: Path) -> None:
@@ -174,16 +182,15 @@ def _read_table(path: Path) -> tuple[pl.DataFrame, dict[str, Any]]:
             found=path.suffix or "no suffix",
             do="write it with `trueval evaluate --per-user FILE.parquet` or `-o DIR/`",
         )
-    try:
+    check_not_special(path)
+    with reading(path, what="a result", do=_AGAIN):
         inside = pl.read_parquet_metadata(path).get(_KEY)
-        frame = pl.read_parquet(path)
-        record = None if inside is None else json.loads(inside)
+        record = None if inside is None else parse_json(inside)
         beside = path.parent / MANIFEST
-        if record is None and beside.exists():
-            record = {"manifest": json.loads(beside.read_text(encoding="utf-8"))}
-    except (pl.exceptions.PolarsError, OSError, ValueError) as problem:
-        raise DataError("the result cannot be read", where=str(path), found=str(problem).split("\n")[0]) from None
-    if record is None or "definitions" not in record.get("manifest", {}):
+        if record is None and beside.is_file():
+            record = {"manifest": parse_json(beside.read_text(encoding="utf-8"))}
+    frame = read_parquet(path, what="a result", do=_AGAIN)
+    if record is None or not _is_complete(record):
         raise DataError(
             "the table does not say how its values were made",
             where=str(path),
@@ -195,6 +202,26 @@ def _read_table(path: Path) -> tuple[pl.DataFrame, dict[str, Any]]:
         found = f"no column {' or '.join(missing)}" if missing else "no rows"
         raise DataError("the table holds no users' values", where=str(path), found=found)
     return frame, record
+
+
+def _is_complete(record: Any) -> bool:
+    """Whether a record has the parts of a result, each of its kind."""
+    kinds = {"manifest": dict, "systems": dict, "random": dict, "pooled": dict, "warnings": list}
+    if not isinstance(record, dict) or not all(isinstance(record.get(k, kind()), kind) for k, kind in kinds.items()):
+        return False
+    return isinstance(record.get("manifest", {}).get("definitions"), dict)
+
+
+@contextmanager
+def _understanding(path: Path) -> Iterator[None]:
+    """What a record leads to where something in it is missing, or is of another kind than it was written as."""
+    try:
+        yield
+    except TruevalError:
+        raise
+    except (*FAILURES, ArithmeticError, AttributeError, LookupError, TypeError) as problem:
+        found = f"{type(problem).__name__}: {first_line(problem)}"
+        raise DataError("the result is damaged", where=str(path), found=found, do=_AGAIN) from problem
 
 
 def _evaluation(frame: pl.DataFrame, record: dict[str, Any], *, where: str) -> Evaluation:
@@ -251,10 +278,7 @@ def _system(
     written, notes = own.get("metrics", {}), own.get("notes", {})
     estimates = {label: _estimate(written.get(label), by_label.get(label), notes.get(label, "")) for label in specs}
     known = {label: e for label, e in estimates.items() if e is not None}
-    replicates = {
-        label: JackknifeReplicates(found["value"], np.array(found["one"]), np.array(found["two"]))
-        for label, found in own.get("replicates", {}).items()
-    }
+    replicates = {label: _replicates(found) for label, found in own.get("replicates", {}).items()}
     return SystemResult(
         estimates=known, values=values, sums=by_label, unit_user=unit_user, users=users, stratum=stratum,
         jackknife=replicates, unit_item=None if items is None else items.codes(plain(frame["item"], where=name)),
@@ -262,9 +286,16 @@ def _system(
     )  # fmt: skip
 
 
+def _replicates(found: dict[str, Any]) -> JackknifeReplicates:
+    one, two = (np.array(found[key], np.float64) for key in ("one", "two"))
+    if len(two) != len(pairs(len(one))[0]):
+        raise ValueError("replicates are missing")
+    return JackknifeReplicates(float(found["value"]), one, two)
+
+
 def _estimate(written: dict[str, Any] | None, s: Sums | None, note: str) -> Estimate | None:
     """As it was written, or found again."""
     if written is not None:
-        number = {key: np.nan if written[key] is None else written[key] for key in ("value", "low", "high")}
-        return Estimate(**number, n=written["n"], undefined=written["undefined"], note=note)
+        number = {key: np.nan if written[key] is None else float(written[key]) for key in ("value", "low", "high")}
+        return Estimate(**number, n=int(written["n"]), undefined=int(written["undefined"]), note=str(note))
     return None if s is None else Estimate(float(s.value()[0]), np.nan, np.nan, s.n, s.undefined)

@@ -10,6 +10,9 @@ from typing import Any
 import polars as pl
 
 from trueval.data.interactions import Interactions
+from trueval.data.json_values import parse_json
+from trueval.data.places import check_not_special
+from trueval.data.tables import read_parquet
 from trueval.data.writing import whole_folder
 from trueval.errors import DataError, OutputError
 from trueval.splits.leakage import leakage
@@ -105,7 +108,7 @@ def load_parts(folder: str | Path) -> Parts:
             found=", ".join(manifest["folds"]),
             do=f"load one of them, for example {folder / manifest['folds'][0]}",
         )
-    tables = {path.stem: _read_table(path) for path in sorted(folder.glob("*.parquet"))}
+    tables = {path.stem: read_parquet(path, do="make the split again") for path in sorted(folder.glob("*.parquet"))}
     for name in ("train", "validation", "test", "observed", "dropped"):
         rows, found = manifest.get("counts", {}).get(name, 0), len(tables.get(name, ()))
         if rows != found:
@@ -141,7 +144,11 @@ def _as_written(part: Interactions, table: pl.DataFrame) -> Interactions:
 
 def _read_manifest(folder: Path) -> dict[str, Any]:
     try:
-        manifest = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
+        check_not_special(folder / _MANIFEST)
+        manifest = parse_json((folder / _MANIFEST).read_text(encoding="utf-8"))
+        _check_form(manifest)
+    except DataError:
+        raise
     except (OSError, ValueError) as problem:
         raise DataError(
             "this is not a folder written by trueval split",
@@ -152,10 +159,12 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     return manifest
 
 
-def _read_table(path: Path) -> pl.DataFrame:
-    try:
-        return pl.read_parquet(path)
-    except (OSError, pl.exceptions.PolarsError) as problem:
-        raise DataError(
-            "the file could not be read", where=str(path), found=str(problem), do="make the split again"
-        ) from problem
+def _check_form(manifest: Any) -> None:
+    """Refuse JSON that is no manifest of a split."""
+    if not isinstance(manifest, dict):
+        raise ValueError("not an object")
+    folds = manifest.get("folds")
+    if folds is not None and not (isinstance(folds, list) and folds and all(isinstance(name, str) for name in folds)):
+        raise ValueError("folds are not a list of names")
+    if folds is None and not (isinstance(manifest.get("how"), dict) and isinstance(manifest.get("counts", {}), dict)):
+        raise ValueError("it does not say how the split was made")

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from trueval.data.failures import reading
 from trueval.data.layouts import kuairec, movielens, others, unbiased
 from trueval.data.layouts.layout import Layout
+from trueval.data.places import entries
+from trueval.errors import TruevalError
 
 LAYOUTS: tuple[Layout, ...] = (*movielens.LAYOUTS, *unbiased.LAYOUTS, *kuairec.LAYOUTS, *others.LAYOUTS)
 
@@ -18,11 +21,22 @@ def layout_of(folder: Path) -> tuple[Layout, Path] | None:
     """
     level = [folder] if folder.is_dir() else []
     for _ in range(3):
-        matches = [(layout, place) for place in level for layout in LAYOUTS if layout.holds(place)]
+        matches = [(layout, place) for place in level for layout in LAYOUTS if _holds(layout, place, folder)]
         if matches:
             return matches[0] if len({place for _, place in matches}) == 1 else None
-        level = [child for place in level for child in sorted(place.iterdir()) if child.is_dir()]
+        level = [child for place in level for child in entries(place) if child.is_dir()]
     return None
+
+
+def _holds(layout: Layout, place: Path, asked: Path) -> bool:
+    """Whether a folder has a layout; of the folder that was asked for, a person must know that it cannot be read."""
+    try:
+        return layout.holds(place)
+    except (OSError, TruevalError):
+        if place != asked:
+            return False
+        with reading(place, what="a data set"):
+            raise
 
 
 def log_layout(path: Path) -> Layout | None:
@@ -31,4 +45,5 @@ def log_layout(path: Path) -> Layout | None:
     >>> log_layout(Path("ml-1m/ratings.dat")).name
     'MovieLens 1M/10M'
     """
-    return next((layout for layout in LAYOUTS if layout.is_log(path)), None)
+    with reading(path, what="a log"):
+        return next((layout for layout in LAYOUTS if layout.is_log(path)), None)

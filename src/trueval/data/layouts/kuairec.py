@@ -29,7 +29,7 @@ def read_kuairec_file(path: Path, name: str) -> Interactions:
     The columns `time` and `date` of the file repeat the timestamp as text and are dropped.
     """
     with reading(path, what="a matrix of KuaiRec"):
-        table = pl.read_csv(path, schema_overrides={"timestamp": pl.String, "watch_ratio": pl.Float64})
+        table = pl.read_csv(path, schema_overrides={"timestamp": pl.String, "watch_ratio": pl.Float64}, glob=False)
     table = table.select(
         pl.col("user_id").alias("user"),
         pl.col("video_id").alias("item"),
@@ -62,10 +62,12 @@ def _with_sides(log: Interactions, folder: Path) -> Interactions:
     users = items = None
     if (folder / "user_features.csv").is_file():
         with reading(folder / "user_features.csv", what="user features"):
-            users = pl.read_csv(folder / "user_features.csv", infer_schema_length=None).rename({"user_id": "user"})
+            users = pl.read_csv(folder / "user_features.csv", infer_schema_length=None, glob=False).rename(
+                {"user_id": "user"}
+            )
     if (folder / "item_categories.csv").is_file():
         with reading(folder / "item_categories.csv", what="item categories"):
-            table = pl.read_csv(folder / "item_categories.csv", schema_overrides={"feat": pl.String})
+            table = pl.read_csv(folder / "item_categories.csv", schema_overrides={"feat": pl.String}, glob=False)
         items = table.select(pl.col("video_id").alias("item"), pl.col("feat").str.extract_all(r"\d+").alias("aspects"))
     return Interactions.of(log.frame, name=log.name, users=users, items=items)
 

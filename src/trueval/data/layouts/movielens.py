@@ -66,7 +66,7 @@ def _colon_ratings(path: Path) -> pl.DataFrame:
     places: Types = {str(place): pl.Float64 if place == 4 else pl.Int64 for place in range(7)}
 
     def table(types: Types) -> pl.DataFrame:
-        return pl.read_csv(path, separator=":", has_header=False, schema=dict(types), quote_char=None)
+        return pl.read_csv(path, separator=":", has_header=False, schema=dict(types), quote_char=None, glob=False)
 
     with reading(path, what="the ratings of MovieLens 1M or 10M"):
         frame = with_any_times(places, table, time="6")
@@ -113,7 +113,9 @@ def read_csv(folder: Path, name: str) -> Interactions:
     with reading(folder / "ratings.csv", what="the ratings of MovieLens"):
         ratings = with_any_times(
             _RATINGS,
-            lambda types: pl.read_csv(folder / "ratings.csv", has_header=False, skip_lines=1, schema=dict(types)),
+            lambda types: pl.read_csv(
+                folder / "ratings.csv", has_header=False, skip_lines=1, schema=dict(types), glob=False
+            ),
         )
     items = known_table(folder / "movies.csv", _MOVIES, separator=",", header=True)
     return Interactions.of(ratings, name=name, items=items.with_columns(cut("aspects", empty=_NO_GENRES)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -9,12 +10,12 @@ import polars as pl
 
 from trueval.data.column_roles import LOG_ROLES
 from trueval.data.delimited import sniff, split_fields
-from trueval.data.failures import reading
+from trueval.data.failures import empty, reading
 from trueval.data.id_text import settled
 from trueval.data.interactions import Interactions
 from trueval.data.layouts.layout import Layout, has_files
 from trueval.data.layouts.text import known_table
-from trueval.data.tables import scan_table
+from trueval.data.tables import read_table
 from trueval.data.text_lines import first_lines, number
 from trueval.errors import DataError
 from trueval.progress import note
@@ -50,7 +51,8 @@ def _is_cm100k(folder: Path) -> bool:
 def _matrix(path: Path) -> np.ndarray:
     with reading(path, what="a matrix of numbers"):
         try:
-            return np.loadtxt(path, ndmin=2)
+            with warnings.catch_warnings(action="ignore"):  # that there is nothing
+                matrix = np.loadtxt(path, ndmin=2)
         except ValueError as error:
             raise DataError(
                 "the file could not be read as a matrix of numbers",
@@ -58,6 +60,9 @@ def _matrix(path: Path) -> np.ndarray:
                 found=str(error).split(";")[0],
                 do="write one number per item on each line, separated by blanks",
             ) from error
+        if not matrix.size:
+            raise empty(path)
+        return matrix
 
 
 def _cells(path: Path, *, extra: dict[str, np.ndarray] | None = None) -> pl.DataFrame:
@@ -114,7 +119,7 @@ def is_triples(path: Path) -> bool:
 
 def read_triples_file(path: Path, name: str) -> Interactions:
     """One of the two files alone."""
-    table = scan_table(path, {"user": 0, "item": 1, "value": 2}, roles=LOG_ROLES).collect()
+    table = read_table(path, {"user": 0, "item": 1, "value": 2}, roles=LOG_ROLES)
     log = Interactions.of(settled(table), name=name)
     _note_values(path, log, "user, item, value (--columns user=0,item=1,value=2)")
     return log

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from trueval.data.failures import reading
+from trueval.data.failures import empty, reading
 from trueval.data.ids import Ids, plain
-from trueval.data.run_tables import read_run, scan_run
+from trueval.data.run_tables import check_ids, read_run, scan_run
 from trueval.errors import DataError
 from trueval.evaluation.engines.plan import MeasurementPlan, Partition, RunOptions
 from trueval.evaluation.from_facts import MeasuredSystem
@@ -48,14 +48,14 @@ def measure_run(source: Any, name: str, held_out: HeldOut, how: RunOptions, *, f
         return plan.merge([plan.whole(run)])
     plan = MeasurementPlan.of(name, held_out, ids, first=first)
     check_common_ids(ids["user"], ids["item"], plan.truth, name)
-    return plan.merge(_streamed(lazy, plan))
+    return plan.merge(_streamed(lazy, plan, source))
 
 
-def _streamed(lazy: pl.LazyFrame, plan: MeasurementPlan) -> Iterator[Partition]:
+def _streamed(lazy: pl.LazyFrame, plan: MeasurementPlan, source: Any) -> Iterator[Partition]:
     """Chunks of a run sorted by user, measured one by one."""
     users = plan.truth.users
     seen = np.zeros(len(users), bool)
-    for batch in _user_batches(lazy):
+    for batch in _user_batches(lazy, source):
         codes = users.codes(plain(_heads(batch["user"]), where=plan.name))
         codes = codes[codes >= 0]
         if (codes[1:] <= codes[:-1]).any():
@@ -85,20 +85,33 @@ def _large(source: Any, how: RunOptions) -> pl.LazyFrame | None:
 def _survey(lazy: pl.LazyFrame, source: Any, *, ascending: bool) -> dict[str, pl.Series] | None:
     """The users and items of a run, read in chunks; None where users should be ascending and are not."""
     found: dict[str, list[pl.Series]] = {"user": [], "item": []}
+    rows = 0
     with reading(str(source), what="recommendations"):
         for batch in lazy.select("user", "item").collect_batches(chunk_size=STREAMED_ROWS, maintain_order=True):
+            if not len(batch):
+                continue
+            check_ids(batch, str(source), first=rows + 1)
+            rows += len(batch)
             heads = _heads(batch["user"])
             if ascending and not (heads.is_sorted() and (not found["user"] or found["user"][-1][-1] <= heads[0])):
                 return None
             found["user"].append(heads)
             found["item"].append(Ids.of(plain(batch["item"], where=str(source))).values)
+    if not found["user"]:
+        raise empty(str(source))
     return {role: Ids.of(*(plain(p, where=str(source)) for p in parts)).values for role, parts in found.items()}
 
 
-def _user_batches(lazy: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+def _chunks(lazy: pl.LazyFrame, source: Any) -> Iterator[pl.DataFrame]:
+    """A file piece by piece; one that cannot be read to its end is an error that names it."""
+    with reading(str(source), what="recommendations"):
+        yield from (c for c in lazy.collect_batches(chunk_size=STREAMED_ROWS, maintain_order=True) if len(c))
+
+
+def _user_batches(lazy: pl.LazyFrame, source: Any) -> Iterator[pl.DataFrame]:
     """Chunks of a file sorted by user, cut between users."""
     carried: pl.DataFrame | None = None
-    for chunk in lazy.collect_batches(chunk_size=STREAMED_ROWS, maintain_order=True):
+    for chunk in _chunks(lazy, source):
         frame = chunk if carried is None else pl.concat([carried, chunk])
         user = frame["user"]
         whole = len(frame) - int((user == user[-1]).sum())  # the last user may go on in the next chunk

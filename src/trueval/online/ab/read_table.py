@@ -15,7 +15,7 @@ from trueval.data.failures import empty, reading
 from trueval.data.frames import as_polars, is_table
 from trueval.data.id_text import settled
 from trueval.data.read import locate
-from trueval.data.tables import ids_are_text, scan_table, stem, table_suffix
+from trueval.data.tables import ids_are_text, read_table, stem, table_suffix
 from trueval.data.text_lines import numbers_where_possible, split_lines
 from trueval.errors import DataError, rows_found, suggest
 
@@ -35,7 +35,11 @@ def read_ab_table(source: Any, *, arm: str, user: str | None = None) -> tuple[pl
     else:
         path = locate(source)
         where = str(path)
-        frame = _text_table(path, arm, user) if ids_are_text(path) and table_suffix(path) != ".inter" else _typed(path)
+        frame = (
+            _text_table(path, arm, user)
+            if ids_are_text(path) and table_suffix(path) != ".inter"
+            else read_table(path, roles=NO_ROLES)
+        )
     if not len(frame):
         raise empty(where)
     return frame, where
@@ -48,11 +52,6 @@ def table_name(source: Any) -> str:
     'week7'
     """
     return "" if is_table(source) else stem(Path(source))
-
-
-def _typed(path: Path) -> pl.DataFrame:
-    with reading(path, what="a table"):
-        return scan_table(path, None, roles=NO_ROLES).collect()
 
 
 def _text_table(path: Path, arm: str, user: str | None) -> pl.DataFrame:

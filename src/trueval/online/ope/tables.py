@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from trueval.data.calendar import showable
 from trueval.data.column_roles import (
     NO_ROLES,
     ColumnMap,
@@ -18,12 +19,12 @@ from trueval.data.column_roles import (
     renaming,
     shortened,
 )
-from trueval.data.failures import empty, reading
+from trueval.data.failures import empty
 from trueval.data.frames import as_polars, is_table
 from trueval.data.id_text import settled
 from trueval.data.ids import plain
 from trueval.data.read import locate
-from trueval.data.tables import ids_are_text, scan_table
+from trueval.data.tables import column_names, ids_are_text, read_table
 from trueval.errors import DataError, rows_found, suggest
 
 
@@ -101,16 +102,12 @@ def _read_file(path: Path, columns: ColumnMap, roles: TableRoles, second: bool) 
     given: dict[str, str | int | None] = {"time": None}
     if any(isinstance(column, int) for column in columns.values()):
         given["value"] = 0  # a column by position: the file may have no header
-    names = scan_table(path, given, roles=NO_ROLES).collect_schema().names()
+    names = column_names(path, given, roles=NO_ROLES)
     columns = applicable_columns(columns, names) if second else columns
     found = find_roles(names, columns, roles=roles, where=str(path))
     ids: dict[str, str] = {role: found[role] for role in ("user", "item") if role in found}
     of_ids = TableRoles(needs=tuple(ids))
-    with reading(path, what="a table"):
-        try:
-            frame = scan_table(path, given | ids, roles=of_ids).collect()
-        except pl.exceptions.ComputeError:  # a later row does not fit the types of the first ones: look at all
-            frame = scan_table(path, given | ids, roles=of_ids, exact=True).collect()
+    frame = read_table(path, given | ids, roles=of_ids)
     frame = settled(frame) if ids_are_text(path) else frame
     return frame.rename({new: old for old, new in renaming(names, ids, of_ids).items()}), found
 
@@ -151,7 +148,8 @@ def numbers(frame: pl.DataFrame, column: str, *, where: str, role: str = "") -> 
 def bad_rows(frame: pl.DataFrame, wrong: pl.Series, column: str, what: str, *, where: str, do: str) -> DataError:
     """An error that shows up to five rows."""
     about = [name for name in ("user", "item", "position") if name in frame.columns and name != column]
-    wrong_rows = frame.with_row_index("row", offset=1).filter(wrong).head(5)
+    shown = frame.select(*about, column).with_row_index("row", offset=1)
+    wrong_rows = showable(shown.filter(wrong).head(5))
     examples = [
         f"row {row['row']}: " + ", ".join([*(f"{a} {row[a]}" for a in about), f"{column} {row[column]!r}"])
         for row in wrong_rows.iter_rows(named=True)
