@@ -10,9 +10,10 @@ from typing import Any
 from trueval.errors import DefinitionError
 
 # Okabe and Ito's colours, which people with any kind of colour blindness can tell apart.
-PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C7A00", "#5B4B8A", "#7F7F7F", "#000000")
-GOOD, CALM, BAD = "#0072B2", "#7F7F7F", "#D55E00"
+# The blue and the violet are a little lighter than theirs, and the last follows the page, for pages may be dark.
 INK, SOFT, GRID = "#1C1E21", "#5F6670", "#E4E1DA"
+PALETTE = ("#1F7FC0", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#9C8A00", "#8C7CC4", "#7F7F7F", INK)
+GOOD, CALM, BAD = PALETTE[0], "#7F7F7F", "#D55E00"
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'DejaVu Sans', sans-serif"
 WIDTH = 560  # of the part that holds the marks, in pixels
 
@@ -46,6 +47,7 @@ def look() -> dict[str, Any]:
     return {
         "font": FONT,
         "background": None,
+        "aria": False,  # what is shown is said once, of the whole picture, and not of every mark
         "view": {"stroke": None},
         "axis": {
             "labelColor": SOFT, "titleColor": SOFT, "titleFontWeight": "normal", "labelFontSize": 12,

@@ -11,9 +11,10 @@ from typing import Any
 
 import polars as pl
 
-from trueval.charts.altair import GRID, INK, SOFT, converter, look
+from trueval.charts.altair import FONT, GRID, INK, SOFT, converter, look
+from trueval.charts.compact import compact
 from trueval.data.writing import write_whole
-from trueval.errors import OutputError
+from trueval.errors import OutputError, visible
 from trueval.render.html_elements import escape, html_table
 from trueval.render.numbers import decimal
 
@@ -46,7 +47,7 @@ class Chart:
 
     def spec(self) -> dict[str, Any]:
         """The declaration, as Vega-Lite."""
-        made: dict[str, Any] = self.draw(self.data).to_dict()
+        made: dict[str, Any] = self.draw(_readable(self.data)).to_dict()
         return {**made, "config": look()}
 
     def to_svg(self, *, page: bool = False) -> str:
@@ -57,7 +58,7 @@ class Chart:
         page : bool
             For inclusion in an HTML page of trueval: as wide as its place, in the colours of the page.
         """
-        svg: str = converter().vegalite_to_svg(self.spec())
+        svg = compact(converter().vegalite_to_svg(self.spec()))
         return _for_page(svg, self) if page else svg
 
     def save(self, path: str | Path) -> None:
@@ -102,6 +103,11 @@ class Chart:
         return f"<h4>{escape(self.title)}</h4>{self.to_svg()}<p>{escape(self.description)}</p>"
 
 
+def _readable(frame: pl.DataFrame) -> pl.DataFrame:
+    """The data with characters written out that no picture can hold; those of a name are in no other place."""
+    return frame.with_columns(pl.col(pl.String).map_elements(visible, return_dtype=pl.String))
+
+
 def _write_bytes(place: Path, content: bytes) -> None:
     place.write_bytes(content)
 
@@ -116,7 +122,7 @@ def _for_page(svg: str, chart: Chart) -> str:
     width = f"max-width:{float(size.group(1)):.0f}px;" if size else ""
     label = f"{chart.title}. {chart.description}"
     opening = (
-        f'<svg class="figure" role="img" aria-label="{escape(label)}" style="{width}width:100%;height:auto" '
+        f'<svg class="figure" role="img" aria-label="{escape(label)}" style="{width}width:100%;height:auto" font-family="{FONT}" '
         f'xmlns="http://www.w3.org/2000/svg" viewBox="{_view(svg)}">'
     )
     inside = re.sub(r' (?:aria-[a-z]+|role)="[^"]*"', "", svg[svg.index(">") + 1 :])
