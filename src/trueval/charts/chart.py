@@ -122,8 +122,8 @@ def _for_page(svg: str, chart: Chart) -> str:
     width = f"max-width:{float(size.group(1)):.0f}px;" if size else ""
     label = f"{chart.title}. {chart.description}"
     opening = (
-        f'<svg class="figure" role="img" aria-label="{escape(label)}" style="{width}width:100%;height:auto" font-family="{FONT}" '
-        f'xmlns="http://www.w3.org/2000/svg" viewBox="{_view(svg)}">'
+        f'<svg class="figure" role="img" aria-label="{escape(label)}" style="{width}width:100%;height:auto" '
+        f'font-family="{FONT}" xmlns="http://www.w3.org/2000/svg" viewBox="{_view(svg)}">'
     )
     inside = re.sub(r' (?:aria-[a-z]+|role)="[^"]*"', "", svg[svg.index(">") + 1 :])
     return opening + inside

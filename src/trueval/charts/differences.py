@@ -7,19 +7,11 @@ from typing import Any
 
 import polars as pl
 
-from trueval.charts.altair import BAD, CALM, GOOD, INK, WIDTH, altair
 from trueval.charts.chart import Chart
+from trueval.charts.forest import COLOURS, draw_forest
 from trueval.comparison.comparison import Comparison
 from trueval.render.marks import verdict_text
 from trueval.render.numbers import level_percent
-
-_COLOURS = {"better": GOOD, "worse": BAD, "different": INK, "no significant difference": CALM}
-_SHAPES = {
-    "better": "triangle-right",
-    "worse": "triangle-left",
-    "different": "diamond",
-    "no significant difference": "circle",
-}
 
 
 def differences_chart(comparisons: Sequence[Comparison]) -> Chart:
@@ -43,7 +35,7 @@ def differences_chart(comparisons: Sequence[Comparison]) -> Chart:
 
 
 def _description(data: pl.DataFrame, level: str) -> str:
-    counts = [(name, int((data["verdict"] == name).sum())) for name in _COLOURS]
+    counts = [(name, int((data["verdict"] == name).sum())) for name in COLOURS]
     parts = [f"{n} {name}" for name, n in counts if n]
     return (
         f"Of {len(data)} comparisons: {', '.join(parts)}. Lines are {level} confidence intervals; an interval that "
@@ -52,19 +44,4 @@ def _description(data: pl.DataFrame, level: str) -> str:
 
 
 def _draw(data: pl.DataFrame) -> Any:
-    alt = altair()
-    present = [name for name in _COLOURS if name in set(data["verdict"])]
-    metrics, systems = (data[name].unique(maintain_order=True).to_list() for name in ("metric", "system"))
-    scale = alt.Scale(domain=present, range=[_COLOURS[name] for name in present])
-    shapes = alt.Scale(domain=present, range=[_SHAPES[name] for name in present])
-    colour = alt.Color("verdict:N", scale=scale, title=None)
-    base = alt.Chart(data).encode(y=alt.Y("system:N", title=None, sort=systems))
-    x = alt.X("low:Q", title="difference", axis=alt.Axis(tickCount=5, format="~g"), scale=alt.Scale(zero=True))
-    lines = base.mark_rule(strokeWidth=2).encode(x=x, x2="high:Q", color=colour)
-    points = base.mark_point(filled=True, size=70, opacity=1).encode(
-        x="difference:Q", color=colour, shape=alt.Shape("verdict:N", scale=shapes, title=None)
-    )
-    zero = alt.Chart(data).mark_rule(strokeDash=[4, 3], color=INK).encode(x=alt.datum(0))
-    row = alt.Row("metric:N", sort=metrics, title=None, header=alt.Header(labelOrient="top", labelAnchor="start"))
-    made = alt.layer(zero, lines, points).properties(width=WIDTH, height=alt.Step(22))
-    return made.facet(row=row, spacing=8).resolve_scale(x="independent")
+    return draw_forest(data.rename({"difference": "value"}), row="system", panel="metric")

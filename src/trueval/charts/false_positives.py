@@ -45,7 +45,9 @@ def false_positives_chart(evaluation: Evaluation, *, k: int | None = None) -> Ch
     return Chart(
         "false_positives", title, description, points.rename(names),
         lambda frame: draw_scatter(
-            frame.rename({new: old for old, new in names.items()}), x=f"{x} (higher is better)", y=f"{y} (lower is better)"
+            frame.rename({new: old for old, new in names.items()}),
+            x=f"{x} (higher is better)",
+            y=f"{y} (lower is better)",
         ),
     )  # fmt: skip
 
@@ -78,6 +80,6 @@ def _words(points: pl.DataFrame, x: str, y: str) -> tuple[str, str]:
     title = f"{x} and {y} rank {len(known)} systems {alike}: Kendall's τ = {rounded(tau)}"
     best = [str(known.sort(axis, descending=axis == "x", maintain_order=True)["system"][0]) for axis in ("x", "y")]
     return title, (
-        f"Most items that users like: {best[0]}; fewest that they dislike: {best[1]}. Kendall's τ-b between both orders "
-        f"is {rounded(tau)} (1: the same order, −1: the opposite one)."
+        f"Most items that users like: {best[0]}; fewest that they dislike: {best[1]}. Kendall's τ-b between both "
+        f"orders is {rounded(tau)} (1: the same order, −1: the opposite one)."
     )

@@ -87,8 +87,9 @@ def _draw(data: pl.DataFrame, label: str) -> Any:
     )
     look = series_of(systems)
     step = 16 if len(systems) > 1 else 26
+    bands = alt.Scale(paddingInner=0.25, paddingOuter=0.15)
     base = alt.Chart(seen).encode(
-        y=alt.Y("shown:N", title=None, sort=list(named.values()), scale=alt.Scale(paddingInner=0.25, paddingOuter=0.15)),
+        y=alt.Y("shown:N", title=None, sort=list(named.values()), scale=bands),
         yOffset=alt.YOffset("system:N", sort=systems), color=look.colour,
     )  # fmt: skip
     lines = base.mark_rule(strokeWidth=2, opacity=0.75).encode(x=alt.X("low:Q", title=label), x2="high:Q")

@@ -30,7 +30,7 @@ def popularity_chart(evaluation: Evaluation) -> Chart:
     >>> recs = pl.DataFrame({"user": range(4), "item": [0, 0, 0, 1], "rank": 1})
     >>> result = tv.evaluate_run(recs, test, items=pl.DataFrame({"item": range(4)}), metrics="hit@1", interval="none")
     >>> popularity_chart(result.evaluation).data.select("at", "share").rows()
-    [(0.0, 0.0), (0.5, 0.0), (0.75, 0.25), (1.0, 1.0)]
+    [(0.0, 0.0), (0.25, 0.0), (0.5, 0.0), (0.75, 0.25), (1.0, 1.0)]
     """
     known = {name: own for name, own in _recommended(evaluation).items() if own.counts.count.sum() > 0}
     if not known:
@@ -125,7 +125,8 @@ def _draw(data: pl.DataFrame) -> Any:
     left, right = (data.filter(pl.col("by") == panel) for panel in (_LORENZ, _RANKS))
     diagonal = alt.Chart(pl.DataFrame({"at": [0.0, 1.0], "share": [0.0, 1.0]}))
     shares = [
-        axis(f"{field}:Q", title=title, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format=".0%", grid=True, tickCount=4))
+        axis(f"{field}:Q", title=title, scale=alt.Scale(domain=[0, 1]),
+             axis=alt.Axis(format=".0%", grid=True, tickCount=4))
         for axis, field, title in (
             (alt.X, "at", "share of items, least recommended first"), (alt.Y, "share", "share of recommendations"),
         )
