@@ -15,8 +15,8 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "trueval"
 # Each folder imports only from those before it.
 FLOW = [
-    "errors", "arguments", "progress", "kernels", "statistics", "render", "data", "splits", "design", "recommenders",
-    "facts",
+    "errors", "arguments", "progress", "pictures", "kernels", "statistics", "render", "data", "splits", "design",
+    "recommenders", "facts",
     "propensity", "metrics", "evaluation", "comparison", "calibration", "online", "charts", "report", "api",
     "experiments", "cli",
 ]  # fmt: skip

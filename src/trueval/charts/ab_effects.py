@@ -41,7 +41,11 @@ def effect_rows(compared: Sequence[Compared]) -> pl.DataFrame:
     rows = []
     for c in compared:
         ends = (c.relative, c.relative_low, c.relative_high) if relative[c.metric] else (c.difference, c.low, c.high)
-        row = {"metric": c.metric, "arm": c.arm, "scale": "relative" if relative[c.metric] else "absolute"}
+        row: dict[str, Any] = {
+            "metric": c.metric,
+            "arm": c.arm,
+            "scale": "relative" if relative[c.metric] else "absolute",
+        }
         row |= {"segment": c.segment, "group": c.group} if c.segment else {}
         row |= dict(zip(("value", "low", "high"), ends))
         rows.append(row | {"p": c.p_corrected, "n": c.n, "verdict": verdict_text(c.verdict)})
@@ -66,7 +70,7 @@ def _amount(row: dict[str, Any]) -> str:
     value = row["value"]
     if value is None:
         return "undefined"
-    return percent(value, sign=True) if row["scale"] == "relative" else number(value, sign=True)
+    return percent(value, sign=True).replace("-", "−") if row["scale"] == "relative" else number(value, sign=True)
 
 
 def _draw(data: pl.DataFrame) -> Any:
@@ -76,14 +80,19 @@ def _draw(data: pl.DataFrame) -> Any:
     relative = data.filter(pl.col("scale") == "relative")
     absolute = data.filter(pl.col("scale") == "absolute")
     made = []
+    extent = 7 * max(len(" · ".join(pair) if several else pair[0]) for pair in data.select("metric", "arm").iter_rows())
     if len(relative):
         row = pl.format("{} · {}", "metric", "arm") if several else pl.col("metric")
-        made.append(draw_forest(relative.with_columns(row=row), row="row", title="relative to the control", form="+~%"))
+        made.append(
+            draw_forest(
+                relative.with_columns(row=row), row="row", title="relative to the control", form="+~%", extent=extent
+            )
+        )
     if len(absolute):
         made += [
             draw_forest(
                 absolute.filter(pl.col("metric") == metric), row="arm" if several else "metric",
-                title=f"{metric}: difference from the control",
+                title=f"{metric}: difference from the control", extent=extent,
             )
             for metric in in_order(absolute, "metric")
         ]  # fmt: skip

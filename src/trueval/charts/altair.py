@@ -51,12 +51,12 @@ def look() -> dict[str, Any]:
         "view": {"stroke": None},
         "axis": {
             "labelColor": SOFT, "titleColor": SOFT, "titleFontWeight": "normal", "labelFontSize": 12,
-            "titleFontSize": 12, "gridColor": GRID, "domainColor": GRID, "tickColor": GRID, "labelLimit": 180,
+            "titleFontSize": 12, "gridColor": GRID, "domainColor": GRID, "tickColor": GRID, "labelLimit": 300,
         },
         "axisY": {"grid": False},
         "legend": {
             "labelColor": INK, "titleColor": SOFT, "titleFontWeight": "normal", "labelFontSize": 12,
-            "orient": "bottom", "symbolStrokeWidth": 2, "labelLimit": 180,
+            "orient": "bottom", "symbolStrokeWidth": 2, "labelLimit": 300,
         },
         "header": {"labelColor": INK, "labelFontSize": 13, "labelFontWeight": "bold", "title": None},
         "range": {"category": list(PALETTE)},

@@ -13,8 +13,9 @@ import polars as pl
 
 from trueval.charts.altair import FONT, GRID, INK, SOFT, converter, look
 from trueval.charts.compact import compact
+from trueval.charts.short_names import readable
 from trueval.data.writing import write_whole
-from trueval.errors import OutputError, visible
+from trueval.errors import OutputError
 from trueval.render.html_elements import escape, html_table
 from trueval.render.numbers import decimal
 
@@ -37,6 +38,17 @@ class Chart:
         What it says, in a sentence or two, for those who cannot see it.
     data : DataFrame
         The numbers that are drawn.
+    draw : function
+        Makes the declaration (of Altair) from the numbers.
+
+    Examples
+    --------
+    >>> import trueval as tv
+    >>> recs = pl.DataFrame({"user": [1, 1, 2], "item": ["a", "b", "a"], "rank": [1, 2, 1]})
+    >>> test = pl.DataFrame({"user": [1, 2], "item": ["b", "a"]})
+    >>> chart = tv.evaluate_run(recs, test, metrics="rr", interval="none").plot("users")
+    >>> chart.title, chart.data.rows()
+    ('rr over 2 users', [('run', 0.5, 0.5), ('run', 1.0, 1.0)])
     """
 
     name: str
@@ -47,7 +59,7 @@ class Chart:
 
     def spec(self) -> dict[str, Any]:
         """The declaration, as Vega-Lite."""
-        made: dict[str, Any] = self.draw(_readable(self.data)).to_dict()
+        made: dict[str, Any] = self.draw(readable(self.data)).to_dict()
         return {**made, "config": look()}
 
     def to_svg(self, *, page: bool = False) -> str:
@@ -101,11 +113,6 @@ class Chart:
 
     def _repr_html_(self) -> str:
         return f"<h4>{escape(self.title)}</h4>{self.to_svg()}<p>{escape(self.description)}</p>"
-
-
-def _readable(frame: pl.DataFrame) -> pl.DataFrame:
-    """The data with characters written out that no picture can hold; those of a name are in no other place."""
-    return frame.with_columns(pl.col(pl.String).map_elements(visible, return_dtype=pl.String))
 
 
 def _write_bytes(place: Path, content: bytes) -> None:

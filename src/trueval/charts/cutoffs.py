@@ -37,7 +37,11 @@ def cutoffs_chart(evaluation: Evaluation, *, metric: str | None = None) -> Chart
     ks = list(family[1])
     title = f"{family[0]} at cutoffs {ks[0]} to {ks[-1]}"
     return Chart(
-        "cutoffs", title, _description(data, family[0], evaluation), data, lambda frame: _draw(frame, family[0])
+        "cutoffs",
+        title,
+        _description(data, family[0], family[1][ks[0]], evaluation),
+        data,
+        lambda frame: _draw(frame, family[0]),
     )
 
 
@@ -63,17 +67,19 @@ def _chosen(known: dict[str, dict[int, str]], metric: str | None) -> tuple[str, 
     return name, known[name]
 
 
-def _description(data: pl.DataFrame, name: str, evaluation: Evaluation) -> str:
-    parts = []
+def _description(data: pl.DataFrame, name: str, label: str, evaluation: Evaluation) -> str:
+    parts, lower = [], evaluation.specs[label].better == "lower"
     for k, own in data.group_by("cutoff", maintain_order=True):
         known = own.drop_nulls("value")
         if len(known):
-            best = known.sort("value", descending=True, maintain_order=True).row(0, named=True)
-            parts.append(f"{best['system']} at {k[0]} ({number(best['value'])})")
+            best = float(known["value"].min() if lower else known["value"].max())  # type: ignore[arg-type]
+            names = known.filter(pl.col("value") == best)["system"].to_list()
+            who = names[0] if len(names) == 1 else f"{len(names)} systems alike"
+            parts.append(f"{who} at {k[0]} ({number(best)})")
     level = evaluation.manifest.get("level")
     has = bool(data["low"].is_not_null().any())
     ends = f" Vertical lines are {level_percent(level)} confidence intervals." if level and has else ""
-    return f"Highest {name}: {', '.join(parts) or 'nowhere defined'}.{ends}"
+    return f"{'Lowest' if lower else 'Highest'} {name}: {', '.join(parts) or 'nowhere defined'}.{ends}"
 
 
 def _draw(data: pl.DataFrame, name: str) -> Any:

@@ -21,21 +21,25 @@ SHAPES = {
 
 def draw_forest(
     data: pl.DataFrame, *, row: str, panel: str | None = None, title: str = "difference", form: str = "~g",
-    zero: bool = True,
+    extent: float = 0,
 ) -> Any:  # fmt: skip
-    """Columns value, low, high and verdict; a row for each `row`, in a panel with an axis of its own per `panel`."""
+    """Columns value, low, high and verdict; a row for each `row`, in a panel with an axis of its own per `panel`.
+
+    Names take at least `extent` pixels, such that pictures above each other begin at one place.
+    """
     alt = altair()
     present = [name for name in COLOURS if name in set(data["verdict"])]
     look = [alt.Scale(domain=present, range=[own[name] for name in present]) for own in (COLOURS, SHAPES)]
     colour = alt.Color("verdict:N", scale=look[0], title=None)
-    base = alt.Chart(data).encode(y=alt.Y(f"{row}:N", title=None, sort=in_order(data, row)))
+    axis = alt.Axis(minExtent=extent)
+    base = alt.Chart(data).encode(y=alt.Y(f"{row}:N", title=None, sort=in_order(data, row), axis=axis))
     x = alt.X("low:Q", title=title, axis=alt.Axis(tickCount=5, format=form), scale=alt.Scale(zero=True))
     lines = base.mark_rule(strokeWidth=2).encode(x=x, x2="high:Q", color=colour)
     points = base.mark_point(filled=True, size=70, opacity=1).encode(
         x="value:Q", color=colour, shape=alt.Shape("verdict:N", scale=look[1], title=None)
     )
     nothing = alt.Chart(data).mark_rule(strokeDash=[4, 3], color=INK).encode(x=alt.datum(0))
-    made = alt.layer(*([nothing] if zero else []), lines, points).properties(width=WIDTH, height=alt.Step(22))
+    made = alt.layer(nothing, lines, points).properties(width=WIDTH, height=alt.Step(22))
     if panel is None:
         return made
     header = alt.Header(labelOrient="top", labelAnchor="start")

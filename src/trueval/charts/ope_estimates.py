@@ -34,18 +34,18 @@ def ope_estimates_chart(found: OffPolicy, *, scope: str = ALL) -> Chart:
     rows = [{"estimator": v.estimator, "value": v.value, "low": v.low, "high": v.high, "rows": v.rows} for v in own]
     data = pl.DataFrame(rows, infer_schema_length=None).with_columns(pl.col("value", "low", "high").fill_nan(None))
     support = found.support
-    size = f"effective sample size {support.effective:,.0f} of {support.rows:,} rows"
+    size = f"{support.effective:,.0f} of {support.rows:,} rows"
     values = [f"{row['estimator']} {_value(row['value'])}" for row in data.iter_rows(named=True)]
     level = found.manifest.get("level")
     lines = f" Lines are {level_percent(level)} confidence intervals" if level else " Lines are confidence intervals"
     description = (
-        f"{listed(values, most=10)}. The {size}.{lines}; the dashed line is the naive value, the mean reward of the "
-        "log."
+        f"{listed(values, most=10)}. The effective sample size is {size}.{lines}; the dashed line is the naive value, "
+        "the mean reward of the log."
     )
     where = "" if scope == ALL else f", {scope}"
     return Chart(
         "ope_estimates", f"Value of the target policy by estimator{where}", description, data,
-        lambda frame: _draw(frame, size),
+        lambda frame: _draw(frame, f"effective sample size {size}"),
     )  # fmt: skip
 
 

@@ -17,8 +17,7 @@ from trueval.metrics.beyond.concentration import gini_index, lorenz_curve
 from trueval.render.numbers import rounded, short_percent
 
 STEPS = 20  # points of a Lorenz curve, besides its ends
-TRAIN = "train"  # how often items are in the train log, for comparison
-_LORENZ, _RANKS = "share of items", "popularity rank"
+_LORENZ, _RANKS, _TRAIN = "share of items", "popularity rank", "popularity rank, train log"
 _WIDTH, _HEIGHT = 255, 255
 
 
@@ -39,15 +38,15 @@ def popularity_chart(evaluation: Evaluation) -> Chart:
     train = next((own.popularity for own in known.values() if own.popularity is not None), None)
     if train is not None and train.sum() > 0:
         frames += [_frequencies(own).select(*_named(name, _RANKS), pl.all()) for name, own in known.items()]
-        frames.append(by_rank(train, train).select(*_named(TRAIN, _RANKS), pl.all()))
+        frames.append(by_rank(train, train).select(*_named(None, _TRAIN), pl.all()))
     depth = next(iter(known.values())).counts.depth
     places = f"first {depth} recommendations" if depth else "recommendations"
     description = _description(known, places, ranks=len(frames) > len(known))
     return Chart("popularity", f"How the {places} are spread over items", description, pl.concat(frames), _draw)
 
 
-def _named(name: str, panel: str) -> list[pl.Expr]:
-    return [pl.lit(name).alias("system"), pl.lit(panel).alias("by")]
+def _named(name: str | None, panel: str) -> list[pl.Expr]:
+    return [pl.lit(name, pl.String).alias("system"), pl.lit(panel).alias("by")]
 
 
 def _recommended(evaluation: Evaluation) -> dict[str, Recommended]:
@@ -122,11 +121,11 @@ def _draw(data: pl.DataFrame) -> Any:
     alt = altair()
     systems = in_order(data.filter(pl.col("by") == _LORENZ), "system")
     look = series_of(systems)
-    left, right = (data.filter(pl.col("by") == panel) for panel in (_LORENZ, _RANKS))
+    left, right = (data.filter(pl.col("by").is_in(panels)) for panels in ([_LORENZ], [_RANKS, _TRAIN]))
     diagonal = alt.Chart(pl.DataFrame({"at": [0.0, 1.0], "share": [0.0, 1.0]}))
     shares = [
         axis(f"{field}:Q", title=title, scale=alt.Scale(domain=[0, 1]),
-             axis=alt.Axis(format=".0%", grid=True, tickCount=4))
+             axis=alt.Axis(format=".0%", grid=True, values=[0, 0.25, 0.5, 0.75, 1]))
         for axis, field, title in (
             (alt.X, "at", "share of items, least recommended first"), (alt.Y, "share", "share of recommendations"),
         )
@@ -144,7 +143,7 @@ def _ranks(data: pl.DataFrame, look: Any) -> Any:
     """Shares by popularity rank, both axes logarithmic."""
     alt = altair()
     positive = data.with_columns(share=pl.when(pl.col("share") > 0).then("share"))
-    of_train = pl.col("system") == TRAIN
+    of_train = pl.col("by") == _TRAIN
     widest = float(data["at"].max())  # type: ignore[arg-type]
     x = alt.X(
         "at:Q", title="popularity rank in train", scale=alt.Scale(type="log", domain=[0.9, max(2.0, widest * 1.2)]),
@@ -158,7 +157,7 @@ def _ranks(data: pl.DataFrame, look: Any) -> Any:
     train = alt.Chart(positive.filter(of_train)).encode(x=x, y=y)
     usual = train.mark_line(strokeDash=[4, 3], color=INK, strokeWidth=1)
     name = (
-        alt.Chart(positive.filter(of_train)[-1:])
+        alt.Chart(positive.filter(of_train).drop_nulls("share")[-1:])
         .mark_text(align="right", dx=4, dy=-14, color=INK, fontSize=11)
         .encode(x=x, y=y, text=alt.value("train log"))
     )

@@ -8,7 +8,7 @@ import polars as pl
 
 from trueval.charts.altair import INK, WIDTH, altair
 from trueval.charts.labels import place_labels
-from trueval.charts.series import in_order, series_of, shortened, span
+from trueval.charts.series import in_order, series_of, span
 from trueval.evaluation.outcome import Evaluation
 
 HEIGHT = 340
@@ -58,10 +58,12 @@ def draw_scatter(data: pl.DataFrame, *, x: str, y: str) -> Any:
 def _labelled(known: pl.DataFrame, ends: dict[str, list[float]]) -> pl.DataFrame:
     """The points with their names and where these stand."""
     share = {axis: [(v - low) / (high - low) for v in known[axis]] for axis, (low, high) in ends.items()}
-    texts = [shortened(name) for name in known["system"]]
+    texts = known["system"].to_list()
     places = place_labels(
         [s * WIDTH for s in share["x"]], [(1 - s) * HEIGHT for s in share["y"]], texts, width=WIDTH, height=HEIGHT
     )
-    columns = {"dx": [p.dx for p in places], "dy": [p.dy for p in places], "align": [p.align for p in places]}
-    kinds = {"label": pl.String, "dx": pl.Float64, "dy": pl.Float64, "align": pl.String}
-    return known.with_columns(pl.Series(name, own, kinds[name]) for name, own in {"label": texts, **columns}.items())
+    return known.with_columns(
+        pl.Series("label", texts, pl.String),
+        *(pl.Series(name, [getattr(p, name) for p in places], pl.Float64) for name in ("dx", "dy")),
+        pl.Series("align", [p.align for p in places], pl.String),
+    )

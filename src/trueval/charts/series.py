@@ -11,9 +11,10 @@ import polars as pl
 from trueval.charts.altair import PALETTE, WIDTH, altair
 
 _STAR = "M0,-1L.25,-.34L.95,-.31L.4,.13L.59,.81L0,.42L-.59,.81L-.4,.13L-.95,-.31L-.25,-.34Z"
+_HEXAGON = "M0,-1L.87,-.5L.87,.5L0,1L-.87,.5L-.87,-.5Z"
 SHAPES = (
     "circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left", _STAR,
-    "wedge",
+    _HEXAGON,
 )  # fmt: skip
 DASHES = ([1, 0], [6, 3], [2, 2], [9, 3, 2, 3], [4, 1], [12, 4], [1, 3], [6, 2, 2, 2, 2, 2], [3, 5], [14, 2, 2, 2])
 _LETTER = 6.6  # pixels, at 12 of them high
@@ -39,7 +40,7 @@ def series_of(names: Sequence[str], *, field: str = "system", legend: bool = Tru
         [SHAPES[i % len(SHAPES)] for _, i in turns],
         [DASHES[i % len(DASHES)] for _, i in turns],
     )
-    widest = max((min(len(name), 27) for name in names), default=1) * _LETTER + 40
+    widest = max((len(name) for name in names), default=1) * _LETTER + 40
     own = None
     if legend and len(names) > 1:
         own = alt.Legend(columns=max(1, math.floor(WIDTH / widest)), symbolSize=600 if lines else 70)
@@ -72,15 +73,6 @@ def span(values: Iterable[float | None], *, also: Iterable[float] = (), pad: flo
     room = pad * (high - low) if high > low else max(abs(low) * pad, 0.05)
     begin = low - room if low < 0 or low - room >= 0 else -0.02 * (high + room - low)
     return [begin, high + room]
-
-
-def shortened(name: str, length: int = 26) -> str:
-    """A name that is not too long to stand beside a point.
-
-    >>> shortened("item-knn"), shortened("a-very-long-name-of-a-system", 12)
-    ('item-knn', 'a-very-long…')
-    """
-    return name if len(name) <= length else name[: length - 1] + "…"
 
 
 def listed(parts: Sequence[str], most: int = 6) -> str:
