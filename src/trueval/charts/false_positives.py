@@ -76,7 +76,7 @@ def _words(points: pl.DataFrame, x: str, y: str) -> tuple[str, str]:
     if np.isnan(tau):
         why = "fewer than three systems" if len(known) < 3 else "all systems are equal on one of them"
         return f"{x} against {y}", f"The orders of the systems by {x} and by {y} are not compared: {why}."
-    alike = "alike" if tau > 0.99 else "in opposite ways" if tau < -0.99 else "differently"
+    alike = "alike" if tau > 0.99 else "partly alike" if tau > 0 else "differently"
     title = f"{x} and {y} rank {len(known)} systems {alike}: Kendall's τ = {rounded(tau)}"
     best = [str(known.sort(axis, descending=axis == "x", maintain_order=True)["system"][0]) for axis in ("x", "y")]
     return title, (

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 _LETTER, _HEIGHT, _AWAY = 6.2, 13.0, 8.0  # pixels: of a letter, of a line, from the point
+_HIDDEN = 0.15  # of a text, at most
 
 
 class Label(NamedTuple):
@@ -39,11 +40,15 @@ _PLACES = (
 
 def place_labels(
     x: Sequence[float], y: Sequence[float], texts: Sequence[str], *, width: float, height: float
-) -> list[Label]:
+) -> list[Label] | None:
     """For points in pixels (y downwards), a place for each text: the one that covers least, and stays inside.
+
+    None where texts would hide each other all the same: they are then better in a legend.
 
     >>> [label.align for label in place_labels([10, 195], [50, 50], ["left", "right"], width=200, height=100)]
     ['left', 'right']
+    >>> place_labels([50] * 12, [50] * 12, ["the same place"] * 12, width=200, height=100) is None
+    True
     """
     points = [_Box(a - 5, a + 5, b - 5, b + 5) for a, b in zip(x, y)]
     taken: list[_Box] = []
@@ -55,6 +60,8 @@ def place_labels(
             for rank, box in enumerate(boxes)
         ]
         best = costs.index(min(costs))
+        if sum(boxes[best].shared(other) for other in taken) > _HIDDEN * _HEIGHT * _LETTER * len(text):
+            return None
         taken.append(boxes[best])
         found.append(_PLACES[best])
     return found

@@ -61,8 +61,9 @@ def _recommended(evaluation: Evaluation) -> dict[str, Recommended]:
     if not found:
         raise DefinitionError(
             "it is not known how often items were recommended",
-            found="a result read from files, or a design that ranks only judged items or one relevant item at a time",
-            do="evaluate again, with a design such as AR-TI-AN, or given lists as they are",
+            found="a result read from files, a design that ranks only judged items or one relevant item at a time, or "
+            "ties=worst or best",
+            do="evaluate again, with a design such as AR-TI-AN, or given lists as they are, and ties=random",
         )
     return found
 

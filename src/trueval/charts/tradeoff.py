@@ -29,11 +29,11 @@ def tradeoff_chart(evaluation: Evaluation, *, accuracy: str | None = None, beyon
     """
     x = _label(evaluation, accuracy, _ACCURATE, "an accuracy metric", "ndcg@10")
     y = _label(evaluation, beyond, _BEYOND, "a metric beyond accuracy", "coverage@10")
+    if x == y:
+        raise DefinitionError("a trade-off is between two metrics", found=f"{x} twice", do="name two different ones")
     points = points_of(evaluation, x, y)
     names = {"x": x, "y": y}
     data = points.rename({f"{axis}{end}": f"{names[axis]}{end}" for axis in names for end in ("", "_low", "_high")})
-    if x == y:
-        raise DefinitionError("a trade-off is between two metrics", found=f"{x} twice", do="name two different ones")
     heads = {axis: label + ARROWS[evaluation.specs[label].better] for axis, label in names.items()}
     return Chart(
         "tradeoff", f"{x} against {y}", _description(points, names, evaluation), data,

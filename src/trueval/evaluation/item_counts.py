@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.metrics.list_sums import recommended_counts
+from trueval.metrics.list_sums import is_open, recommended_counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +22,14 @@ class ItemCounts:
     @staticmethod
     def of(facts: RankingFacts, cutoffs: Sequence[int]) -> ItemCounts | None:
         """Counts at the deepest cutoff. None where lists are no recommendations: those that were cut to what is judged,
-        or that are ranked several times for one user."""
+        or that are ranked several times for one user; and where ties=worst or best leaves open which items are in."""
         if facts.condensed or facts.one_relevant or facts.stratum is not None:
             return None
         depth = max(cutoffs, default=0)
-        return _sparse(recommended_counts(facts, depth or max(facts.depth, 1)), depth)
+        k = depth or max(facts.depth, 1)
+        if facts.ties in ("worst", "best") and is_open(facts, k):
+            return None
+        return _sparse(recommended_counts(facts, k), depth)
 
     @staticmethod
     def sum(parts: Sequence[ItemCounts | None]) -> ItemCounts | None:
