@@ -61,6 +61,49 @@ def test_ab_groups_are_tests_within_them(ab_table):
         tv.ab_test(ab_table, arm="arm", control="a", metrics="bought").plot("ab_groups")
 
 
+@pytest.fixture(scope="module")
+def events() -> pl.DataFrame:
+    rng = np.random.default_rng(6)
+    user = rng.integers(0, 600, 4000)
+    shown = rng.integers(1, 5, 4000)
+    return pl.DataFrame(
+        {
+            "user": user, "arm": np.array(["a", "b"])[user % 2], "day": rng.integers(1, 11, 4000),
+            "spent": rng.exponential(2, 4000), "impressions": shown,
+            "clicks": rng.binomial(shown, 0.3 + 0.1 * (user % 2)),
+        }
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("metric", ["m:mean=spent", "ctr=clicks/impressions"])
+def test_days_are_tests_of_the_users_until_then(events, metric):
+    """As a test of those users alone finds them, and the bounds of a sequential test."""
+    options = {"arm": "arm", "metrics": metric, "ignore_mismatch": True}
+    found = tv.ab_test(events, time="day", sequential=900, **options)
+    data = found.plot("ab_days").data
+    first = events.with_columns(first=pl.col("day").min().over("user"))
+    for day in (2, 5):
+        alone = tv.ab_test(first.filter(pl.col("first") <= day).drop("day", "first"), sequential=900, **options)
+        (one,), row = alone.comparisons, data.filter(pl.col("day") == str(day)).row(0, named=True)
+        assert row["difference"] == pytest.approx(one.difference)
+        assert (row["always_low"], row["always_high"]) == pytest.approx((one.low, one.high))
+        assert row["users"] == one.n
+    ET.fromstring(found.plot("ab_days").to_svg())
+    whole = tv.ab_test(events, time="day", **options)
+    last = whole.plot("ab_days").data.row(-1, named=True)
+    assert last["low"] == pytest.approx(whole.comparisons[0].low, abs=0.01 * abs(last["high"] - last["low"]))
+
+
+def test_days_say_what_is_missing(events):
+    found = tv.ab_test(events.drop("day"), arm="arm", metrics="m:mean=spent", ignore_mismatch=True)
+    with pytest.raises(DefinitionError, match="days on which users entered"):
+        found.plot("ab_days")
+    ranks = tv.ab_test(events, arm="arm", metrics=["m:mean=spent", "x:median=spent"], time="day", resamples=100,
+                       ignore_mismatch=True)  # fmt: skip
+    with pytest.raises(DefinitionError, match="no sums by day of 'x'"):
+        ranks.plot("ab_days", metric="x")
+
+
 def test_an_effect_without_interval_is_drawn():
     table = pl.DataFrame({"arm": ["a", "b"] * 50, "bought": [0, 0] * 50})
     chart = tv.ab_test(table.with_columns(bought=pl.Series([0, 1] * 50)), arm="arm", metrics="bought").plot()

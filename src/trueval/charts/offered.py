@@ -10,6 +10,7 @@ from typing import Any
 from trueval.arguments import checked
 from trueval.calibration.calibrate import Calibration
 from trueval.calibration.pointwise import Pointwise
+from trueval.charts.ab_days import ab_days_chart
 from trueval.charts.ab_effects import ab_effects_chart
 from trueval.charts.ab_groups import ab_groups_chart
 from trueval.charts.agreement import agreement_chart
@@ -80,6 +81,7 @@ OFFERS: dict[str, dict[str, Offer]] = {
     "agreement": {"agreement": Offer(agreement_chart, "three systems or more")},
     "ab_test": {
         "ab_effects": Offer(ab_effects_chart, "any test"),
+        "ab_days": Offer(ab_days_chart, "a column of times, and a conversion, a mean or a ratio"),
         "ab_groups": Offer(ab_groups_chart, "segments=…"),
     },
     "ope": {"ope_estimates": Offer(ope_estimates_chart, "any log")},

@@ -46,7 +46,7 @@ def draw_scatter(data: pl.DataFrame, *, x: str, y: str) -> Any:
     across = base.mark_rule(strokeWidth=1.5, opacity=0.7).encode(x=alt.X("x_low:Q", title=x), x2="x_high:Q", y=at["y"])
     up = base.mark_rule(strokeWidth=1.5, opacity=0.7).encode(x=at["x"], y=alt.Y("y_low:Q", title=y), y2="y_high:Q")
     points = base.mark_point(filled=True, size=90, opacity=1).encode(**at, shape=look.shape)
-    groups = [] if named is None else named.group_by("dx", "dy", "align", maintain_order=True)
+    groups: Any = [] if named is None else named.group_by("dx", "dy", "align", maintain_order=True)
     texts = [
         alt.Chart(own)
         .mark_text(dx=dx, dy=dy, align=align, baseline="middle", color=INK, fontSize=12)

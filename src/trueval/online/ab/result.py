@@ -12,6 +12,7 @@ import polars as pl
 from trueval.data.json_values import without_nan
 from trueval.online.ab.balance import BalanceCheck
 from trueval.online.ab.comparisons import ArmValue, Compared
+from trueval.online.ab.daily_sums import DailySums
 from trueval.online.ab.metric_declarations import DeclaredMetric
 from trueval.online.ab.sample_ratio import SampleRatio
 from trueval.pictures import draw
@@ -33,6 +34,7 @@ class AbTest:
     balance: tuple[BalanceCheck, ...] = ()
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    days: DailySums | None = None  # sums by day of entry; not in the record
 
     @property
     def stopped(self) -> bool:
@@ -111,14 +113,14 @@ class AbTest:
         return as_latex(self)
 
     def plot(self, name: str = "ab_effects", **options: Any) -> Any:
-        """Draw the effects, of everybody or by group.
+        """Draw the effects: at the end, by group, or as users came in.
 
         Parameters
         ----------
         name : text, default "ab_effects"
-            "ab_effects", or "ab_groups" (needs `segments`).
+            "ab_effects", "ab_days" (needs times), or "ab_groups" (needs `segments`).
         **options : options of the chart
-            Of "ab_groups": `metric` and `segment`. Default: the first of each.
+            Of "ab_days": `metric`; of "ab_groups": `metric` and `segment`. Default: the first of each.
 
         Returns
         -------
