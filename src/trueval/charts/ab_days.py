@@ -72,7 +72,8 @@ def _description(data: pl.DataFrame, level: float, tuned: int, *, adjusted: bool
     return (
         f"{'. '.join(parts)}. Users count from the day of their first event, with all they did until the end of the "
         f"table{'; not adjusted by CUPED' if adjusted else ''}. The band is the {shown} interval of a single look, "
-        f"dashed lines are always valid: they hold {shown} of the time at all looks together (narrowest at {tuned:,} users)."
+        f"dashed lines are always valid: they hold {shown} of the time at all looks together (narrowest at {tuned:,} "
+        "users)."
     )
 
 
@@ -84,6 +85,7 @@ def _draw(data: pl.DataFrame, name: str) -> Any:
     ends = [v for column in ("always_low", "always_high") for v in settled[column].drop_nulls()] or [-1.0, 1.0]
     scale = alt.Scale(domain=[min(*ends, 0), max(*ends, 0)], nice=True)
     x = alt.X("day:O", sort=days, title="users who entered until", axis=alt.Axis(labelOverlap=True, labelAngle=0))
+    dots = {"color": GOOD, "filled": True, "opacity": 1} if len(days) <= 31 else False
     panels = []
     for arm in arms:
         base = alt.Chart(data.filter(pl.col("arm") == arm)).encode(x=x)
@@ -94,7 +96,7 @@ def _draw(data: pl.DataFrame, name: str) -> Any:
             base.mark_line(color=GOOD, strokeDash=[5, 3], strokeWidth=1.2, clip=True).encode(y=f"always_{end}:Q")
             for end in ("low", "high")
         ]
-        line = base.mark_line(color=GOOD, strokeWidth=2, clip=True, point=len(days) <= 31).encode(y=y)
+        line = base.mark_line(color=GOOD, strokeWidth=2, clip=True, point=dots).encode(y=y)
         zero = base.mark_rule(color=INK, strokeWidth=1).encode(y=alt.datum(0))
         panels.append(
             alt.layer(band, zero, *bounds, line).properties(width=WIDTH, height=240 if len(arms) == 1 else 170)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 _LETTER, _HEIGHT, _AWAY = 6.2, 13.0, 8.0  # pixels: of a letter, of a line, from the point
 _HIDDEN = 0.15  # of a text, at most
+_FULL = 0.08  # of the picture: more text than that would hide the intervals
 
 
 class Label(NamedTuple):
@@ -50,6 +51,8 @@ def place_labels(
     >>> place_labels([50] * 12, [50] * 12, ["the same place"] * 12, width=200, height=100) is None
     True
     """
+    if sum(map(len, texts)) * _LETTER * _HEIGHT > _FULL * width * height:
+        return None
     points = [_Box(a - 5, a + 5, b - 5, b + 5) for a, b in zip(x, y)]
     taken: list[_Box] = []
     found = []
