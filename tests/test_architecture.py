@@ -15,9 +15,9 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "trueval"
 # Each folder imports only from those before it.
 FLOW = [
-    "errors", "arguments", "memory", "progress", "kernels", "statistics", "render", "data", "splits", "design",
-    "recommenders", "facts",
-    "propensity", "metrics", "evaluation", "comparison", "calibration", "online", "report", "api",
+    "errors", "arguments", "memory", "progress", "pictures", "kernels", "statistics", "render", "data", "splits",
+    "design", "recommenders", "facts",
+    "propensity", "metrics", "evaluation", "comparison", "calibration", "online", "charts", "report", "api",
     "experiments", "cli",
 ]  # fmt: skip
 

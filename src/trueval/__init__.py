@@ -45,6 +45,7 @@ _HOME = {
     "ope": "trueval.online.ope.estimate",
     "load_facts": "trueval.facts.files",
     "save_facts": "trueval.facts.files",
+    "Chart": "trueval.charts.chart",
     "TruevalError": "trueval.errors",
 }
 
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from trueval.calibration.calibrator import Calibrator
     from trueval.calibration.fit import fit_calibrator
     from trueval.calibration.pointwise import pointwise
+    from trueval.charts.chart import Chart
     from trueval.data.interactions import Interactions
     from trueval.data.read import read
     from trueval.design.design import Design

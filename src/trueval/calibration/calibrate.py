@@ -25,6 +25,7 @@ from trueval.data.column_roles import ColumnMap
 from trueval.data.exported_tables import Tabular
 from trueval.errors import DataError
 from trueval.evaluation.estimate import Estimate
+from trueval.pictures import draw
 from trueval.render.shown import Shown
 from trueval.statistics.student import t_quantile
 
@@ -80,6 +81,30 @@ class Calibration(Tabular, Shown):
         """The table of predictions as it was given, rows and columns in their order, with a column `calibrated`."""
         data = self.before.data
         return data.source.with_columns(pl.Series(_COLUMN, self.calibrator.apply(data.frame["prediction"])))
+
+    def plot(self, name: str = "reliability", **options: Any) -> Any:
+        """Draw reliability diagrams before and after.
+
+        Parameters
+        ----------
+        name : text, default "reliability"
+            "reliability".
+        **options : options of the chart
+            `bins` (default 10) and `by`: "mass" (the default), "width" or "value".
+
+        Returns
+        -------
+        Chart
+            Shows itself in a notebook; `save` writes it as SVG, PDF, PNG or Vega-Lite.
+
+        Examples
+        --------
+        >>> rows = {"user": range(6), "item": range(6), "p": [0.9, 0.8, 0.9, 0.2, 0.1, 0.2], "y": [1, 0, 1, 0, 1, 0]}
+        >>> test = pl.DataFrame(rows)
+        >>> calibrate(test, validation=test.with_columns(pl.col("user") + 100), metrics="brier").plot(bins=2).title
+        'Predicted and observed shares, before and after'
+        """
+        return draw("calibration", self, name, options)
 
     def to_dict(self, *, bins: int = 10, by: str = "mass") -> dict[str, Any]:
         """The record that `trueval calibrate --format json` prints."""

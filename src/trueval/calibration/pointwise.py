@@ -22,6 +22,7 @@ from trueval.data.column_roles import ColumnMap
 from trueval.data.exported_tables import Tabular
 from trueval.errors import DefinitionError, suggest
 from trueval.evaluation.estimate import Estimate
+from trueval.pictures import draw as picture
 from trueval.render.shown import Shown
 
 DEFAULT = ("logloss", "brier", "auc", "gauc", "ece", "ece[by=mass]", "mce")
@@ -76,6 +77,29 @@ class Pointwise(Tabular, Shown):
     def brier_parts(self, *, bins: int = 10, by: str = "mass") -> BrierParts:
         """Brier's score taken apart; by="value" leaves nothing within bins."""
         return brier_parts(self.data, bins=bins, by=by)
+
+    def plot(self, name: str = "reliability", **options: Any) -> Any:
+        """Draw a reliability diagram.
+
+        Parameters
+        ----------
+        name : text, default "reliability"
+            "reliability".
+        **options : options of the chart
+            `bins` (default 10) and `by`: "mass" (the default), "width" or "value".
+
+        Returns
+        -------
+        Chart
+            Shows itself in a notebook; `save` writes it as SVG, PDF, PNG or Vega-Lite.
+
+        Examples
+        --------
+        >>> table = pl.DataFrame({"p": [0.8] * 5 + [0.2] * 5, "y": [1, 1, 1, 0, 0] + [1, 0, 0, 0, 0]})
+        >>> pointwise(table, metrics="ece").plot(bins=2).title
+        'Predicted and observed shares'
+        """
+        return picture("pointwise", self, name, options)
 
     def to_dict(self, *, bins: int = 10, by: str = "mass") -> dict[str, Any]:
         """As plain data; what is infinite or undefined becomes None."""

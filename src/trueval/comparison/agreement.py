@@ -25,6 +25,7 @@ from trueval.data.exported_tables import Tabular
 from trueval.data.ids import Ids, check_same_kind
 from trueval.errors import DataError, DefinitionError, suggest
 from trueval.evaluation.outcome import Evaluation
+from trueval.pictures import draw
 from trueval.render.shown import Shown
 from trueval.statistics.percentiles import percentile_bounds
 
@@ -112,6 +113,34 @@ class Agreement(Tabular, Shown):
     def to_latex(self) -> str:
         """The matrix as a LaTeX (booktabs) table."""
         return agreement_latex(self)
+
+    def plot(self, name: str = "agreement", **options: Any) -> Any:
+        """Draw the matrix of τ, with its numbers.
+
+        Parameters
+        ----------
+        name : text, default "agreement"
+            "agreement".
+        **options : options of the chart
+            `kind`: "tau" (the default), or "top" for the top-weighted τ.
+
+        Returns
+        -------
+        Chart
+            Shows itself in a notebook; `save` writes it as SVG, PDF, PNG or Vega-Lite.
+
+        Examples
+        --------
+        >>> import polars as pl, trueval as tv
+        >>> test = pl.DataFrame({"user": range(30), "item": [0] * 30})
+        >>> runs = {
+        ...     name: pl.DataFrame({"user": range(30), "item": [0 if u < hits else 1 for u in range(30)], "rank": 1})
+        ...     for name, hits in (("a", 25), ("b", 15), ("c", 5))
+        ... }
+        >>> tv.evaluate_run(runs, test, metrics="hit@1,precision@1").agreement().plot().title
+        "Kendall's τ between 2 rankings of 3 systems"
+        """
+        return draw("agreement", self, name, options)
 
     def print(self, file: TextIO, *, width: int | None = None) -> None:
         """Write the matrix; colours only on a terminal."""

@@ -18,6 +18,7 @@ from trueval.data.json_values import without_nan
 from trueval.errors import DataError
 from trueval.evaluation.interval_method import RESAMPLES, IntervalMethod
 from trueval.evaluation.repeats import Repeated, over_repeats
+from trueval.pictures import draw
 from trueval.render.shown import Shown
 
 
@@ -108,6 +109,31 @@ class Comparisons(Tabular, Shown, Sequence[Comparison]):
     def to_latex(self) -> str:
         """Values with marks and comparisons as two booktabs tables."""
         return comparisons_latex(self)
+
+    def plot(self, name: str = "differences", **options: Any) -> Any:
+        """Draw the differences from the baseline, with intervals and verdicts.
+
+        Parameters
+        ----------
+        name : text, default "differences"
+            "differences".
+        **options : options of the chart
+            None.
+
+        Returns
+        -------
+        Chart
+            Shows itself in a notebook; `save` writes it as SVG, PDF, PNG or Vega-Lite.
+
+        Examples
+        --------
+        >>> import trueval as tv
+        >>> test = pl.DataFrame({"user": range(8), "item": range(8)})
+        >>> runs = {name: test.with_columns(item=pl.col("item") // n, rank=1) for name, n in (("a", 1), ("b", 2))}
+        >>> tv.evaluate_run(runs, test, metrics="hit@1", interval="t").compare("b").plot().title
+        'Differences from b'
+        """
+        return draw("comparisons", self, name, options)
 
     def print(self, file: TextIO, *, width: int | None = None) -> None:
         """Write tables, sentences and notes; colours only on a terminal."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from trueval.data.interactions import Interactions
 from trueval.data.rating_scale import notes_on_ratings
 from trueval.evaluation.context import EvaluationContext
 from trueval.evaluation.group_values import notes_on_groups
+from trueval.evaluation.item_counts import Recommended
 from trueval.evaluation.manifest import make_manifest
 from trueval.evaluation.measurements import Measurements, measure_facts
 from trueval.evaluation.missing_users import notes_on_missing, refuse_missing
@@ -90,14 +91,20 @@ def conclude(
 
 
 def _summarise(system: MeasuredSystem, specs: Mapping[str, Spec]) -> SystemResult:
-    context = system.context
-    return summarise(
+    context, counts = system.context, system.measurements.recommended
+    found = summarise(
         system.measurements,
         users=context.users,
         items=context.items,
         intervals=context.options.intervals,
         min_group=context.options.min_group,
         ranges={label: spec.range for label, spec in specs.items()},
+    )
+    if counts is None:
+        return found
+    popularity = context.inputs.popularity
+    return replace(
+        found, recommended=Recommended(counts, system.catalogue, None if popularity is None else popularity.counts)
     )
 
 

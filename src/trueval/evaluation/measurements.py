@@ -12,6 +12,7 @@ from trueval.errors import defect
 from trueval.evaluation.compat import Preset
 from trueval.evaluation.group_measures import GroupMeasures, measure_groups, merge_groups
 from trueval.evaluation.groups import Groups
+from trueval.evaluation.item_counts import ItemCounts
 from trueval.evaluation.population import in_population
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.tie_rules import settled_by
@@ -59,6 +60,7 @@ class Measurements:
     condensed: Condensed | None = None
     missing_users: np.ndarray = field(default_factory=lambda: np.empty(0, np.int32))  # users who were given no list
     unit_item: np.ndarray | None = None  # the relevant item of each unit, in 1R
+    recommended: ItemCounts | None = None
 
     def __len__(self) -> int:
         return len(self.unit_user)
@@ -104,7 +106,7 @@ def measure_facts(
     condensed = Condensed.of(facts) if facts.condensed else None
     return Measurements(
         facts.unit_user, facts.stratum, values, random, ties, facts.depth, by_group, uncut, condensed, missing_users,
-        facts.item[facts.start[:-1]] if facts.one_relevant else None,
+        facts.item[facts.start[:-1]] if facts.one_relevant else None, ItemCounts.of(facts, cutoffs),
     )  # fmt: skip
 
 
@@ -190,6 +192,7 @@ def merge_measurements(parts: list[Measurements]) -> Measurements:
         None if first.condensed is None else Condensed.sum([part.condensed for part in parts if part.condensed]),
         missing_users,
         unit_item,
+        ItemCounts.sum([part.recommended for part in parts]),
     )
 
 

@@ -15,6 +15,7 @@ from trueval.evaluation.cutoff_notes import notes_on_condensed, notes_on_cuts
 from trueval.evaluation.estimate import UNBOUNDED, Estimate, Range, Sums, estimate_all, sums
 from trueval.evaluation.group_values import MIN_GROUP, GroupValues, summarise_groups
 from trueval.evaluation.interval_method import IntervalMethod
+from trueval.evaluation.item_counts import Recommended
 from trueval.evaluation.jackknife import estimate_tallies, leave_out
 from trueval.evaluation.kept_facts import NOT_KEPT, KeptFacts
 from trueval.evaluation.measurements import Measurements
@@ -36,6 +37,7 @@ class SystemResult:
     jackknife: dict[str, JackknifeReplicates] = field(default_factory=dict, repr=False)  # of system metrics
     unit_item: np.ndarray | None = None  # in 1R: the relevant item that a unit is about
     items: Ids | None = field(default=None, repr=False)
+    recommended: Recommended | None = field(default=None, repr=False)  # how often each item; not in saved results
 
     def by(self, column: str) -> GroupValues:
         """The values by one of the columns that the evaluation was grouped by."""

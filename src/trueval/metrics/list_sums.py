@@ -75,6 +75,17 @@ def tally(facts: RankingFacts, k: int, finish: Callable[[np.ndarray], float], *,
     return Tally(_counts(facts, added, len(facts.items)), finish, (added,))
 
 
+def recommended_counts(facts: RankingFacts, k: int) -> np.ndarray:
+    """How often each item is within the first k of a list; where equals are open, the expected number."""
+    key = ("counts", (k, False, facts.ties))
+    if key in facts.memory:  # a metric has counted them
+        counted: np.ndarray = facts.memory[key]
+        return counted
+    inside, amount = within(facts, k)
+    amount = None if amount is None else _rounded(amount, 32)
+    return np.bincount(facts.list_item[inside], weights=amount, minlength=len(facts.items))
+
+
 def recommended_to_anyone(facts: RankingFacts, k: int, finish: Callable[[np.ndarray], float]) -> Tally:
     """A metric of which items are recommended to anyone; in expectation, of the probability of each.
 

@@ -20,6 +20,7 @@ from trueval.report.groups import gap_frame, group_frame
 from trueval.report.result_output import ResultOutput
 
 if TYPE_CHECKING:
+    from trueval.charts.chart import Chart
     from trueval.comparison.agreement import Agreement
     from trueval.comparison.comparisons import Comparisons
 
@@ -236,6 +237,42 @@ class Result(ResultOutput):
             By system: the rate of every group, with `gap`, `ratio` and `table()`.
         """
         return {name: equal_opportunity(s.by(column), k=k) for name, s in self.evaluation.systems.items()}
+
+    def plot(self, name: str, **options: Any) -> Chart:
+        """Draw one of the charts of a result.
+
+        Parameters
+        ----------
+        name : {"differences", "cutoffs", "users", "popularity", "tradeoff", "false_positives", "groups"}
+            What is shown: differences from a baseline; a metric over its cutoffs; its distribution over users; how
+            recommendations are spread over items; accuracy against a metric beyond it; precision against antiprecision;
+            values by group.
+        **options : options of the chart
+            differences: those of `compare`. cutoffs, users: `metric`. tradeoff: `accuracy` and `beyond`.
+            false_positives: `k`. groups: `by` and `metric`. Default: the first that was measured.
+
+        Returns
+        -------
+        Chart
+            Shows itself in a notebook; `save` writes it as SVG, PDF, PNG or Vega-Lite.
+
+        Raises
+        ------
+        TruevalError
+            For an unknown name, and for a chart that needs something else to be evaluated.
+
+        Examples
+        --------
+        >>> import trueval as tv
+        >>> test = pl.DataFrame({"user": range(8), "item": range(8)})
+        >>> runs = {name: test.with_columns(item=pl.col("item") // n, rank=1) for name, n in (("a", 1), ("b", 2))}
+        >>> result = tv.evaluate_run(runs, test, metrics="hit@1,coverage@1", interval="none")
+        >>> result.plot("tradeoff").title
+        'hit@1 against coverage@1'
+        """
+        from trueval.charts.offered import offered
+
+        return offered("result", self, name, options)
 
     def compare(self, baseline: str | None = None, **options: Any) -> Comparisons:
         """Compare every other system with a baseline, paired over common users.

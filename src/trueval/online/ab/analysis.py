@@ -13,6 +13,7 @@ from trueval.errors import DataError, DefinitionError
 from trueval.online.ab.balance import BalanceCheck, check_balance, of_counts
 from trueval.online.ab.cautions import cautions, filter_notes, unasked_warnings, without_spread
 from trueval.online.ab.comparisons import compare_arms, settle
+from trueval.online.ab.daily_sums import daily_sums
 from trueval.online.ab.estimates import AbOptions
 from trueval.online.ab.filtering import RowFilter, filter_rows, kept_by_arm
 from trueval.online.ab.metric_declarations import parse_metrics
@@ -166,6 +167,7 @@ def ab_test(
         balance=checks,
         notes=(*units.notes, *notes),
         warnings=tuple(warnings),
+        days=daily_sums(units),
     )
 
 

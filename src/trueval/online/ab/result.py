@@ -13,8 +13,10 @@ from trueval.data.exported_tables import Tabular
 from trueval.data.json_values import without_nan
 from trueval.online.ab.balance import BalanceCheck
 from trueval.online.ab.comparisons import ArmValue, Compared
+from trueval.online.ab.daily_sums import DailySums
 from trueval.online.ab.metric_declarations import DeclaredMetric
 from trueval.online.ab.sample_ratio import SampleRatio
+from trueval.pictures import draw
 from trueval.render.shown import Shown
 
 _DIFFERENCES = ("difference", "relative", "relative_low", "relative_high", "p", "p_corrected", "variance_reduction")
@@ -34,6 +36,7 @@ class AbTest(Tabular, Shown):
     balance: tuple[BalanceCheck, ...] = ()
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    days: DailySums | None = None  # sums by day of entry; not in the record
 
     @property
     def stopped(self) -> bool:
@@ -110,6 +113,30 @@ class AbTest(Tabular, Shown):
         from trueval.online.ab.render import as_latex
 
         return as_latex(self)
+
+    def plot(self, name: str = "ab_effects", **options: Any) -> Any:
+        """Draw the effects: at the end, by group, or as users came in.
+
+        Parameters
+        ----------
+        name : text, default "ab_effects"
+            "ab_effects", "ab_days" (needs times), or "ab_groups" (needs `segments`).
+        **options : options of the chart
+            Of "ab_days": `metric`; of "ab_groups": `metric` and `segment`. Default: the first of each.
+
+        Returns
+        -------
+        Chart
+            Shows itself in a notebook; `save` writes it as SVG, PDF, PNG or Vega-Lite.
+
+        Examples
+        --------
+        >>> import trueval as tv
+        >>> table = pl.DataFrame({"arm": ["a", "b"] * 200, "bought": [0, 1, 1, 1, 0, 0, 0, 1] * 50})
+        >>> tv.ab_test(table, arm="arm", metrics="bought").plot().title
+        'Effects of b against a'
+        """
+        return draw("ab_test", self, name, options)
 
     def __str__(self) -> str:
         from trueval.online.ab.render import as_text

@@ -15,6 +15,7 @@ from trueval.data.json_values import without_nan
 from trueval.errors import DefinitionError, suggest
 from trueval.online.ope.support import Support
 from trueval.online.ope.weights import ALL
+from trueval.pictures import draw
 from trueval.render.shown import Shown
 
 OWN_LOG = "own log"  # the target policy's own value, where it has been live too
@@ -107,6 +108,31 @@ class OffPolicy(Tabular, Shown):
         from trueval.online.ope.render import as_latex
 
         return as_latex(self)
+
+    def plot(self, name: str = "ope_estimates", **options: Any) -> Any:
+        """Draw the estimators side by side, with intervals.
+
+        Parameters
+        ----------
+        name : text, default "ope_estimates"
+            "ope_estimates".
+        **options : options of the chart
+            `scope`: "all" (the default), "position 1" and so on, or "slate".
+
+        Returns
+        -------
+        Chart
+            Shows itself in a notebook; `save` writes it as SVG, PDF, PNG or Vega-Lite.
+
+        Examples
+        --------
+        >>> import trueval as tv
+        >>> log = pl.DataFrame({"item": ["a", "b"] * 100, "reward": [1, 0] * 100, "propensity": [0.5] * 200})
+        >>> policy = pl.DataFrame({"item": ["a", "b"], "probability": [0.8, 0.2]})
+        >>> tv.ope(log, policy, estimators="ips").plot().title
+        'Value of the target policy by estimator'
+        """
+        return draw("ope", self, name, options)
 
     def __str__(self) -> str:
         from trueval.online.ope.render import as_text

@@ -1,0 +1,1 @@
+"""Pictures that answer questions: one definition each, for pages, notebooks and papers."""

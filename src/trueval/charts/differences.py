@@ -1,0 +1,47 @@
+"""Differences from a baseline with their intervals: the forest plot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from trueval.charts.chart import Chart
+from trueval.charts.forest import COLOURS, draw_forest
+from trueval.comparison.comparison import Comparison
+from trueval.render.marks import verdict_text
+from trueval.render.numbers import level_percent
+
+
+def differences_chart(comparisons: Sequence[Comparison]) -> Chart:
+    """Each system minus the baseline, metric by metric, with the interval and the verdict.
+
+    >>> import trueval as tv
+    >>> test = pl.DataFrame({"user": range(8), "item": range(8)})
+    >>> runs = {name: test.with_columns(item=pl.col("item") // n, rank=1) for name, n in (("a", 1), ("b", 2))}
+    >>> chart = differences_chart(tv.evaluate_run(runs, test, metrics="hit@1", interval="t").compare("b"))
+    >>> chart.title, chart.data.select("system", "difference", "verdict").rows()
+    ('Differences from b', [('a', 0.875, 'better')])
+    """
+    rows = [
+        {"metric": c.metric, "system": c.system, "difference": c.difference, "low": c.low, "high": c.high,
+         "p": c.p_corrected, "verdict": verdict_text(c.verdict)}
+        for c in comparisons
+    ]  # fmt: skip
+    data = pl.DataFrame(rows).with_columns(pl.col("difference", "low", "high").fill_nan(None))
+    baseline, level = comparisons[0].baseline, level_percent(comparisons[0].level)
+    return Chart("differences", f"Differences from {baseline}", _description(data, level), data, _draw)
+
+
+def _description(data: pl.DataFrame, level: str) -> str:
+    counts = [(name, int((data["verdict"] == name).sum())) for name in COLOURS]
+    parts = [f"{n} {name}" for name, n in counts if n]
+    return (
+        f"Of {len(data)} comparisons: {', '.join(parts)}. Lines are {level} confidence intervals; an interval that "
+        "crosses the dashed line at 0 leaves open which is better."
+    )
+
+
+def _draw(data: pl.DataFrame) -> Any:
+    return draw_forest(data.rename({"difference": "value"}), row="system", panel="metric")
