@@ -58,6 +58,7 @@ COMMANDS = {
     "ab --report": (["ab", "ab.html", "--arm", "arm", "--report"], ["ab.html"]),
     "ope -o": (["ope", "ope.csv", "--target", "log.csv", "-o"], ["ope.csv", "log.csv"]),
     "compare -o": (["compare", "recs.csv", "-o"], ["recs.csv"]),
+    "gate -o": (["gate", "recs.csv", "test.csv", "-o"], ["recs.csv", "test.csv"]),
 }  # fmt: skip
 
 

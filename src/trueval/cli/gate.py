@@ -41,7 +41,7 @@ def gate_command(
 
     Exit codes: 0 pass (shown not to be worse by more than the margin, on every metric and group), 1 worse (shown to be
     worse by more than it), 3 cannot tell (the users are too few for either), 2 bad input. A wrong 0 and a wrong 1 each
-    have a probability of at most 5 % (1 - level).
+    have a probability of about 5 % (1 - level) at most; more where a handful of users differ.
 
     Examples:
 
