@@ -46,8 +46,8 @@ def gate(
     gate passes where it does so for every metric (and group). The other shows that the new system is worse by more than
     the margin; the verdict is "worse" where it does so for any of them, corrected for their number. Otherwise the users
     are too few for either, and the verdict is "cannot tell". A wrong "pass" and a wrong "worse" each have a probability
-    of about 1 - level at most (more where only a handful of users differ, or losses are very rare). A margin relative to the old value is tested as new - (1 - m) · old, user by user, so that the
-    uncertainty of the old value counts.
+    of about 1 - level at most, more where only a handful of users differ or losses are very rare. A margin relative to
+    the old value is tested as new - (1 - m) · old, user by user, so that the uncertainty of the old value counts.
 
     Student's t is used, also with Hall's correction for skewness (the larger p-value counts), or the exact sign-flip
     test for up to 12 users. Where at most 12 users differ, "worse" also needs their signs to show it, and "pass" that
