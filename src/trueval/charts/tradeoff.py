@@ -13,9 +13,6 @@ from trueval.metrics.grammar import Spec
 from trueval.render.marks import ARROWS
 from trueval.render.numbers import level_percent, number
 
-_ACCURATE = ("accuracy", "incomplete", "errors")
-_BEYOND = ("beyond", "aspects")
-
 
 def tradeoff_chart(evaluation: Evaluation, *, accuracy: str | None = None, beyond: str | None = None) -> Chart:
     """Systems by an accuracy metric and one beyond accuracy (default: the first of each that was measured).
@@ -27,8 +24,8 @@ def tradeoff_chart(evaluation: Evaluation, *, accuracy: str | None = None, beyon
     >>> tradeoff_chart(result.evaluation).data.select("system", "hit@1", "coverage@1").rows()
     [('a', 1.0, 1.0), ('b', 0.125, 0.5)]
     """
-    x = _label(evaluation, accuracy, _ACCURATE, "an accuracy metric", "ndcg@10")
-    y = _label(evaluation, beyond, _BEYOND, "a metric beyond accuracy", "coverage@10")
+    x = _label(evaluation, accuracy, "accuracy", "an accuracy metric", "ndcg@10")
+    y = _label(evaluation, beyond, "beyond", "a metric beyond accuracy", "coverage@10")
     if x == y:
         raise DefinitionError("a trade-off is between two metrics", found=f"{x} twice", do="name two different ones")
     points = points_of(evaluation, x, y)
@@ -46,13 +43,11 @@ def _points(data: pl.DataFrame) -> pl.DataFrame:
     return data.rename(dict(zip(data.columns, ("system", "x", "x_low", "x_high", "y", "y_low", "y_high"))))
 
 
-def _label(
-    evaluation: Evaluation, metric: str | None, families: tuple[str, ...], what: str, example: str
-) -> str:  # fmt: skip
+def _label(evaluation: Evaluation, metric: str | None, side: str, what: str, example: str) -> str:
     if metric is not None:
         return label_of(metric, evaluation.specs)
     for label, spec in evaluation.specs.items():
-        if spec.metric.family in families:
+        if spec.metric.measures == side:
             return label
     raise DefinitionError(
         f"the chart of trade-offs needs {what}",

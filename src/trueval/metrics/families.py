@@ -15,12 +15,14 @@ class Family:
     looks_for: str = ""
     one_relevant: bool = False
     transformed: bool = False
+    measures: str = ""  # "accuracy" or "beyond": the side of a trade-off that it stands for
 
 
 FAMILIES = {
     "accuracy": Family(
         "Top-k accuracy: are the relevant items near the top?",
         ties="judged", looks_for="relevant", one_relevant=True, transformed=True,
+        measures="accuracy",
     ),
     "false_positives": Family(
         "False positives: does the list contain items the user is known to dislike?",
@@ -28,17 +30,19 @@ FAMILIES = {
     ),
     "incomplete": Family(
         "Incomplete judgements: accuracy where most items were never judged", ties="judged", looks_for="relevant",
+        measures="accuracy",
     ),
     "aspects": Family(
-        "Aspect diversity: does the list cover what the user is interested in?",
+        "Aspect diversity: does the list cover what the user is interested in?", measures="beyond",
         no_chance="it depends on how aspects combine in the targets, and no formula is known",
     ),
     "errors": Family(
         "Rating error: how far are predictions from ratings?",
         ties="judged", looks_for="judged", no_chance="predicted ratings are not a ranking",
+        measures="accuracy",
     ),
     "beyond": Family(
-        "Beyond accuracy: novelty, diversity, coverage, concentration",
+        "Beyond accuracy: novelty, diversity, coverage, concentration", measures="beyond",
         no_chance="it describes the lists regardless of relevance",
     ),
     "quality": Family(

@@ -96,6 +96,11 @@ class Metric:
         """First line of the docstring."""
         return (inspect.getdoc(self.function) or "").split("\n")[0]
 
+    @property
+    def measures(self) -> str:
+        """The side of a trade-off that it stands for: "accuracy", "beyond", or neither."""
+        return FAMILIES[self.family].measures
+
     def parameter(self, name: str) -> Parameter:
         """A parameter by name."""
         if name not in self.parameters:
