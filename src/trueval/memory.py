@@ -80,8 +80,8 @@ def _of_groups() -> Iterator[int]:
         for group in (folder, *folder.parents):
             limit, used = _number(group / limit_file), _number(group / used_file)
             if limit is not None and used is not None and limit < 2**60:
-                told = _fields(group / "memory.stat")
-                yield limit - used + told.get(f"{prefix}inactive_file", 0) + told.get(f"{prefix}active_file", 0)
+                usage = _fields(group / "memory.stat")
+                yield limit - used + usage.get(f"{prefix}inactive_file", 0) + usage.get(f"{prefix}active_file", 0)
             if group == root:
                 break
 

@@ -167,20 +167,20 @@ def _started(pid: int) -> str | None:
 
 
 def _sign(handle: int) -> None:
-    told = {"process": os.getpid(), "host": socket.gethostname(), "started": _started(os.getpid())}
+    record = {"process": os.getpid(), "host": socket.gethostname(), "started": _started(os.getpid())}
     with suppress(OSError):  # on a full disk the lock holds all the same, and cannot say whose it is
         os.ftruncate(handle, 0)
         os.lseek(handle, 0, os.SEEK_SET)
-        os.write(handle, json.dumps(told).encode())
+        os.write(handle, json.dumps(record).encode())
 
 
 def _holder(path: Path) -> dict[str, Any]:
     """What a lock file says; nothing where it cannot be read."""
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))
+        record = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return told if isinstance(told, dict) else {}
+    return record if isinstance(record, dict) else {}
 
 
 def _is_at(handle: int, path: Path) -> bool:

@@ -25,20 +25,20 @@ def cache_folder() -> Path | None:
     """
     if chosen := os.environ.get(_SETTING):
         folder = Path(os.path.abspath(chosen)) / _own_name()
-        told = _unusable(folder)
-        if not told:
+        reason = _unusable(folder)
+        if not reason:
             return folder
-        note(f"compiled kernels are not kept in {_SETTING}: {told}")
+        note(f"compiled kernels are not kept in {_SETTING}: {reason}")
     folder = Path(__file__).parent / "__pycache__"
     make_folder(folder, mode=0o755)  # as Python makes it: its own compiled files are for everybody
     if not distrust(folder) and os.access(folder, os.W_OK):
         return folder
-    told = ""
+    reason = ""
     for folder in _private_folders():
-        told = _unusable(folder)
-        if not told:
+        reason = _unusable(folder)
+        if not reason:
             return folder
-    note(f"compiled kernels are not kept on disk: {told}; set {_SETTING} to a folder of your own")
+    note(f"compiled kernels are not kept on disk: {reason}; set {_SETTING} to a folder of your own")
     return None
 
 
@@ -54,8 +54,8 @@ def _unusable(folder: Path) -> str:
     """Why a folder, made if need be, cannot be used."""
     above = next(place for place in folder.parents if place.exists())
     if not folder.exists():
-        if told := distrust(above, to_make_in=True):
-            return told
+        if reason := distrust(above, to_make_in=True):
+            return reason
         make_folder(folder)
         if not folder.exists():
             return f"{above} cannot be written"

@@ -95,8 +95,8 @@ class _Files(IndexDataCacheFile):
             path.unlink(missing_ok=True)
 
     def _path(self, key: Any) -> Path:
-        told = hashlib.blake2b(repr((sys.implementation.cache_tag, key)).encode(), digest_size=10).hexdigest()
-        return self.folder / f"{self.name}-{told}.kernel"
+        digest = hashlib.blake2b(repr((sys.implementation.cache_tag, key)).encode(), digest_size=10).hexdigest()
+        return self.folder / f"{self.name}-{digest}.kernel"
 
     def _digest(self, body: bytes) -> bytes:
         return hashlib.blake2b(body, digest_size=_DIGEST, key=self.stamp).digest()

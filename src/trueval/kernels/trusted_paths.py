@@ -30,8 +30,8 @@ def distrust(folder: Path, *, to_make_in: bool = False) -> str:
         return f"{folder} is a symbolic link"
     path = Path(os.path.abspath(folder))
     here, waiting, links = Path(path.anchor), list(path.parts[1:]), 0
-    told = _why_not(here, os.lstat(here), last=not waiting and not to_make_in)
-    while waiting and not told:
+    reason = _why_not(here, os.lstat(here), last=not waiting and not to_make_in)
+    while waiting and not reason:
         name = waiting.pop(0)
         if name == "..":  # of the target of a link: all before it has been followed
             here = here.parent
@@ -42,7 +42,7 @@ def distrust(folder: Path, *, to_make_in: bool = False) -> str:
             target = os.readlink(place) if stat.S_ISLNK(found.st_mode) else ""
         except OSError:
             return f"{place} cannot be read"
-        told = _why_not(place, found, last=not waiting and not to_make_in)
+        reason = _why_not(place, found, last=not waiting and not to_make_in)
         if not target:
             here = place
             continue
@@ -51,7 +51,7 @@ def distrust(folder: Path, *, to_make_in: bool = False) -> str:
             return f"{place} is one symbolic link too many"
         here = Path(place.anchor) if os.path.isabs(target) else here
         waiting = [part for part in Path(target).parts if part != os.sep] + waiting
-    return told
+    return reason
 
 
 def is_trusted_file(file: int) -> bool:
