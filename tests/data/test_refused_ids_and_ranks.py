@@ -24,6 +24,17 @@ def test_users_without_an_id(tmp_path):
     recs = pl.DataFrame({"user": [1, 1], "item": [1, 2], "rank": [1, 2]})
     users = pl.DataFrame({"user": [1, None], "group": ["a", "b"]})
     users.write_parquet(tmp_path / "users.parquet")
-    for source in (users, tmp_path / "users.parquet"):
+    users.write_csv(tmp_path / "users.csv")
+    for source in (users, tmp_path / "users.parquet", tmp_path / "users.csv"):
         with pytest.raises(tv.TruevalError, match=r"user ids are missing[^$]*row 2"):
             tv.evaluate_run(recs, TEST, metrics="rr", users=source, by="group")
+
+
+def test_items_without_an_id(tmp_path):
+    recs = pl.DataFrame({"user": [1, 1], "item": [1, 2], "rank": [1, 2]})
+    items = pl.DataFrame({"item": [1, None, 2], "group": ["a", "b", "c"]})
+    items.write_parquet(tmp_path / "items.parquet")
+    items.write_csv(tmp_path / "items.csv")
+    for source in (items, tmp_path / "items.parquet", tmp_path / "items.csv"):
+        with pytest.raises(tv.TruevalError, match=r"item ids are missing[^$]*row 2"):
+            tv.evaluate_run(recs, TEST, metrics="rr", items=source)

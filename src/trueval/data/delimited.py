@@ -178,6 +178,6 @@ def scan_delimited(
         if "time" in found and "prediction" not in found and frame.collect_schema()["time"].is_float():
             types["time"] = pl.String  # fractions of seconds may have more digits than a float
             frame = scanned()
-    # Without ids a row that lacks its roles may still hold other columns: it is broken, not blank.
-    of_blank = pl.col(list(found)) if "prediction" not in found else pl.all()
+    # A row that lacks its only id, or a prediction's roles, may still hold other columns: it is broken, not blank.
+    of_blank = pl.all() if len(found) == 1 or "prediction" in found else pl.col(list(found))
     return frame.filter(~pl.all_horizontal(of_blank.is_null()))

@@ -14,6 +14,7 @@ from trueval.data.frames import as_polars, is_table
 from trueval.data.id_text import settled
 from trueval.data.ids import plain
 from trueval.data.layouts import layout_of
+from trueval.data.missing_ids import check_ids
 from trueval.data.read import locate, read
 from trueval.data.tables import ids_are_text, read_table
 from trueval.errors import DataError
@@ -44,6 +45,7 @@ def read_items(source: Any) -> pl.DataFrame:
         frame = settled(frame) if ids_are_text(path) else frame
     if not len(frame):
         raise empty("items" if is_table(source) else str(source))
+    check_ids(frame, "items", roles=["item"])
     frame = frame.with_columns(plain(frame["item"], where="items").alias("item"))
     return frame if "user" in frame.columns else _gathered(frame)
 

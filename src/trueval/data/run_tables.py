@@ -13,6 +13,7 @@ from trueval.data.column_roles import RUN_ROLES, ColumnMap, find_roles, parse_co
 from trueval.data.failures import empty, reading
 from trueval.data.frames import as_polars, is_table
 from trueval.data.ids import plain
+from trueval.data.missing_ids import check_ids
 from trueval.data.read import locate
 from trueval.data.tables import ids_are_text, scan_table
 from trueval.errors import DataError, rows_found
@@ -137,17 +138,3 @@ def _check_whole(frame: pl.LazyFrame, kind: pl.DataType, where: str) -> None:
             found=rows_found([f"user {u}, item {i}: {r}" for u, i, r in rows.head(5).rows()], len(rows)),
             do="number each user's items 1, 2, 3…",
         )
-
-
-def check_ids(run: pl.DataFrame, where: str, *, first: int = 1) -> None:
-    """Refuse rows without a user or an item; `first` is the number of the first row."""
-    for role in ("user", "item"):
-        missing = run[role].null_count()
-        if missing:
-            at = run.with_row_index("row", offset=first).filter(pl.col(role).is_null())["row"].head(5).to_list()
-            raise DataError(
-                f"{role} ids are missing",
-                where=f"{where}, column {role}",
-                found=rows_found([f"row {row}" for row in at], missing),
-                do="fill or drop these rows",
-            )

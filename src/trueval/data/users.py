@@ -12,9 +12,10 @@ from trueval.data.frames import as_polars, is_table
 from trueval.data.id_text import settled
 from trueval.data.ids import check_same_kind, plain
 from trueval.data.interactions import Interactions
+from trueval.data.missing_ids import check_ids
 from trueval.data.read import locate, read
 from trueval.data.tables import ids_are_text, read_table
-from trueval.errors import DataError, rows_found
+from trueval.errors import DataError
 
 _ROLES = TableRoles(needs=("user",))
 
@@ -34,15 +35,7 @@ def read_users(source: Any) -> pl.DataFrame:
         table = settled(table) if ids_are_text(path) else table
     if not len(table):
         raise empty("users" if is_table(source) else str(source))
-    missing = table["user"].null_count()
-    if missing:
-        at = table["user"].is_null().arg_true().head(5).to_list()
-        raise DataError(
-            "user ids are missing",
-            where="users, column user",
-            found=rows_found([f"row {row + 1}" for row in at], missing),
-            do="fill or drop these rows",
-        )
+    check_ids(table, "users", roles=["user"])
     return table.with_columns(plain(table["user"], where="users").alias("user"))
 
 

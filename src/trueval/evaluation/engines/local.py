@@ -11,8 +11,9 @@ import polars as pl
 
 from trueval.data.failures import empty, reading
 from trueval.data.ids import Ids, plain
+from trueval.data.missing_ids import check_ids
 from trueval.data.read import locate
-from trueval.data.run_tables import check_ids, read_run, scan_run
+from trueval.data.run_tables import read_run, scan_run
 from trueval.data.table_size import check_fits
 from trueval.errors import DataError
 from trueval.evaluation.engines.plan import MeasurementPlan, Partition, RunOptions
