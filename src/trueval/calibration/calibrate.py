@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -25,7 +25,7 @@ from trueval.data.column_roles import ColumnMap
 from trueval.data.exported_tables import Tabular
 from trueval.errors import DataError
 from trueval.evaluation.estimate import Estimate
-from trueval.pictures import draw
+from trueval.pictures import Reported, draw
 from trueval.render.shown import Shown
 from trueval.statistics.student import t_quantile
 
@@ -48,9 +48,10 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Calibration(Tabular, Shown):
+class Calibration(Tabular, Shown, Reported):
     """Predictions before and after calibration. Prints as a table with reliability diagrams."""
 
+    report_kind: ClassVar[str] = "calibration"
     calibrator: Calibrator
     before: Pointwise
     after: Pointwise

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -22,6 +22,7 @@ from trueval.data.column_roles import ColumnMap
 from trueval.data.exported_tables import Tabular
 from trueval.errors import DefinitionError, suggest
 from trueval.evaluation.estimate import Estimate
+from trueval.pictures import Reported
 from trueval.pictures import draw as picture
 from trueval.render.shown import Shown
 
@@ -31,7 +32,7 @@ _SMALL = 20  # rows of a bin whose share of positives is hardly known
 
 
 @dataclass(frozen=True)
-class Pointwise(Tabular, Shown):
+class Pointwise(Tabular, Shown, Reported):
     """Pointwise metrics of predictions, with intervals. Prints as a table.
 
     >>> table = pl.DataFrame({"p": [0.8] * 5 + [0.2] * 5, "y": [1, 1, 1, 0, 0] + [1, 0, 0, 0, 0]})
@@ -44,6 +45,7 @@ class Pointwise(Tabular, Shown):
     `gaps` has for ece and mce what they are expected to be if every prediction is right, and the p-value of that.
     """
 
+    report_kind: ClassVar[str] = "pointwise"
     data: Predictions
     specs: Mapping[str, PointSpec]
     estimates: Mapping[str, Estimate]

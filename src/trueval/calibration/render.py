@@ -26,19 +26,25 @@ _LEAST_P = 0.001  # draws do not tell smaller ones apart
 
 def pointwise_text(result: Pointwise, *, bins: int = 10, by: str = "mass", width: int = READING_WIDTH) -> str:
     """Metrics with intervals, Brier's parts, and the reliability diagram."""
-    head = ["metric", "value [95 % interval]", *(["if calibrated", "p"] if result.gaps else [])]
-    rows = []
-    for name, one in result.estimates.items():
-        chance = _chance(result.gaps.get(name)) or [""] * (len(head) - 2)
-        rows.append([_head(result.specs, name), value_text(one), *chance])
-    lines = _rests_on(result)
+    head, rows = point_grid(result)
+    lines = point_notes(result)
     if result.data.are_probabilities:
         lines += ["", _parts(result, bins, by, "brier"), "", *diagram(result.reliability(bins=bins, by=by))]
     return (
         printed(plain_table(head, rows))
         + "\n"
-        + _filled([*lines, *_definitions(result), *_warning_lines(result.warnings)], width)
+        + _filled([*lines, "", *point_definitions(result), *_warning_lines(result.warnings)], width)
     )
+
+
+def point_grid(result: Pointwise) -> tuple[list[str], list[list[str]]]:
+    """Every metric with its interval; of gaps, what calibrated predictions would show."""
+    head = ["metric", "value [95 % interval]", *(["if calibrated", "p"] if result.gaps else [])]
+    rows = []
+    for name, one in result.estimates.items():
+        chance = _chance(result.gaps.get(name)) or [""] * (len(head) - 2)
+        rows.append([_head(result.specs, name), value_text(one), *chance])
+    return head, rows
 
 
 def calibration_text(result: Calibration, *, bins: int = 10, by: str = "mass", width: int = READING_WIDTH) -> str:
@@ -46,19 +52,11 @@ def calibration_text(result: Calibration, *, bins: int = 10, by: str = "mass", w
 
     A narrow window gets the intervals of the changes only.
     """
-    head, rows = ["metric", "before", "after", "change [95 % interval]"], []
-    narrow = width < _WIDE
-    for name, one in result.after.estimates.items():
-        known = result.before.estimates.get(name)
-        before = "not a probability" if known is None else value_text(known, bare=narrow)
-        after = value_text(one, bare=narrow)
-        rows.append([_head(result.after.specs, name), before, after, _change(result.changes.get(name))])
+    head, rows = change_grid(result, narrow=width < _WIDE)
     sides = {"after": result.after}
     if result.calibrator.input == "probability":
         sides = {"before": result.before, **sides}
-    about = result.calibrator.fitted_on
-    fitted = f"{result.calibrator.method}, fitted on {about.get('name')} ({about.get('rows', 0):,} rows)"
-    lines = [f"{fitted}: {result.calibrator.description}", *_rests_on(result.after), *_by_chance(sides), ""]
+    lines = [*calibration_notes(result), *_by_chance(sides), ""]
     lines += [_parts(side, bins, by, f"brier {name}") for name, side in sides.items()]
     diagrams = {name: side.reliability(bins=bins, by=by) for name, side in sides.items()}
     scale = max(_scale(one) for one in diagrams.values())
@@ -67,8 +65,26 @@ def calibration_text(result: Calibration, *, bins: int = 10, by: str = "mass", w
     return (
         printed(plain_table(head, rows))
         + "\n"
-        + _filled([*lines, *_definitions(result.after), *_warning_lines(result.warnings)], width)
+        + _filled([*lines, "", *point_definitions(result.after), *_warning_lines(result.warnings)], width)
     )
+
+
+def change_grid(result: Calibration, *, narrow: bool = False) -> tuple[list[str], list[list[str]]]:
+    """Every metric before and after, and its change; where it is narrow, only the change has an interval."""
+    rows = []
+    for name, one in result.after.estimates.items():
+        known = result.before.estimates.get(name)
+        before = "not a probability" if known is None else value_text(known, bare=narrow)
+        after = value_text(one, bare=narrow)
+        rows.append([_head(result.after.specs, name), before, after, _change(result.changes.get(name))])
+    return ["metric", "before", "after", "change [95 % interval]"], rows
+
+
+def calibration_notes(result: Calibration) -> list[str]:
+    """What was fitted on what, and the rows that were measured."""
+    about = result.calibrator.fitted_on
+    fitted = f"{result.calibrator.method}, fitted on {about.get('name')} ({about.get('rows', 0):,} rows)"
+    return [f"{fitted}: {result.calibrator.description}", *point_notes(result.after)]
 
 
 def _chance(gap: GapRange | None) -> tuple[str, ...]:
@@ -147,7 +163,8 @@ def _parts(result: Pointwise, bins: int, by: str, name: str) -> str:
     return f"{name} {parts.brier:.4f} = {sum_} {'+' if parts.within >= 0 else '-'} {abs(parts.within):.4f} within bins"
 
 
-def _rests_on(result: Pointwise) -> list[str]:
+def point_notes(result: Pointwise) -> list[str]:
+    """The rows that were measured, and how intervals were made."""
     m = result.manifest
     users = "" if m["users"] is None else f", {m['users']:,} users"
     weighted = ", weighted" if m["weighted"] else ""
@@ -156,7 +173,8 @@ def _rests_on(result: Pointwise) -> list[str]:
     return [rows, f"interval: {m['interval']}"]
 
 
-def _definitions(result: Pointwise) -> list[str]:
+def point_definitions(result: Pointwise) -> list[str]:
+    """What every number means."""
     lines = [f"{name} = {text}" for name, text in result.manifest["definitions"].items()]
     if result.manifest["interval"] != "none" and any(s.metric.gap for s in result.specs.values()):
         lines.append(
@@ -165,7 +183,7 @@ def _definitions(result: Pointwise) -> list[str]:
         )
     users = "" if result.data.users is None else ", adjusted for correlated rows of one user"
     lines.append(f"a prediction on an edge belongs to the bin below; observed: Wilson's 95 % interval{users}")
-    return ["", *lines]
+    return lines
 
 
 def _warning_lines(warnings: Sequence[str]) -> list[str]:

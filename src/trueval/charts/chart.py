@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from trueval.charts.altair import FONT, GRID, INK, SOFT, converter, look
+from trueval.charts.altair import FONT, GRID, INK, SOFT, are_available, converter, look
 from trueval.charts.compact import compact
 from trueval.charts.short_names import readable
 from trueval.data.writing import write_whole
@@ -71,7 +71,7 @@ class Chart:
             For inclusion in an HTML page of trueval: as wide as its place, in the colours of the page.
         """
         svg = compact(converter().vegalite_to_svg(self.spec()))
-        return _for_page(svg, self) if page else svg
+        return _for_page(svg, self, self.name) if page else svg
 
     def save(self, path: str | Path) -> None:
         """Write the picture to a file.
@@ -102,14 +102,25 @@ class Chart:
         )
         return data
 
-    def to_html(self) -> str:
-        """The picture with its title, a description and its table, as a part of a page."""
-        caption = f"<figcaption>{escape(self.description)}</figcaption>"
-        return (
-            f'<figure class="chart" id="chart-{escape(self.name)}"><h3>{escape(self.title)}</h3>'
-            f'{self.to_svg(page=True)}{caption}<details class="data"><summary>The numbers</summary>'
-            f"{_table(self.data)}</details></figure>"
-        )
+    def to_html(self, *, place: str = "") -> str:
+        """The picture with its title, a description and its table, as a part of a page.
+
+        Where no pictures can be made, the table stands in its place.
+
+        Parameters
+        ----------
+        place : text
+            Letters that tell this chart from others of its name on the page.
+        """
+        name = "-".join(filter(None, (self.name, place)))
+        title, caption = f"<h3>{escape(self.title)}</h3>", f"<figcaption>{escape(self.description)}</figcaption>"
+        if are_available():
+            drawn = _for_page(self.to_svg(), self, name)
+            numbers = f'<details class="data"><summary>The numbers</summary>{_table(self.data)}</details>'
+        else:
+            drawn = "<p class=\"hint\">Without a picture: it needs pip install 'trueval[charts]'.</p>"
+            numbers = _table(self.data)
+        return f'<figure class="chart" id="chart-{escape(name)}">{title}{drawn}{caption}{numbers}</figure>'
 
     def _repr_html_(self) -> str:
         return f"<h4>{escape(self.title)}</h4>{self.to_svg()}<p>{escape(self.description)}</p>"
@@ -119,12 +130,12 @@ def _write_bytes(place: Path, content: bytes) -> None:
     place.write_bytes(content)
 
 
-def _for_page(svg: str, chart: Chart) -> str:
-    """The picture inside a page: colours that follow it, no fixed size, ids that are its own."""
+def _for_page(svg: str, chart: Chart, name: str) -> str:
+    """The picture inside a page: colours that follow it, no fixed size, ids that are its own by its name."""
     for colour, variable in _PAGE_COLOURS.items():
         svg = re.sub(rf'"{colour}"', f'"{variable}"', svg, flags=re.IGNORECASE)
-    svg = re.sub(r'\bid="([^"]+)"', rf'id="{chart.name}-\1"', svg)
-    svg = re.sub(r'url\(#([^)"]+)\)', rf"url(#{chart.name}-\1)", svg)
+    svg = re.sub(r'\bid="([^"]+)"', rf'id="{name}-\1"', svg)
+    svg = re.sub(r'url\(#([^)"]+)\)', rf"url(#{name}-\1)", svg)
     size = re.match(r'<svg[^>]*?\bwidth="([\d.]+)"[^>]*?\bheight="([\d.]+)"', svg)
     width = f"max-width:{float(size.group(1)):.0f}px;" if size else ""
     label = f"{chart.title}. {chart.description}"

@@ -37,7 +37,8 @@ class Offer:
 
 
 def _evaluation(result: Any) -> Any:
-    return result.evaluation
+    """Of a result; pages have the evaluation alone."""
+    return getattr(result, "evaluation", result)
 
 
 def _compared(result: Any, **options: Any) -> Chart:

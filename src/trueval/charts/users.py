@@ -55,7 +55,7 @@ def users_chart(evaluation: Evaluation, *, metric: str | None = None) -> Chart:
 
 def _masses(zero: float, top: float, highest: float) -> str:
     parts = [f"{short_percent(zero)} at 0"]
-    return ", ".join(parts if highest == 0 else [*parts, f"{short_percent(top)} at the highest value, {highest:g}"])
+    return ", ".join(parts if highest == 0 else [*parts, f"{short_percent(top)} at the highest value, {highest:.4g}"])
 
 
 def distribution(values: np.ndarray, steps: int = STEPS) -> pl.DataFrame:

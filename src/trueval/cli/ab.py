@@ -21,6 +21,7 @@ from trueval.cli.options import (
     give,
     result_format,
     width_for,
+    write_page,
 )
 from trueval.errors import DefinitionError
 from trueval.report.output_formats import check_format, rendered
@@ -98,6 +99,7 @@ def ab_command(
     from trueval.kernels import use_threads
     from trueval.online.ab.analysis import ab_test
     from trueval.progress import set_quiet
+    from trueval.report.pages import page_of
 
     set_quiet(quiet)
     chosen = result_format(format, output, report, csv_safe=csv_safe)
@@ -108,7 +110,8 @@ def ab_command(
             level=level, ignore_mismatch=ignore_mismatch, min_group=min_group, seed=seed,
             sequential=False if sequential is None else sequential,
         )  # fmt: skip
-    _write_page(found, report)
+    title = f"A/B test: {Path(table).name}"
+    write_page(lambda made_from: page_of("ab_test", found, title=title, origin=made_from), report, table)
     give(render(found, chosen, output, csv_safe=csv_safe), output)
 
 
@@ -152,14 +155,6 @@ def render(found: AbTest, format: str, output: Path | None = None, *, csv_safe: 
     from trueval.online.ab.render import as_text
 
     return rendered(found, format, table=lambda: as_text(found, width=width_for(output)), csv_safe=csv_safe)
-
-
-def _write_page(found: AbTest, report: Path | None) -> None:
-    if report is not None:
-        from trueval.data.writing import write_whole
-        from trueval.report.html_ab import ab_page
-
-        write_whole(report, ab_page(found))
 
 
 def _shares(text: str | None) -> dict[str, float] | None:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from trueval.cli.options import CsvSafe, Quiet, Seed, Threads, check_places, give, width_for
+from trueval.cli.options import CsvSafe, Quiet, Report, Seed, Threads, check_places, give, width_for, write_page
 from trueval.render.widths import READING_WIDTH
-from trueval.report.output_formats import ROWS, check_csv_safe, check_format, endings, format_of, rendered
+from trueval.report.output_formats import PAGES, ROWS, check_csv_safe, check_format, endings, format_of, rendered
 
 if TYPE_CHECKING:
     from trueval.calibration.calibrate import Calibration
@@ -39,6 +39,7 @@ def calibrate_command(
     format: Annotated[str, Option(help="table or json.")] = "table",
     output: Annotated[Path | None, Option("--output", "-o", help=_OUTPUT)] = None,
     csv_safe: CsvSafe = False,
+    report: Report = None,
     save: Annotated[Path | None, Option(help="Write the fitted calibrator to this file (.json).")] = None,
     seed: Seed = 0,
     threads: Threads = None,
@@ -60,6 +61,7 @@ def calibrate_command(
     from trueval.calibration.calibrate import calibrate
     from trueval.kernels import use_threads
     from trueval.progress import set_quiet
+    from trueval.report.pages import page_of
 
     set_quiet(quiet)
     check_format(format, _FORMATS)
@@ -67,7 +69,9 @@ def calibrate_command(
     check_csv_safe(csv_safe, (format, written))
     if save is not None:
         format_of(save, ("json",), option="--save")
-    check_places(output, save)
+    if report is not None:
+        format_of(report, PAGES, option="--report")
+    check_places(output, save, report)
     with use_threads(threads):
         found = calibrate(
             predictions, validation=validation, method=method, input=input, metrics=metrics, clip=clip,
@@ -75,6 +79,11 @@ def calibrate_command(
         )  # fmt: skip
         text = render(found, format, bins=bins, by=by)
         _write_files(found, output, save, csv_safe=csv_safe)
+        title = f"Calibration of {Path(predictions).name}"
+        write_page(
+            lambda made_from: page_of("calibration", found, title=title, origin=made_from),
+            report, predictions, validation,
+        )  # fmt: skip
     give(text, None)
 
 

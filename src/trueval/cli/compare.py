@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from trueval.cli.options import CsvSafe, Format, Output, Quiet, Seed, Threads, give, result_format
+from trueval.cli.options import CsvSafe, Format, Output, Quiet, Report, Seed, Threads, give, result_format, write_page
 from trueval.report.output_formats import rendered
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ def compare_command(
     format: Format = None,
     output: Output = None,
     csv_safe: CsvSafe = False,
+    report: Report = None,
     seed: Seed = 0,
     threads: Threads = None,
     quiet: Quiet = False,
@@ -62,9 +63,10 @@ def compare_command(
     from trueval.progress import set_quiet
     from trueval.report.compare_results import agreement as agree
     from trueval.report.compare_results import compare
+    from trueval.report.pages import page_of
 
     set_quiet(quiet)
-    chosen = result_format(format, output, csv_safe=csv_safe)
+    chosen = result_format(format, output, report, csv_safe=csv_safe)
     found: Comparisons | Agreement
     with use_threads(threads):
         if agreement:
@@ -74,6 +76,7 @@ def compare_command(
                 results, baseline=baseline, metrics=metrics, test=test, correct=correct, alternative=alternative,
                 level=level, seed=seed,
             )  # fmt: skip
+    write_page(lambda made_from: page_of(found.report_kind, found, origin=made_from), report, results)
     if output is None and chosen == "table":
         found.print(sys.stdout)
     else:

@@ -15,6 +15,8 @@ from trueval.render.numbers import short_percent
 from trueval.report.findings import findings, values
 from trueval.report.folder import Content
 from trueval.report.html_page import html_page
+from trueval.report.html_result import data_sentence
+from trueval.report.origin import Origin
 from trueval.report.saved_results import write_result_table
 from trueval.splits.leakage import leakage
 
@@ -61,6 +63,7 @@ def demo_page(demo: Demo, output: Path) -> str:
         comparisons=comparisons,
         title="What a test set shows, and what it misses",
         lead=lead,
+        about=Origin(f"trueval demo -o {shlex.quote(str(output))}").about(data_sentence(evaluation)),
         notes=[*findings(evaluation, comparisons), *truth_sentences(demo)],
         sections=[_truth(demo), _data(demo), _leaks(demo), _next(output)],
     )

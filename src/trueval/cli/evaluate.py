@@ -21,6 +21,7 @@ from trueval.cli.options import (
     give,
     held,
     result_format,
+    write_page,
 )
 from trueval.errors import DefinitionError, OutputError
 from trueval.evaluation.declared_options import default, help_of
@@ -104,6 +105,7 @@ def evaluate_command(
     from trueval.api import evaluate_run
     from trueval.evaluation.compat import supported
     from trueval.progress import set_quiet
+    from trueval.report.html_result import result_page
 
     set_quiet(quiet)
     chosen = _check_output(format, output, per_user, report, csv_safe=csv_safe)
@@ -118,7 +120,11 @@ def evaluate_command(
             sorted_by_user=sorted_by_user, compat=compat, seed=seed, threads=threads, by=by, users=users,
             min_group=min_group, propensity=propensity, engine=engine,
         )  # fmt: skip
-        _write_side_files(result, baseline, per_user, report, csv_safe=csv_safe)
+        _write_side_files(result, baseline, per_user, csv_safe=csv_safe)
+        write_page(
+            lambda made_from: result_page(result, baseline=baseline, title=_title(recs, test), origin=made_from),
+            report, recs, test, train, items, users,
+        )  # fmt: skip
         _give(result, chosen, baseline, output, csv_safe=csv_safe)
 
 
@@ -179,26 +185,19 @@ def _give(result: Result, format: str, baseline: str | None, output: str | None,
         give(rendered(result, format, table=table, csv_safe=csv_safe, baseline=baseline), output)
 
 
-def _write_side_files(
-    result: Result, baseline: str | None, per_user: Path | None, report: Path | None, *, csv_safe: bool
-) -> None:
-    from trueval.data.writing import write_whole
+def _write_side_files(result: Result, baseline: str | None, per_user: Path | None, *, csv_safe: bool) -> None:
     from trueval.report.saved_results import save_per_user
 
     if baseline is not None:
         result.compare(baseline)  # a wrong name is refused before anything is written
     if per_user is not None:
         save_per_user(result.evaluation, per_user, csv_safe=csv_safe)
-    if report is not None:
-        from trueval.report.html_groups import group_sections
-        from trueval.report.html_page import html_page
 
-        comparisons = result.compare(baseline) if baseline else ()
-        page = html_page(
-            result.evaluation, comparisons=comparisons, title="trueval evaluate",
-            sections=group_sections(result.evaluation),
-        )  # fmt: skip
-        write_whole(report, page)
+
+def _title(recs: list[str], test: str) -> str:
+    """What was evaluated on what."""
+    lists = Path(recs[0]).name if len(recs) == 1 else f"{len(recs)} systems"
+    return f"{lists} on {Path(test).name}"
 
 
 def _counted(train: str | None, columns: str | None, count: str | None) -> object:

@@ -7,7 +7,20 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from trueval.cli.options import CsvSafe, Format, Level, Output, Quiet, Seed, Threads, give, result_format, width_for
+from trueval.cli.options import (
+    CsvSafe,
+    Format,
+    Level,
+    Output,
+    Quiet,
+    Report,
+    Seed,
+    Threads,
+    give,
+    result_format,
+    width_for,
+    write_page,
+)
 from trueval.render.widths import READING_WIDTH
 from trueval.report.output_formats import rendered
 
@@ -44,6 +57,7 @@ def ope_command(
     format: Format = None,
     output: Output = None,
     csv_safe: CsvSafe = False,
+    report: Report = None,
     seed: Seed = 0,
     threads: Threads = None,
     quiet: Quiet = False,
@@ -61,14 +75,17 @@ def ope_command(
     from trueval.kernels import use_threads
     from trueval.online.ope.estimate import ope
     from trueval.progress import set_quiet
+    from trueval.report.pages import page_of
 
     set_quiet(quiet)
-    chosen = result_format(format, output, csv_safe=csv_safe)
+    chosen = result_format(format, output, report, csv_safe=csv_safe)
     with use_threads(threads):
         found = ope(
             log, target, estimators=estimators, propensity=propensity, clip=clip, reward=reward, position=position,
             context=context, columns=columns, interval=interval, level=level, seed=seed,
         )  # fmt: skip
+    title = f"{Path(log).name}: what another policy would have earned"
+    write_page(lambda made_from: page_of("ope", found, title=title, origin=made_from), report, log, target)
     give(render(found, chosen, output, csv_safe=csv_safe), output)
 
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
 from trueval.arguments import check_range
 from trueval.render.widths import PIPED_WIDTH
 from trueval.report.output_formats import PAGES, RESULTS, check_csv_safe, choose_format, endings, format_of
+
+if TYPE_CHECKING:
+    from trueval.report.origin import Origin
 
 _FORMAT = f"{', '.join(RESULTS)}; default: as the file's ending says, otherwise a table."
 _CSV_SAFE = (
@@ -86,6 +90,22 @@ def held(folder: Path | str | None) -> AbstractContextManager[None]:
 def width_for(output: Path | None) -> int:
     """How wide a table may be: as the window it is shown in, or, in a file or a pipe, as `PIPED_WIDTH`."""
     return shutil.get_terminal_size().columns if output is None and sys.stdout.isatty() else PIPED_WIDTH
+
+
+def write_page(make: Callable[[Origin], str], report: Path | None, *files: object) -> None:
+    """Write a report, where one is asked for, which tells this command line and those of some options that are files.
+
+    `make` makes the page of what it is made from.
+    """
+    if report is None:
+        return
+    from trueval.data.writing import write_whole
+    from trueval.progress import note
+    from trueval.report.origin import Origin, named_files
+
+    flat = [one for some in files for one in (some if isinstance(some, (list, tuple)) else [some])]
+    write_whole(report, make(Origin(shlex.join(["trueval", *sys.argv[1:]]), named_files(flat))))
+    note(f"wrote {report}")
 
 
 def give(text: str, output: Path | str | None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TextIO
+from typing import Any, ClassVar, TextIO
 
 import numpy as np
 import polars as pl
@@ -25,7 +25,7 @@ from trueval.data.exported_tables import Tabular
 from trueval.data.ids import Ids, check_same_kind
 from trueval.errors import DataError, DefinitionError, suggest
 from trueval.evaluation.outcome import Evaluation
-from trueval.pictures import draw
+from trueval.pictures import Reported, draw
 from trueval.render.shown import Shown
 from trueval.statistics.percentiles import percentile_bounds
 
@@ -51,7 +51,7 @@ class Matrix:
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement(Tabular, Shown):
+class Agreement(Tabular, Shown, Reported):
     """How far rankings of systems agree: τ-b and top-weighted τ of every two of them. Prints as a matrix.
 
     `tau` and `top` have estimates (`value`, `low`, `high`) for the true scores, those of the population that the users
@@ -68,6 +68,7 @@ class Agreement(Tabular, Shown):
     1.0
     """
 
+    report_kind: ClassVar[str] = "agreement"
     labels: list[str]
     systems: list[str]
     tau: Matrix

@@ -6,7 +6,7 @@ import io
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, TextIO, overload
+from typing import Any, ClassVar, TextIO, overload
 
 import polars as pl
 
@@ -18,7 +18,7 @@ from trueval.data.json_values import without_nan
 from trueval.errors import DataError
 from trueval.evaluation.interval_method import RESAMPLES, IntervalMethod
 from trueval.evaluation.repeats import Repeated, over_repeats
-from trueval.pictures import draw
+from trueval.pictures import Reported, draw
 from trueval.render.shown import Shown
 
 
@@ -38,7 +38,7 @@ class Level:
 
 
 @dataclass(frozen=True)
-class Comparisons(Tabular, Shown, Sequence[Comparison]):
+class Comparisons(Tabular, Shown, Reported, Sequence[Comparison]):
     """Every other system against a baseline. Prints as a table, with a sentence for each comparison.
 
     >>> import trueval as tv
@@ -51,6 +51,7 @@ class Comparisons(Tabular, Shown, Sequence[Comparison]):
     p = 0.031 (exact sign-flip test, 8 users: too few for t).
     """
 
+    report_kind: ClassVar[str] = "comparisons"
     rows: tuple[Comparison, ...]
     levels: tuple[Level, ...]
     baseline: str

@@ -16,6 +16,7 @@ from trueval.render.numbers import number
 from trueval.render.terminal import console_for, first_fitting, plain_table, say
 
 if TYPE_CHECKING:
+    from trueval.comparison.comparison import Comparison
     from trueval.comparison.comparisons import Comparisons, Level
 
 _SENTENCES = 20  # with more comparisons, only those of the first metric get a sentence
@@ -27,13 +28,17 @@ def print_comparisons(found: Comparisons, file: TextIO, *, width: int | None = N
     console.print(first_fitting(_value_tables(found), console.width))
     console.print(first_fitting(layouts(found.rows), console.width))
     console.print()
-    first = found.rows[0].metric
-    for c in found.rows:
-        if len(found.rows) <= _SENTENCES or c.metric == first:
-            say(console, [c.sentence], style=COLOURS.get(c.verdict, ""))
+    for c in main_sentences(found):
+        say(console, [c.sentence], style=COLOURS.get(c.verdict, ""))
     console.print()
     say(console, legend(found.rows), style="dim")
     say(console, (f"! {note}" for note in found.notes), style="yellow")
+
+
+def main_sentences(found: Comparisons) -> list[Comparison]:
+    """The comparisons that are worth a sentence: all, or of many those on the first metric."""
+    first = found.rows[0].metric
+    return [c for c in found.rows if len(found.rows) <= _SENTENCES or c.metric == first]
 
 
 def comparisons_markdown(found: Comparisons) -> str:
@@ -41,18 +46,18 @@ def comparisons_markdown(found: Comparisons) -> str:
     head, rows = grid(found.rows)
     notes = [*legend(found.rows), *(f"Note: {note}" for note in found.notes)]
     bullets = "".join(f"\n- {markdown_text(sentence)}" for sentence in found.sentences) + "\n"
-    return f"{markdown_table(*_values(found))}\n{markdown_table(head, rows, align='ll', notes=notes)}{bullets}"
+    return f"{markdown_table(*value_grid(found))}\n{markdown_table(head, rows, align='ll', notes=notes)}{bullets}"
 
 
 def comparisons_latex(found: Comparisons) -> str:
     """Values with marks and comparisons as two booktabs tables."""
     head, rows = grid(found.rows)
     signs = f"▲ better, ▼ worse than {found.baseline}; no mark: no significant difference"
-    values = latex_table(*_values(found), notes=[signs])
+    values = latex_table(*value_grid(found), notes=[signs])
     return f"{values}\n{latex_table(head, rows, align='ll', notes=[*legend(found.rows), *found.notes])}"
 
 
-def _values(found: Comparisons, *, short: bool = False) -> tuple[list[str], list[list[str]]]:
+def value_grid(found: Comparisons, *, short: bool = False) -> tuple[list[str], list[list[str]]]:
     """A row per system, a column per metric, marks where a difference is significant."""
     systems = list(dict.fromkeys(level.system for level in found.levels))
     metrics = list(dict.fromkeys(level.metric for level in found.levels))
@@ -64,7 +69,7 @@ def _values(found: Comparisons, *, short: bool = False) -> tuple[list[str], list
 def _value_tables(found: Comparisons) -> Iterator[Table]:
     """Systems down, or across where there are many metrics; shorter cells last."""
     for short in (False, True):
-        head, rows = _values(found, short=short)
+        head, rows = value_grid(found, short=short)
         yield plain_table(head, rows)
         yield plain_table(["metric", *(row[0] for row in rows)], [list(line) for line in zip(head, *rows)][1:])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import shlex
 from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.console import Console
@@ -13,6 +14,7 @@ from trueval.render.numbers import rounded
 from trueval.render.terminal import console_for, escape, plain_table, say
 from trueval.report.findings import listed
 from trueval.report.html_designs import designs_page, joined_definitions
+from trueval.report.origin import Origin
 from trueval.report.terminal import print_evaluation
 
 if TYPE_CHECKING:
@@ -81,11 +83,19 @@ def page_of_experiment(result: ExperimentResult) -> str:
         comparisons=result.comparisons,
         title=name.removesuffix(".toml") or "Experiment",
         lead=lead(result),
+        about=_origin(result).about(),
         notes=[*agreement_sentences(result.agreement), *result.warnings],
         before=before,
         after=[_systems(result)],
         manifest=_manifest(result),
     )
+
+
+def _origin(result: ExperimentResult) -> Origin:
+    """The command for the file that the experiment was read from, if any, and the data."""
+    name = result.experiment.written.name
+    command = f"trueval run {shlex.quote(name)}" if name.endswith(".toml") else ""
+    return Origin(command, (str(result.manifest["data"]["name"]),))
 
 
 def _manifest(result: ExperimentResult) -> dict[str, Any]:
@@ -110,7 +120,7 @@ def _systems(result: ExperimentResult) -> Section:
         designs = [design for design, plan in result.experiment.plans.items() if name in plan.systems]
         where = "all" if len(designs) == len(result.experiment.plans) else ", ".join(designs)
         rows.append([name, entry.text, where, "baseline" if name == baseline else ""])
-    return Section("The systems", columns=["system", "definition", "designs", ""], rows=rows)
+    return Section("The systems", columns=["system", "definition", "designs", "role"], rows=rows)
 
 
 def agreement_sentences(found: list[Alike]) -> list[str]:

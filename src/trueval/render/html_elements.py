@@ -1,4 +1,4 @@
-"""Parts of HTML pages that need nothing else: no script, no font, no picture from anywhere."""
+"""Parts of HTML pages that need nothing else: no font, no picture and no script from anywhere."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from html import escape as escape_html
 
 from trueval.errors import visible
+from trueval.render.html_script import SCRIPT, policy
 from trueval.render.html_style import STYLE
 from trueval.render.marks import verdict_text
 from trueval.render.svg import bar
@@ -28,11 +29,12 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of a page: sentences, numbers in tiles, a table, commands; whatever of these there is."""
+    """A part of a page: sentences, numbers in tiles, figures (HTML), a table, commands; whatever of these there is."""
 
     title: str
     text: Sequence[str] = ()
     tiles: Sequence[tuple[str, str]] = ()
+    figures: Sequence[str] = ()
     columns: Sequence[str] = ()
     rows: Sequence[Sequence[str | Bar]] = ()
     code: str = ""
@@ -47,21 +49,26 @@ def escape(text: str) -> str:
     return escape_html(visible(text))
 
 
-def page(title: str, body: Iterable[str], *, lead: str = "", foot: str = "") -> str:
-    """A whole page: its title and what it is about, the body, and what stands below.
+def page(
+    title: str, body: Iterable[str], *, lead: str = "", about: Mapping[str, str] | None = None, foot: str = ""
+) -> str:
+    """A whole page: its title, what it shows and what it was made from, the body, and what stands below.
 
     >>> "<h1>A &amp; B</h1>" in page("A & B", [])
     True
     """
     head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
+    head += f'<meta http-equiv="Content-Security-Policy" content="{policy()}">'
     head += f"<title>{escape(title)} · trueval</title><style>{STYLE}</style>"
     lines = [
         f'<header><p class="brand">trueval</p><h1>{escape(title)}</h1>',
         f'<p class="lead">{escape(lead)}</p>' if lead else "",
+        f'<div class="about">{terms(about)}</div>' if about else "",
         "</header><main>",
         *body,
         "</main>",
-        f"<footer>{foot}</footer>",
+        f"<footer>{foot}</footer>" if foot else "",
+        f"<script>{SCRIPT}</script>",
     ]
     return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head>\n<body>\n' + "\n".join(lines) + "\n</body></html>\n"
 
@@ -76,6 +83,7 @@ def section(part: Section) -> str:
     if part.tiles:
         tiles = "".join(f"<div><b>{escape(n)}</b><span>{escape(what)}</span></div>" for n, what in part.tiles)
         parts.append(f'<div class="tiles">{tiles}</div>')
+    parts += part.figures
     if part.rows:
         parts.append(html_table(part.columns, part.rows))
     if part.code:
@@ -91,7 +99,9 @@ def html_table(columns: Sequence[str], rows: Iterable[Sequence[str | Bar]]) -> s
 def framed(columns: Sequence[str], rows: Iterable[str]) -> str:
     """Rows that are HTML already, below their heads."""
     heads = "".join(f'<th scope="col">{escape(column)}</th>' for column in columns)
-    return f'<div class="wide"><table><thead><tr>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+    table = f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    # what scrolls can be reached by the keyboard, and says what it is
+    return f'<div class="wide" tabindex="0" role="group" aria-label="Table">{table}</div>'
 
 
 def _cell(content: str | Bar) -> str:
@@ -134,7 +144,7 @@ def warned(warnings: Iterable[str]) -> list[str]:
 
 
 def details(title: str, content: str) -> str:
-    """Content that is seen once its title is clicked."""
+    """Content that is seen once its title is clicked, and in print."""
     return f"<details><summary>{escape(title)}</summary>{content}</details>"
 
 

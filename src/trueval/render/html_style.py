@@ -3,14 +3,14 @@
 STYLE = """
 :root {
   color-scheme: light dark;
-  --paper: #faf9f6; --card: #ffffff; --ink: #1c1e21; --soft: #5f6670; --faint: #8d939c; --line: #e4e1da;
+  --paper: #faf9f6; --card: #ffffff; --ink: #1c1e21; --soft: #5f6670; --faint: #686f79; --line: #e4e1da;
   --track: #ecebe6; --bar: #a9b6c4; --best: #0f766e; --whisker: #1c1e21; --chance: #c2410c;
   --good: #0f766e; --good-back: #e0f2ee; --bad: #b42318; --bad-back: #fce9e6;
   --care: #92600a; --care-back: #fbf0d9; --calm: #5f6670; --calm-back: #eeedea; --code: #f2f0eb;
 }
-@media (prefers-color-scheme: dark) {
+@media screen and (prefers-color-scheme: dark) {
   :root {
-    --paper: #121417; --card: #1a1d21; --ink: #e9e7e2; --soft: #a4abb5; --faint: #7b828c; --line: #2b2f35;
+    --paper: #121417; --card: #1a1d21; --ink: #e9e7e2; --soft: #a4abb5; --faint: #9299a3; --line: #2b2f35;
     --track: #262a30; --bar: #566474; --best: #2dd4bf; --whisker: #f5f3ee; --chance: #fb923c;
     --good: #5eead4; --good-back: #12332f; --bad: #fca5a5; --bad-back: #3b1c1b;
     --care: #fcd34d; --care-back: #362a10; --calm: #a4abb5; --calm-back: #262a30; --code: #16181c;
@@ -33,6 +33,8 @@ p { margin: 0 0 14px; max-width: 70ch; }
 .lead { font-size: 17px; } .hint { font-size: 13.5px; max-width: none; margin-top: 16px; }
 code, pre, .label, .num { font-family: ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace; }
 .num { font-size: 13.5px; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.about dl { font-size: 13.5px; color: var(--soft); gap: 2px 16px; margin: 18px 0 0; }
+.about dt { color: var(--soft); } .about dd { color: var(--ink); }
 .findings { list-style: none; margin: 28px 0 0; padding: 4px 0 4px 20px; border-left: 3px solid var(--best); }
 .findings li { max-width: 72ch; margin: 0 0 10px; font-size: 17px; }
 .findings li:last-child { margin-bottom: 0; }
@@ -57,8 +59,6 @@ svg.plot { display: block; overflow: visible; }
 .plot .track { fill: var(--track); } .plot .bar { fill: var(--bar); } .best .plot .bar { fill: var(--best); }
 .plot .whisker { stroke: var(--whisker); stroke-width: 1.5; }
 .plot .bychance { stroke: var(--chance); stroke-width: 1.5; stroke-dasharray: 3 2; }
-.plot .zero { stroke: var(--faint); stroke-width: 1; } .plot .dot { fill: var(--faint); }
-.plot .dot.better { fill: var(--good); } .plot .dot.worse { fill: var(--bad); }
 .up { color: var(--good); } .down { color: var(--bad); } .other { color: var(--faint); }
 .wide { overflow-x: auto; margin: 14px 0 0; }
 .wide table { border-collapse: collapse; width: 100%; font-size: 14.5px; }
@@ -68,6 +68,28 @@ svg.plot { display: block; overflow: visible; }
 .wide tr:last-child td, .wide tr:last-child th { border-bottom: 0; }
 .wide td:first-child { white-space: nowrap; } .wide th:last-child, .wide td:last-child { padding-right: 0; }
 .wide td.plotted { min-width: 140px; width: 26%; vertical-align: middle; }
+.wide:focus-visible { outline: 2px solid var(--best); outline-offset: 2px; }
+figure { margin: 26px 0 0; } figure > svg { display: block; }
+@media (min-width: 900px) {
+  figure { display: grid; grid-template-columns: minmax(0, 640px) minmax(0, 1fr); grid-template-rows: repeat(3, auto) 1fr;
+    column-gap: 28px; align-items: start; }
+  figure > * { grid-column: 2; } figure > h3 { grid-column: 1 / 3; } figure > svg { grid-area: 2 / 1 / 5 / 2; }
+  figcaption { order: -1; margin-top: 0; } figure > h3 { order: -2; }
+}
+figure h3 { margin: 0 0 8px; font-size: 16px; font-weight: 600; overflow-wrap: anywhere; }
+figcaption { color: var(--soft); font-size: 13.5px; margin-top: 6px; max-width: 80ch; }
+details.data { margin-top: 6px; border-top: 0; padding-top: 0; } details.data summary { font-size: 13.5px; }
+.tools { margin: 6px 0 0; }
+.tools button {
+  font: inherit; font-size: 12.5px; color: var(--soft); background: none; border: 1px solid var(--line);
+  border-radius: 6px; padding: 2px 9px; cursor: pointer;
+}
+.tools button:hover { color: var(--ink); border-color: var(--soft); }
+button.sort { font: inherit; color: inherit; background: none; border: 0; padding: 0; cursor: pointer; }
+button.sort:hover { color: var(--ink); }
+button.sort::after { content: " ↕"; color: var(--faint); opacity: .55; }
+[aria-sort=ascending] button.sort::after { content: " ↑"; opacity: 1; }
+[aria-sort=descending] button.sort::after { content: " ↓"; opacity: 1; }
 .chip { display: inline-block; border-radius: 99px; padding: 1px 9px; font-size: 12.5px; white-space: nowrap; }
 .good { color: var(--good); background: var(--good-back); } .bad { color: var(--bad); background: var(--bad-back); }
 .care { color: var(--care); background: var(--care-back); } .calm { color: var(--calm); background: var(--calm-back); }
@@ -94,5 +116,12 @@ dt { color: var(--ink); } dd { margin: 0; overflow-wrap: anywhere; }
   .card th { width: 5.4em; padding-right: 8px; } .card td.num { width: 8.6em; }
   dl { grid-template-columns: 1fr; gap: 0; } dd { margin-bottom: 10px; }
 }
-@media print { .card, .tiles div { break-inside: avoid; } details { display: none; } }
+@media print {
+  :root { color-scheme: light; }
+  body { font-size: 11pt; background: #fff; } main, header, footer { max-width: none; padding: 0; }
+  .card, .tiles div, figure, tr { break-inside: avoid; } h2, h3 { break-after: avoid; }
+  .tools, details.data, button.sort::after { display: none; }
+  details::details-content { content-visibility: visible; block-size: auto; } summary { list-style: none; }
+  .wide { overflow: visible; } .wide table { font-size: 9pt; } .wide th, .wide td { padding: 3px 8px 3px 0; }
+}
 """

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from trueval.online.ab.render import describe_control, foot, rows, visible_columns
 from trueval.online.ab.result import AbTest
-from trueval.render.html_elements import Section, hint, page, section, sentences, terms, warned
+from trueval.render.html_elements import Section, hint, page, section, sentences, warned
 from trueval.render.numbers import p_value, percent
+from trueval.report.html_charts import figures
+from trueval.report.html_comparisons import manifest_foot
+from trueval.report.origin import UNKNOWN, Origin
 
 _MOST_CHECKS = 30
 
@@ -29,7 +34,7 @@ def ab_sections(found: AbTest) -> list[Section]:
     sections = [
         Section("Sample ratio", tiles=tiles, columns=["χ²", "p", "wrong below", "check"], rows=check),
         *_balance_section(found),
-        _table_section("Differences", found, ""),
+        _table_section("Differences", found, "", figures("ab_test", found)),
     ]
     asked = [column for column in found.manifest["segments"] if any(c.segment == column for c in found.segments)]
     return sections + [_table_section(f"By {column}", found, column) for column in asked]
@@ -52,12 +57,13 @@ def _balance_section(found: AbTest) -> list[Section]:
     return [Section(title, columns=columns, rows=rows)] if rows else []
 
 
-def _table_section(title: str, found: AbTest, segment: str) -> Section:
+def _table_section(title: str, found: AbTest, segment: str, drawn: Sequence[str] = ()) -> Section:
     names = visible_columns(found, segment)
-    return Section(title, columns=names, rows=[[row[name] for name in names] for row in rows(found, segment)])
+    cells = [[row[name] for name in names] for row in rows(found, segment)]
+    return Section(title, figures=drawn, columns=names, rows=cells)
 
 
-def ab_page(found: AbTest, *, title: str = "A/B test") -> str:
+def ab_page(found: AbTest, *, title: str = "A/B test", origin: Origin = UNKNOWN) -> str:
     """A page that needs nothing else: the verdict in sentences, the sections, and what the numbers rest on."""
     body = [
         sentences(found.verdict.split("\n")),
@@ -66,5 +72,6 @@ def ab_page(found: AbTest, *, title: str = "A/B test") -> str:
         hint(foot(found)),
         *warned(found.warnings),
     ]
-    manifest = {name: value for name, value in found.manifest.items() if value not in (None, [])}
-    return page(title, body, foot=f"<h2>Manifest</h2>{terms(manifest)}")
+    users = sum(found.sample_ratio.users.values())
+    about = origin.about(f"{users:,} users in {len(found.arms)} arms, {len(found.metrics)} metrics")
+    return page(title, body, about=about, foot=manifest_foot({**found.manifest, "definitions": found.definitions}))

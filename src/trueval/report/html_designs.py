@@ -10,7 +10,7 @@ from trueval.evaluation.outcome import Evaluation
 from trueval.render.html_elements import Section, page, section, sentences
 from trueval.report.findings import findings
 from trueval.report.html_groups import group_sections
-from trueval.report.html_page import foot, results
+from trueval.report.html_page import closer_look, foot, results
 
 
 def designs_page(
@@ -19,6 +19,7 @@ def designs_page(
     comparisons: Mapping[str, Sequence[Comparison]],
     title: str,
     lead: str = "",
+    about: Mapping[str, str] | None = None,
     notes: Sequence[str] = (),
     before: Sequence[Section] = (),
     after: Sequence[Section] = (),
@@ -34,13 +35,16 @@ def designs_page(
     True
     """
     body = [sentences(notes), *map(section, before)]
-    for name, evaluation in evaluations.items():
+    for number, (name, evaluation) in enumerate(evaluations.items(), 1):
         own = comparisons.get(name, ())
-        body.append(results(evaluation, own, title=name, notes=findings(evaluation, own)))
+        body.append(results(evaluation, own, title=name, notes=findings(evaluation, own), place=str(number)))
         body += map(section, group_sections(evaluation))
+    if evaluations:
+        name, first = next(iter(evaluations.items()))
+        body.append(closer_look(first, title=f"A closer look: {name}" if len(evaluations) > 1 else "A closer look"))
     definitions = joined_definitions({name: evaluation.manifest for name, evaluation in evaluations.items()})
     body += map(section, after)
-    return page(title, body, lead=lead, foot=foot({**(manifest or {}), "definitions": definitions}))
+    return page(title, body, lead=lead, about=about, foot=foot({**(manifest or {}), "definitions": definitions}))
 
 
 def joined_definitions(manifests: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:

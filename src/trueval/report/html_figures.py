@@ -1,10 +1,9 @@
-"""Small drawings inside HTML pages: bars with whiskers and differences around zero, as inline SVG."""
+"""Small drawings inside HTML pages: bars with whiskers, as inline SVG."""
 
 from __future__ import annotations
 
 import math
 
-from trueval.comparison.comparison import Comparison
 from trueval.evaluation.estimate import Estimate
 from trueval.render.numbers import level_percent
 from trueval.render.svg import line, rect, svg, whisker
@@ -26,16 +25,3 @@ def estimate_bar(estimate: Estimate, top: float, chance: float | None, *, level:
         description += f", {level_percent(level)} interval {estimate.low:.4f} to {estimate.high:.4f}"
         drawn += whisker(at(estimate.low), at(estimate.high))
     return svg(drawn, description)
-
-
-def difference_plot(comparison: Comparison, reach: float) -> str:
-    """A difference and its interval around zero, on a scale from -reach to reach."""
-    if math.isnan(comparison.low) or not reach > 0:
-        return ""
-
-    def at(value: float) -> float:
-        return 50 + 50 * min(max(value / reach, -1), 1)
-
-    drawn = line("zero", 50, 50, 0, 16) + whisker(at(comparison.low), at(comparison.high))
-    drawn += f'<circle class="dot {comparison.verdict}" cx="{at(comparison.difference):.2f}%" cy="8" r="4"/>'
-    return svg(drawn, f"{comparison.difference:+.4f}")

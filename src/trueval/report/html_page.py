@@ -6,19 +6,17 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from trueval.charts.offered import OFFERS
 from trueval.comparison.comparison import Comparison
 from trueval.comparison.leaders import leaders
-from trueval.comparison.render import correction_head
 from trueval.evaluation.outcome import Evaluation
 from trueval.render.html_elements import (
     Section,
-    chip,
     class_of,
     details,
     escape,
     framed,
     hint,
-    html_table,
     page,
     section,
     sentences,
@@ -26,9 +24,10 @@ from trueval.render.html_elements import (
     warned,
 )
 from trueval.render.marks import SIGNS
-from trueval.render.numbers import decimal, level_percent, p_value
+from trueval.render.numbers import decimal
 from trueval.report.findings import findings
-from trueval.report.html_figures import difference_plot, estimate_bar
+from trueval.report.html_charts import figures
+from trueval.report.html_figures import estimate_bar
 from trueval.report.table_cells import cell, columns_with_both_ends
 from trueval.report.terminal import footer
 
@@ -42,42 +41,56 @@ def html_page(
     comparisons: Sequence[Comparison] = (),
     title: str = "Evaluation",
     lead: str = "",
+    about: Mapping[str, str] | None = None,
     notes: Sequence[str] | None = None,
     sections: Sequence[Section] = (),
 ) -> str:
-    """The page: findings, every metric with its intervals, comparisons, sections, definitions.
+    """The page: findings, differences, every metric with its intervals, pictures, sections, definitions.
 
-    `notes` are the sentences at the top; without them they are computed (see `findings`).
+    `notes` are the sentences at the top; without them they are computed (see `findings`). `about` says what the page
+    was made from.
 
     >>> import polars as pl, trueval as tv
     >>> recs = pl.DataFrame({"user": [1, 2], "item": ["a", "b"], "rank": [1, 1]})
     >>> test = pl.DataFrame({"user": [1, 2], "item": ["a", "c"]})
     >>> page = html_page(tv.evaluate_run(recs, test, metrics="rr").evaluation, title="A & B")
-    >>> "<h1>A &amp; B</h1>" in page, "<script" in page
+    >>> "<h1>A &amp; B</h1>" in page, "http://" in page.replace("http://www.w3.org/2000/svg", "")
     (True, False)
     """
     notes = findings(evaluation, comparisons) if notes is None else notes
-    body = [sentences(notes), results(evaluation, comparisons), *map(section, sections)]
-    return page(title, body, lead=lead, foot=foot(evaluation.manifest))
+    body = [sentences(notes), results(evaluation, comparisons), closer_look(evaluation), *map(section, sections)]
+    return page(title, body, lead=lead, about=about, foot=foot(evaluation.manifest))
 
 
 def results(
-    evaluation: Evaluation, comparisons: Sequence[Comparison], *, title: str = "Results", notes: Sequence[str] = ()
+    evaluation: Evaluation,
+    comparisons: Sequence[Comparison],
+    *,
+    title: str = "Results",
+    notes: Sequence[str] = (),
+    place: str = "",
 ) -> str:
-    """Every metric as a card, what the numbers rest on, warnings, and all values and comparisons as tables."""
+    """Differences from the baseline, every metric as a card, what the numbers rest on, warnings, and all values.
+
+    `place` tells the pictures from those of other results on the page.
+    """
     verdicts = {(c.system, c.metric): c.verdict for c in comparisons}
     best, ends = leaders(evaluation), columns_with_both_ends(evaluation)
     cards = "\n".join(
         _card(evaluation, label, verdicts, best=best.get(label, set()), ends=label in ends)
         for label in evaluation.specs
     )
-    parts = [f"<h2>{escape(title)}</h2>", sentences(notes), f'<div class="cards">{cards}</div>']
+    forest = figures("comparisons", comparisons, place=place) if comparisons else []
+    parts = [f"<h2>{escape(title)}</h2>", sentences(notes), *forest, f'<div class="cards">{cards}</div>']
     parts += [hint(footer(evaluation, comparisons, definitions=False)), "".join(warned(evaluation.warnings))]
-    parts.append(details("All values in one table", _matrix(evaluation)))
-    if comparisons:
-        title = f"All comparisons with {comparisons[0].baseline}"
-        parts.append(details(title, _comparisons(comparisons)))
+    parts.append(details("All values in one table", _matrix(evaluation, best, ends)))
     return "\n".join(parts)
+
+
+def closer_look(evaluation: Evaluation, *, title: str = "A closer look") -> str:
+    """The other pictures of an evaluation, those that it has the numbers for."""
+    names = [name for name in OFFERS["result"] if name != "differences"]
+    return section(Section(title, figures=figures("result", evaluation, names=names)))
 
 
 def _card(
@@ -103,41 +116,27 @@ def _card(
         )
     if chance is not None:
         blank = "<td></td>" if verdicts else ""
-        rows.append(f'<tr class="chance"><th>by chance</th><td></td><td class="num">{decimal(chance)}</td>{blank}</tr>')
+        value = f'<td></td><td class="num">{decimal(chance)}</td>{blank}'
+        rows.append(f'<tr class="chance"><th scope="row">by chance</th>{value}</tr>')
     title = f'<span class="label">{escape(label)}</span><small>{_DIRECTIONS[spec.better]}</small>'
     meaning = escape(spec.metric.summary) + (" Relevance is inverted among judged items." if spec.transforms else "")
     return f'<section class="card"><h3>{title}</h3><p>{meaning}</p><table>{"".join(rows)}</table></section>'
 
 
-def _matrix(evaluation: Evaluation) -> str:
-    ends = columns_with_both_ends(evaluation)
-    rows = [
-        [name, *(cell(system.estimates[label], ends=label in ends) for label in evaluation.specs)]
-        for name, system in evaluation.systems.items()
-    ]
-    if evaluation.random:
-        chance = evaluation.random
-        rows.append(["by chance", *(decimal(chance[n]) if n in chance else "" for n in evaluation.specs)])
-    return html_table(["system", *evaluation.specs], rows)
-
-
-def _comparisons(comparisons: Sequence[Comparison]) -> str:
-    reach: dict[str, float] = {}
-    for c in comparisons:
-        ends = [abs(x) for x in (c.low, c.high) if math.isfinite(x)]
-        reach[c.metric] = max([reach.get(c.metric, 0.0), *ends])
+def _matrix(evaluation: Evaluation, best: Mapping[str, set[str]], ends: set[str]) -> str:
+    """All values; bold are those that are not shown to be worse than the best."""
     rows = []
-    for c in sorted(comparisons, key=lambda c: list(reach).index(c.metric)):
-        interval = f"{c.low:+.4f} … {c.high:+.4f}"
-        texts = [f"{c.difference:+.4f}", interval, escape(p_value(c.p_corrected))]
-        cells = "".join(f'<td class="num">{text}</td>' for text in texts)
-        plot = f'<td class="plotted">{difference_plot(c, reach[c.metric])}</td>'
-        rows.append(
-            f"<tr><td>{escape(c.metric)}</td><td>{escape(c.system)}</td>{plot}{cells}<td>{chip(c.verdict)}</td></tr>"
-        )
-    level = f"{level_percent(comparisons[0].level)} interval"
-    heads = ["metric", "system", "difference", "", level, correction_head(comparisons), "verdict"]
-    return framed(heads, rows)
+    for name, system in evaluation.systems.items():
+        cells = [f'<th scope="row">{escape(name)}</th>']
+        for label in evaluation.specs:
+            text = escape(cell(system.estimates[label], ends=label in ends))
+            cells.append(f'<td class="num">{f"<b>{text}</b>" if name in best.get(label, ()) else text}</td>')
+        rows.append(f"<tr>{''.join(cells)}</tr>")
+    if evaluation.random:
+        known = [decimal(evaluation.random[n]) if n in evaluation.random else "" for n in evaluation.specs]
+        numbers = "".join(f'<td class="num">{text}</td>' for text in known)
+        rows.append(f'<tr class="chance"><th scope="row">by chance</th>{numbers}</tr>')
+    return framed(["system", *evaluation.specs], rows)
 
 
 def foot(manifest: Mapping[str, Any]) -> str:

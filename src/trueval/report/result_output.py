@@ -209,6 +209,26 @@ class ResultOutput(BaselineTables, Shown):
         return "\n".join([*parts, "% agreement\n" + latex_table(head, rows, notes=alike_notes(self.alike))])
 
     @checked
+    def to_html(self, *, baseline: str | None = None, title: str = "Evaluation") -> str:
+        """Render a report: one HTML page with pictures, which needs nothing else.
+
+        Parameters
+        ----------
+        baseline : text, optional
+            Compare with this system. Default: the first.
+        title : text
+            Title of the page.
+
+        Returns
+        -------
+        str
+            The page. Pictures need the extra `charts`; without it, tables stand in their places.
+        """
+        from trueval.report.html_result import result_page
+
+        return result_page(self, baseline=baseline, title=title)  # type: ignore[arg-type]
+
+    @checked
     def save(self, folder: str | Path) -> None:
         """Write a folder that `compare` reads: results.parquet (every user's values), summary.json, manifest.json.
 

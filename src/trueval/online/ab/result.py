@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import polars as pl
 
@@ -16,16 +16,17 @@ from trueval.online.ab.comparisons import ArmValue, Compared
 from trueval.online.ab.daily_sums import DailySums
 from trueval.online.ab.metric_declarations import DeclaredMetric
 from trueval.online.ab.sample_ratio import SampleRatio
-from trueval.pictures import draw
+from trueval.pictures import Reported, draw
 from trueval.render.shown import Shown
 
 _DIFFERENCES = ("difference", "relative", "relative_low", "relative_high", "p", "p_corrected", "variance_reduction")
 
 
 @dataclass(frozen=True, slots=True)
-class AbTest(Tabular, Shown):
+class AbTest(Tabular, Shown, Reported):
     """Values of every arm, differences from the control, and the check of the sample ratio that they rest on."""
 
+    report_kind: ClassVar[str] = "ab_test"
     arms: tuple[str, ...]  # the control first
     metrics: tuple[DeclaredMetric, ...]
     sample_ratio: SampleRatio

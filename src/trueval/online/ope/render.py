@@ -21,7 +21,7 @@ from trueval.render.widths import READING_WIDTH
 if TYPE_CHECKING:
     from trueval.online.ope.result import OffPolicy, Value
 
-_TRUST = {
+TRUST = {
     "yes": "the log covers the target policy well",
     "with care": "interpret weighted estimates with care",
     "no": "do not base decisions on weighted estimates",
@@ -71,12 +71,15 @@ def _by_position(result: OffPolicy) -> Iterator[Table]:
 
 def as_markdown(result: OffPolicy) -> str:
     """One row per estimator: its value and interval, the difference from the naive one, and by position."""
-    return "\n".join([markdown_table(*_grid(result)), *(f"{markdown_text(line)}  " for line in _footer(result))]) + "\n"
+    return (
+        "\n".join([markdown_table(*estimate_grid(result)), *(f"{markdown_text(line)}  " for line in _footer(result))])
+        + "\n"
+    )
 
 
 def as_latex(result: OffPolicy) -> str:
     """The same as a booktabs table, what it rests on as comments."""
-    return "\n".join([*map(tex_comment, _footer(result)), latex_table(*_grid(result))])
+    return "\n".join([*map(tex_comment, _footer(result)), latex_table(*estimate_grid(result))])
 
 
 def plus_minus(v: Value, digits: int) -> str:
@@ -111,7 +114,8 @@ def _difference(v: Value, digits: int, *, short: bool = False) -> str:
     return with_interval(numbers[0], numbers[1], numbers[2], digits, sign=True)
 
 
-def _grid(result: OffPolicy) -> tuple[list[str], list[list[str]]]:
+def estimate_grid(result: OffPolicy) -> tuple[list[str], list[list[str]]]:
+    """One row per estimator: its value, the difference from the naive one, and its value at every position."""
     digits, scopes = _digits(result), [ALL, *_scopes(result)]
     known = {(v.estimator, v.scope): v for v in result.values}
     rows = []
@@ -121,7 +125,8 @@ def _grid(result: OffPolicy) -> tuple[list[str], list[list[str]]]:
     return ["estimator", "value", "minus naive", *scopes[1:]], rows
 
 
-def _footer(result: OffPolicy) -> list[str]:
+def rests_on(result: OffPolicy) -> list[str]:
+    """Log, target, weights and support."""
     m, s = result.manifest, result.support
     units = f", {m['clusters']:,} users or rounds" if m["clusters"] != m["rows"] else ""
     where = f", {len(m['positions'])} positions" if m["positions"] else ""
@@ -146,10 +151,14 @@ def _footer(result: OffPolicy) -> list[str]:
         lines.append("support: unknown, because only the probabilities of shown items are given")
     else:
         lines.append(f"support: the log never shows {s.unsupported_here or 0.0:.2%} of what the target policy shows")
-    lines += [f"{name} = {text}" for name, text in m["definitions"].items()]
+    return lines
+
+
+def _footer(result: OffPolicy) -> list[str]:
     return [
-        *lines,
-        f"trust: {result.trust} ({_TRUST[result.trust]})",
+        *rests_on(result),
+        *(f"{name} = {text}" for name, text in result.manifest["definitions"].items()),
+        f"trust: {result.trust} ({TRUST[result.trust]})",
         *(f"! {text}" for text in result.warnings),
         *result.assumptions,
     ]

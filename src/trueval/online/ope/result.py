@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import polars as pl
 
@@ -15,7 +15,7 @@ from trueval.data.json_values import without_nan
 from trueval.errors import DefinitionError, suggest
 from trueval.online.ope.support import Support
 from trueval.online.ope.weights import ALL
-from trueval.pictures import draw
+from trueval.pictures import Reported, draw
 from trueval.render.shown import Shown
 
 OWN_LOG = "own log"  # the target policy's own value, where it has been live too
@@ -47,9 +47,10 @@ class Value:
 
 
 @dataclass(frozen=True)
-class OffPolicy(Tabular, Shown):
+class OffPolicy(Tabular, Shown, Reported):
     """Off-policy estimates with what they rest on. Prints as a table; `found["snips"]` is one estimate."""
 
+    report_kind: ClassVar[str] = "ope"
     values: tuple[Value, ...]
     support: Support
     trust: str
