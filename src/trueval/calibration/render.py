@@ -175,7 +175,12 @@ def point_notes(result: Pointwise) -> list[str]:
 
 def point_definitions(result: Pointwise) -> list[str]:
     """What every number means."""
-    lines = [f"{name} = {text}" for name, text in result.manifest["definitions"].items()]
+    return [*(f"{name} = {text}" for name, text in result.manifest["definitions"].items()), *point_remarks(result)]
+
+
+def point_remarks(result: Pointwise) -> list[str]:
+    """What the numbers of gaps and bins mean, besides the definitions of the metrics."""
+    lines = []
     if result.manifest["interval"] != "none" and any(s.metric.gap for s in result.specs.values()):
         lines.append(
             "if calibrated: expected ece and mce if every prediction is right, because labels are random; p: "

@@ -115,7 +115,7 @@ class Chart:
         name = "-".join(filter(None, (self.name, place)))
         title, caption = f"<h3>{escape(self.title)}</h3>", f"<figcaption>{escape(self.description)}</figcaption>"
         if are_available():
-            drawn = _for_page(self.to_svg(), self, name)
+            drawn = f'<div class="drawing" tabindex="0">{_for_page(self.to_svg(), self, name)}</div>'
             numbers = f'<details class="data"><summary>The numbers</summary>{_table(self.data)}</details>'
         else:
             drawn = "<p class=\"hint\">Without a picture: it needs pip install 'trueval[charts]'.</p>"

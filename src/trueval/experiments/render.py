@@ -95,7 +95,10 @@ def _origin(result: ExperimentResult) -> Origin:
     """The command for the file that the experiment was read from, if any, and the data."""
     name = result.experiment.written.name
     command = f"trueval run {shlex.quote(name)}" if name.endswith(".toml") else ""
-    return Origin(command, (str(result.manifest["data"]["name"]),))
+    written = result.manifest["experiment"].get("data", {})
+    return Origin(
+        command, tuple(str(written[key]) for key in ("path", "items", "users") if isinstance(written.get(key), str))
+    )
 
 
 def _manifest(result: ExperimentResult) -> dict[str, Any]:

@@ -87,7 +87,7 @@ def section(part: Section) -> str:
     if part.rows:
         parts.append(html_table(part.columns, part.rows))
     if part.code:
-        parts.append(f"<pre><code>{escape(part.code)}</code></pre>")
+        parts.append(f'<pre tabindex="0"><code>{escape(part.code)}</code></pre>')
     return "\n".join(parts)
 
 
@@ -110,7 +110,7 @@ def _cell(content: str | Bar) -> str:
         return f'<td class="{kind}"><span class="num">{escape(content.text)}</span>{bar(content.share)}</td>'
     if content in _CHIPS:
         return f"<td>{chip(content)}</td>"
-    number = content.strip("-+±…,. %[]0123456789") == ""
+    number = content.strip("-−+±…,. %[]<≈▲▼≠0123456789") == ""
     return f"<td{class_of('num' if number else '')}>{escape(content)}</td>"
 
 

@@ -88,9 +88,9 @@ SCRIPT = r"""
       head.replaceChildren(made);
     });
   }
-  for (const drawing of document.querySelectorAll("figure > svg")) {
+  for (const drawing of document.querySelectorAll("figure > .drawing")) {
     const name = drawing.parentNode.id + ".svg";
-    const made = button("Download SVG", () => save(svg(drawing), "image/svg+xml", name));
+    const made = button("Download SVG", () => save(svg(drawing.firstElementChild), "image/svg+xml", name));
     drawing.after(tools(made));
   }
 })();

@@ -60,20 +60,22 @@ svg.plot { display: block; overflow: visible; }
 .plot .whisker { stroke: var(--whisker); stroke-width: 1.5; }
 .plot .bychance { stroke: var(--chance); stroke-width: 1.5; stroke-dasharray: 3 2; }
 .up { color: var(--good); } .down { color: var(--bad); } .other { color: var(--faint); }
-.wide { overflow-x: auto; margin: 14px 0 0; }
+.wide { overflow-x: auto; margin: 14px 0 0; } .wide .num { font-size: 13px; }
 .wide table { border-collapse: collapse; width: 100%; font-size: 14.5px; }
-.wide th, .wide td { padding: 8px 18px 8px 0; text-align: left; vertical-align: top; }
+.wide th, .wide td { padding: 8px 14px 8px 0; text-align: left; vertical-align: top; }
 .wide th, .wide td { border-bottom: 1px solid var(--line); }
 .wide thead th { color: var(--soft); font-weight: 550; font-size: 13px; white-space: nowrap; }
 .wide tr:last-child td, .wide tr:last-child th { border-bottom: 0; }
 .wide td:first-child { white-space: nowrap; } .wide th:last-child, .wide td:last-child { padding-right: 0; }
 .wide td.plotted { min-width: 140px; width: 26%; vertical-align: middle; }
-.wide:focus-visible { outline: 2px solid var(--best); outline-offset: 2px; }
-figure { margin: 26px 0 0; } figure > svg { display: block; }
+.wide:focus-visible, .drawing:focus-visible, pre:focus-visible { outline: 2px solid var(--best); outline-offset: 2px; }
+figure { margin: 26px 0 0; } .drawing { overflow-x: auto; } .drawing svg { display: block; min-width: 460px; }
 @media (min-width: 900px) {
-  figure { display: grid; grid-template-columns: minmax(0, 640px) minmax(0, 1fr); grid-template-rows: repeat(3, auto) 1fr;
-    column-gap: 28px; align-items: start; }
-  figure > * { grid-column: 2; } figure > h3 { grid-column: 1 / 3; } figure > svg { grid-area: 2 / 1 / 5 / 2; }
+  figure {
+    display: grid; grid-template-columns: minmax(0, 640px) minmax(0, 1fr); grid-template-rows: repeat(3, auto) 1fr;
+    column-gap: 28px; align-items: start;
+  }
+  figure > * { grid-column: 2; } figure > h3 { grid-column: 1 / 3; } figure > .drawing { grid-area: 2 / 1 / 5 / 2; }
   figcaption { order: -1; margin-top: 0; } figure > h3 { order: -2; }
 }
 figure h3 { margin: 0 0 8px; font-size: 16px; font-weight: 600; overflow-wrap: anywhere; }

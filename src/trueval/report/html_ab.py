@@ -16,7 +16,7 @@ _MOST_CHECKS = 30
 
 
 def ab_sections(found: AbTest) -> list[Section]:
-    """The sample ratio, the balance of the arms, all differences, and one section per column of segments.
+    """The sample ratio, all differences, one section per column of segments, and the balance of the arms.
 
     >>> import polars as pl, trueval as tv
     >>> table = pl.DataFrame({"arm": ["a", "b"] * 200, "bought": [0, 1, 1, 1, 0, 0, 0, 1] * 50})
@@ -33,11 +33,11 @@ def ab_sections(found: AbTest) -> list[Section]:
     check = [[f"{ratio.chi2:.2f}", p_value(ratio.p), f"{ratio.threshold:g}", state]]
     sections = [
         Section("Sample ratio", tiles=tiles, columns=["χ²", "p", "wrong below", "check"], rows=check),
-        *_balance_section(found),
         _table_section("Differences", found, "", figures("ab_test", found)),
     ]
     asked = [column for column in found.manifest["segments"] if any(c.segment == column for c in found.segments)]
-    return sections + [_table_section(f"By {column}", found, column) for column in asked]
+    sections += [_table_section(f"By {column}", found, column) for column in asked]
+    return sections + _balance_section(found)
 
 
 def _balance_section(found: AbTest) -> list[Section]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trueval.calibration.calibrate import Calibration
 from trueval.calibration.pointwise import Pointwise
-from trueval.calibration.render import calibration_notes, change_grid, point_definitions, point_grid, point_notes
+from trueval.calibration.render import calibration_notes, change_grid, point_grid, point_notes, point_remarks
 from trueval.render.html_elements import Section, hint, page, section, sentences, warned
 from trueval.render.marks import verdict_text
 from trueval.render.numbers import with_interval
@@ -34,7 +34,7 @@ def calibration_page(found: Calibration, *, title: str = "Calibration", origin: 
         sentences(told),
         section(Section("Reliability", figures=figures("calibration", found))),
         section(Section("Before and after", columns=columns, rows=rows)),
-        hint([*calibration_notes(found), *point_definitions(found.after)]),
+        hint([*calibration_notes(found), *point_remarks(found.after)]),
         *warned(found.warnings),
     ]
     return page(title, body, about=origin.about(_data(found.after)), foot=manifest_foot(found.to_dict()["manifest"]))
@@ -46,7 +46,7 @@ def pointwise_page(found: Pointwise, *, title: str = "Predictions", origin: Orig
     body = [
         section(Section("Reliability", figures=figures("pointwise", found))),
         section(Section("Metrics", columns=columns, rows=rows)),
-        hint([*point_notes(found), *point_definitions(found)]),
+        hint([*point_notes(found), *point_remarks(found)]),
         *warned(found.warnings),
     ]
     return page(title, body, about=origin.about(_data(found)), foot=manifest_foot(dict(found.manifest)))
