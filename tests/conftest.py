@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, settings
 
+from browser_pages import Browser, started
 from trueval.cli import main
 from trueval.progress import set_quiet
 
@@ -102,3 +103,10 @@ def spark() -> Iterator[object]:
         )
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """A browser for the tests of one module: while it runs, nothing else in the process may start an event loop."""
+    with started() as running:
+        yield running
