@@ -32,6 +32,12 @@ $(VENV)/test: $(VENV)/base
 	$(BIN)/pip install --quiet -r $(VENV)/needed.txt -c $(CONSTRAINTS)
 	@touch $@
 
+# the demo's report has pictures
+$(VENV)/charts: $(VENV)/base
+	$(BIN)/python .ci/dependencies.py charts > $(VENV)/needed.txt
+	$(BIN)/pip install --quiet -r $(VENV)/needed.txt -c $(CONSTRAINTS)
+	@touch $@
+
 $(VENV)/docs: $(VENV)/base
 	$(BIN)/python .ci/dependencies.py docs > $(VENV)/needed.txt
 	$(BIN)/pip install --quiet -r $(VENV)/needed.txt -c $(CONSTRAINTS)
@@ -43,7 +49,7 @@ $(VENV)/docs: $(VENV)/base
 	.venv-adapters/bin/pip install --quiet --no-compile --no-deps -r constraints-adapters.txt -e .
 	@touch $@
 
-demo: $(VENV)/base ## make a small world, evaluate four systems, write an HTML report
+demo: $(VENV)/charts ## make a small world, evaluate four systems, write an HTML report
 	$(BIN)/trueval demo -o demo-output
 
 lint: $(VENV)/test ## check style and types

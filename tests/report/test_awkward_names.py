@@ -19,6 +19,7 @@ from trueval.cli import demo_files, demo_run
 from trueval.data.simulated_world import make_world
 from trueval.errors import DataError, visible
 from trueval.experiments.render import page_of_experiment
+from trueval.render.html_script import SCRIPT
 from trueval.report.html_ab import ab_page
 from trueval.report.html_groups import group_sections
 from trueval.report.html_page import html_page
@@ -50,11 +51,14 @@ OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 SAFE_TAGS = {
     "html", "head", "meta", "title", "style", "body", "header", "main", "footer", "p", "h1", "h2", "h3", "div", "span",
     "section", "table", "thead", "tbody", "tr", "th", "td", "small", "b", "svg", "rect", "line", "circle", "ul", "li",
-    "details", "summary", "dl", "dt", "dd", "code", "pre", "br",
+    "details", "summary", "dl", "dt", "dd", "code", "pre", "br", "figure", "figcaption", "script", "g", "path", "text",
+    "clippath", "defs",
 }  # fmt: skip
 SAFE_ATTRIBUTES = {
     "charset", "name", "content", "lang", "class", "scope", "title", "width", "height", "role", "aria-label", "x", "y",
-    "rx", "x1", "x2", "y1", "y2", "cx", "cy", "r",
+    "rx", "x1", "x2", "y1", "y2", "cx", "cy", "r", "http-equiv", "tabindex", "id", "style", "viewbox", "xmlns", "d",
+    "fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-miterlimit",
+    "opacity", "transform", "font-family", "font-size", "font-weight", "text-anchor", "clip-path",
 }  # fmt: skip
 
 
@@ -81,6 +85,7 @@ class Elements(HTMLParser):
 def check_page(page: str, names: list[str]) -> None:
     found = Elements(page)
     assert found.tags <= SAFE_TAGS
+    assert page.count("<script") == page.count(f"<script>{SCRIPT}</script>") == 1
     assert found.attributes <= SAFE_ATTRIBUTES
     assert not found.others
     assert not OBEYED.search(page)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import re
 from functools import cache
 
 import numpy as np
@@ -99,9 +100,9 @@ def test_page_escapes_what_it_is_given() -> None:
     recs = pl.DataFrame({"user": [1], "item": [1], "rank": [1]})
     test = pl.DataFrame({"user": [1], "item": [1]})
     evaluation = tv.evaluate_run({evil: recs}, test, metrics="rr").evaluation
-    section = Section(evil, [evil], [(evil, evil)], [evil], [[evil, Bar(0.5, evil)]], evil)
-    page = html_page(evaluation, title=evil, lead=evil, notes=[evil], sections=[section])
-    assert "<script" not in page
+    section = Section(evil, [evil], tiles=[(evil, evil)], columns=[evil], rows=[[evil, Bar(0.5, evil)]], code=evil)
+    page = html_page(evaluation, title=evil, lead=evil, about={evil: evil}, notes=[evil], sections=[section])
+    assert page.count("<script") == 1  # ours
     assert page.count("&lt;script&gt;") > 10
 
 
@@ -114,7 +115,8 @@ def test_page_shows_every_value_interval_and_comparison() -> None:
             if not math.isnan(estimate.low):
                 assert f"95 % interval {estimate.low:.4f} to {estimate.high:.4f}" in page
     for comparison in result().compare("bad"):
-        assert f"{comparison.low:+.4f} … {comparison.high:+.4f}" in page
+        ends = ["–" if math.isnan(end) else f"{end:.4f}" for end in (comparison.low, comparison.high)]
+        assert re.search(">{}</td><td[^>]*>{}</td>".format(*map(re.escape, ends)), page)
     for definition in ("|top(k) ∩ Rel| / k", "bootstrap"):
         assert definition in page
 
