@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from html.parser import HTMLParser
 
 import polars as pl
 import pytest
 from report_pages import MADE_FROM, made_pages, made_result
 
 import trueval as tv
+from page_outline import Outline
 from trueval.charts import altair
 from trueval.report import origin
 from trueval.report.html_result import result_page
@@ -34,38 +34,10 @@ def pages() -> dict[str, str]:
     return made_pages()
 
 
-class _Outline(HTMLParser):
-    """The ids of a page, the addresses it refers to, and whether every element is closed."""
-
-    EMPTY = frozenset({"meta", "br", "path", "rect", "line", "circle", "g", "image", "use"})
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.ids: list[str] = []
-        self.addresses: list[str] = []
-        self.figures: list[str] = []
-        self.open: list[str] = []
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
-        if given.get("id"):
-            self.ids.append(str(given["id"]))
-        if tag == "figure":
-            self.figures.append(str(given["id"]).removeprefix("chart-"))
-        self.addresses += [str(given[name]) for name in ("href", "src", "action", "xlink:href") if given.get(name)]
-        if tag not in self.EMPTY:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag not in self.EMPTY:
-            assert self.open.pop() == tag
-
-
 @pytest.mark.parametrize("kind", FIGURES)
 def test_every_page_has_its_figures_and_where_it_comes_from(pages: dict[str, str], kind: str) -> None:
     page = pages[kind]
-    found = _Outline(page)
+    found = Outline(page)
     assert found.open == []
     assert found.figures == FIGURES[kind]
     assert len(found.ids) == len(set(found.ids))
@@ -133,7 +105,7 @@ def test_results_of_an_unbiased_test_have_both_sides() -> None:
     parts = tv.split(log, "unbiased", mar=fair, ratio=0.3)
     result = tv.evaluate(parts, ["popularity", "random", "average"], metrics="ndcg@5", threshold=3)
     page = result.to_html()
-    outline = _Outline(page)
+    outline = Outline(page)
     assert "Unbiased test" in page
     assert "Observed: held out of the biased log" in page
     assert len(outline.ids) == len(set(outline.ids))
