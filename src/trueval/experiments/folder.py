@@ -19,7 +19,8 @@ from trueval.report.commit import finish_commit
 from trueval.report.files import write_whole
 from trueval.report.folder import Content, write_together
 from trueval.report.folder import check_folder as check_names
-from trueval.report.saved_results import DESIGNS, MANIFEST, SUMMARY, TABLE, write_result_table
+from trueval.report.result_table import write_result_table
+from trueval.report.saved_results import DESIGNS, MANIFEST, SUMMARY, TABLE
 
 FACTS, REPORT, COPY = "facts", "report.html", "experiment.toml"
 # What the folder is, whether it is finished, and which files in it are ours.
