@@ -24,8 +24,9 @@ from trueval.evaluation.estimate import Estimate, Sums, sums
 from trueval.evaluation.kept_facts import FROM_FILES, KeptFacts
 from trueval.evaluation.outcome import Evaluation, SystemResult
 from trueval.metrics.compute import Measured
-from trueval.metrics.grammar import Spec, parse
+from trueval.metrics.grammar import parse
 from trueval.metrics.metric_values import Ratio, same
+from trueval.metrics.spec import Spec
 from trueval.report.render_formats import as_record
 from trueval.statistics.jackknife import JackknifeReplicates, pairs
 
