@@ -18,6 +18,7 @@ from trueval.data.datasets import CATALOGUE, data_home
 from trueval.data.failures import reading
 from trueval.data.frames import as_polars, is_table
 from trueval.data.id_text import settled
+from trueval.data.ids import check_id_type
 from trueval.data.interactions import Interactions
 from trueval.data.layouts import LAYOUTS, layout_of, log_layout
 from trueval.data.places import check_not_special, describe_absence, entries, path_exists, usable_path
@@ -216,14 +217,7 @@ def _named_roles(frame: pl.DataFrame, columns: ColumnMap | None, name: str) -> I
 
 def _checked(frame: pl.DataFrame, name: str) -> Interactions:
     for role in ("user", "item"):
-        kind = frame.schema[role]
-        if kind.is_nested() or kind in (pl.Object, pl.Binary):
-            raise DataError(
-                "ids must be integers or strings",
-                where=f"{name}, column {role}",
-                found=f"type {kind}",
-                do="write one id per row",
-            )
+        check_id_type(frame, role, where=name)
     with reading(name, what="a log"):
         return Interactions.of(frame, name=name)
 
