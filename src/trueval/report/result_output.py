@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ import polars as pl
 
 from trueval.arguments import checked
 from trueval.comparison.design_agreement import LEAST, Alike, alike_grid, alike_notes, between_designs
+from trueval.data.json_values import json_text
 from trueval.errors import visible
 from trueval.evaluation.outcome import Evaluation
 from trueval.render.latex import latex_table
@@ -164,7 +164,7 @@ class ResultOutput(BaselineTables, Shown):
         str
             The record of `to_dict` as text.
         """
-        return json.dumps(self.to_dict(baseline=baseline), ensure_ascii=False, indent=1, default=str)
+        return json_text(self.to_dict(baseline=baseline))
 
     @checked
     def to_markdown(self, *, baseline: str | None = None) -> str:
