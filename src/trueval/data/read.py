@@ -25,7 +25,8 @@ from trueval.data.places import check_not_special, describe_absence, entries, pa
 from trueval.data.popularity import check_count_of
 from trueval.data.table_size import check_fits
 from trueval.data.tables import ids_are_text, parquet_parts, read_table, scan_parts, stem
-from trueval.errors import DataError, DefinitionError, OutputError, TruevalError, suggest
+from trueval.data.writing import writing
+from trueval.errors import DataError, DefinitionError, TruevalError, suggest
 
 _WITH_BOTH = tuple(layout.name for layout in LAYOUTS if layout.unbiased)
 
@@ -146,15 +147,9 @@ def _opened(path: Path) -> Iterator[Path]:
 
 
 def _place_to_unpack(path: Path) -> tempfile.TemporaryDirectory[str]:
-    try:
+    do = "free space, or set TMPDIR to a folder that can be written"
+    with writing(path, what="the archive could not be unpacked", do=do):
         return tempfile.TemporaryDirectory(prefix="trueval-", ignore_cleanup_errors=True)
-    except OSError as error:
-        raise OutputError(
-            "the archive could not be unpacked",
-            where=str(path),
-            found=str(error),
-            do="free space, or set TMPDIR to a folder that can be written",
-        ) from error
 
 
 def locate(source: Any) -> Path:

@@ -14,7 +14,7 @@ from trueval.data.interactions import Interactions
 from trueval.data.json_values import parse_json
 from trueval.data.places import check_not_special
 from trueval.data.tables import read_parquet
-from trueval.data.writing import whole_folder
+from trueval.data.writing import whole_folder, writing
 from trueval.errors import DataError, OutputError
 from trueval.splits.leakage import leakage
 from trueval.splits.parts import Parts
@@ -87,14 +87,11 @@ def _write_json(place: Path, manifest: dict[str, Any]) -> None:
 
 def check_free(folder: Path, *, force: bool) -> None:
     """Refuse a folder that parts cannot be written to: it is replaced as a whole, so nothing else may be in it."""
-    try:
+    with writing(folder, what="the output folder could not be written"):
         if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
             return
         ours = folder.is_dir() and (folder / _MANIFEST).exists()
         others = [entry.name for entry in folder.iterdir() if not _is_of_a_split(entry)] if ours else []
-    except OSError as problem:
-        found = problem.strerror or str(problem)
-        raise OutputError("the output folder could not be written", where=str(folder), found=found) from problem
     if force and ours and not others:
         return
     found = "a split made earlier" if ours else "a folder with other files" if folder.is_dir() else "a file"
