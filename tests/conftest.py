@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, settings
 
 from browser_pages import Browser, started
 from trueval.cli import main
+from trueval.errors import TruevalError
 from trueval.progress import set_quiet
 
 settings.register_profile(
@@ -39,6 +40,27 @@ def data_folder() -> Callable[[str], Path]:
         return path
 
     return folder
+
+
+@pytest.fixture(scope="session")
+def assert_result_or_refused() -> Callable[..., TruevalError | None]:
+    """Call something with spoiled input: returns the error that says what is wrong, or None where there is a result.
+
+    Anything but a result or an error of trueval fails the test.
+    """
+
+    def call(function: Callable[..., object], *arguments: object) -> TruevalError | None:
+        refusal = None
+        try:
+            function(*arguments)
+        except TruevalError as error:
+            refusal = error
+        except Exception as problem:
+            pytest.fail(f"{type(problem).__name__} is no error of trueval: {problem}")
+        assert refusal is None or refusal.what.strip(), "the error does not say what is wrong"
+        return refusal
+
+    return call
 
 
 @dataclass

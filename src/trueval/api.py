@@ -19,7 +19,7 @@ from trueval.evaluation.options import EvaluationOptions
 from trueval.evaluation.repeats import combine
 from trueval.evaluation.runs import evaluate_runs
 from trueval.kernels import use_threads
-from trueval.metrics.grammar import Spec
+from trueval.metrics.spec import Spec
 from trueval.report.result import Result
 from trueval.splits.parts import OBSERVED, Parts
 

@@ -42,8 +42,9 @@ from trueval.evaluation.population import in_population
 from trueval.facts.from_run import run_facts
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.views import condense, select
-from trueval.metrics.grammar import Spec, parse
+from trueval.metrics.grammar import parse
 from trueval.metrics.registry import all_metrics
+from trueval.metrics.spec import Spec
 from trueval.splits.parts import Parts
 
 TIES = ("random", "given", "expected", "best", "worst")

@@ -104,10 +104,14 @@ def test_days_say_what_is_missing(events):
         ranks.plot("ab_days", metric="x")
 
 
-def test_an_effect_without_interval_is_drawn():
-    table = pl.DataFrame({"arm": ["a", "b"] * 50, "bought": [0, 0] * 50})
-    chart = tv.ab_test(table.with_columns(bought=pl.Series([0, 1] * 50)), arm="arm", metrics="bought").plot()
-    ET.fromstring(chart.to_svg())
+def test_an_effect_without_relative_interval_is_drawn_as_a_difference():
+    """Nothing can be divided by the value of the control, which is 0."""
+    table = pl.DataFrame({"arm": ["a", "b"] * 50, "bought": [0, 1] * 50})
+    found = tv.ab_test(table, arm="arm", metrics="bought")
+    assert math.isnan(found.comparisons[0].relative_low)
+    (row,) = found.plot().data.rows(named=True)
+    assert (row["scale"], row["value"], row["low"]) == ("absolute", 1, found.comparisons[0].low)
+    assert ET.fromstring(found.plot().to_svg()).tag.endswith("svg")
 
 
 @pytest.fixture(scope="module")

@@ -102,7 +102,7 @@ def test_agreement(trueval, files):
     assert "top-weighted" in trueval("compare", files / "all", "--agreement").out
 
 
-def bad(run, words, *arguments):
+def assert_refused(run, words, *arguments):
     ran = run(*arguments)
     assert ran.code == 2, ran.out + ran.err
     assert ran.out == ""
@@ -111,17 +111,17 @@ def bad(run, words, *arguments):
 
 
 def test_what_is_refused(trueval, files, results):
-    bad(trueval, ["no result", "nowhere"], "compare", files / "nowhere")
-    bad(trueval, ["did you mean other"], "compare", *results, "--baseline", "othr")
-    bad(trueval, ["nothing to compare"], "compare", results[0])
-    bad(trueval, ["same seed"], "compare", results[0], results[0])
-    bad(trueval, ["parquet"], "compare", files / "test.csv")
+    assert_refused(trueval, ["no result", "nowhere"], "compare", files / "nowhere")
+    assert_refused(trueval, ["did you mean other"], "compare", *results, "--baseline", "othr")
+    assert_refused(trueval, ["nothing to compare"], "compare", results[0])
+    assert_refused(trueval, ["same seed"], "compare", results[0], results[0])
+    assert_refused(trueval, ["parquet"], "compare", files / "test.csv")
     for option, value in [
         ("--test", "z"), ("--correct", "hom"), ("--alternative", "x"), ("--format", "xml"), ("--level", "2"),
         ("--metrics", "ndcg@9"), ("--metrics", "ndgc@3"), ("-o", files / "no" / "file"),
     ]:  # fmt: skip
-        bad(trueval, ["error"], "compare", *results, option, value)
-    bad(trueval, ["three systems"], "compare", *results, "--agreement")
+        assert_refused(trueval, ["error"], "compare", *results, option, value)
+    assert_refused(trueval, ["three systems"], "compare", *results, "--agreement")
 
 
 def test_different_rules_are_named(trueval, files, results):
@@ -137,10 +137,10 @@ def test_different_rules_are_named(trueval, files, results):
     )
     trueval(*base, files / "worst.parquet", "--ties", "worst", "--population", "judged", "--condensed")
     words = ["ties: random and worst", "population: relevant and judged", "design: given and given-condensed"]
-    bad(trueval, words, "compare", results[0], files / "worst.parquet")
+    assert_refused(trueval, words, "compare", results[0], files / "worst.parquet")
     pl.read_csv(files / "test.csv").head(20).write_csv(files / "less.csv")
     trueval(*(files / "less.csv" if part == files / "test.csv" else part for part in base), files / "less.parquet")
-    bad(trueval, ["data.test: "], "compare", results[0], files / "less.parquet")
+    assert_refused(trueval, ["data.test: "], "compare", results[0], files / "less.parquet")
 
 
 def test_result_folders_do_not_touch_other_files(trueval, files):

@@ -5,15 +5,16 @@ from __future__ import annotations
 import contextlib
 import gzip
 import io
+import itertools
 import os
 import ssl
 import subprocess
 import threading
-import time
 import zipfile
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -299,14 +300,17 @@ def test_a_server_that_never_ends(
 
 
 def test_a_server_that_is_too_slow(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Any server is, where everything below an absurd speed is too slow."""
-    monkeypatch.setattr(web, "_WINDOW", 0.0)
-    monkeypatch.setattr(web, "_SLOWEST", 1e18)
+    """By a clock of our own: on one, weeks pass between every two looks; on the other, a second."""
     server.answers["/x.zip"] = sends(ZIP)
+    weeks = itertools.count(0, 10**7)
+    monkeypatch.setattr(web, "time", SimpleNamespace(monotonic=lambda: next(weeks)))
     with pytest.raises(DataError, match="did not finish") as caught:
         get("mine", home=tmp_path, url=f"{server.url}/x.zip")
     assert "per second" in caught.value.found
     assert len(server.asked) == download._ATTEMPTS
+    seconds = itertools.count()
+    monkeypatch.setattr(web, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
+    assert get("mine", home=tmp_path, url=f"{server.url}/x.zip").is_dir()
 
 
 @pytest.mark.parametrize("coding", ["gzip", "br", "gzip, br", "\x1b[2J"])
@@ -419,9 +423,8 @@ def test_places_where_a_killed_process_was_unpacking(server: Server, tmp_path: P
     old, new, other = tmp_path / ".mine-abcdefgh", tmp_path / ".mine-12345678", tmp_path / ".mine-of-somebody"
     for folder in (old, new, other):
         (folder / "content").mkdir(parents=True)
-    day_before_yesterday = time.time() - 2 * 86_400
     for folder in (old, other):
-        os.utime(folder, (day_before_yesterday, day_before_yesterday))
+        os.utime(folder, (0, 0))  # 1970: more than a day ago, whatever the clock says
     get("mine", home=tmp_path, url=f"{server.url}/x.zip")
     assert left(tmp_path) == sorted([new.name, other.name, "mine"])
 

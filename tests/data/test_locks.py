@@ -144,7 +144,7 @@ class TestWithoutLocksOfTheFileSystem:
     def test_a_number_that_another_process_has_now(self, tmp_path: Path) -> None:
         (tmp_path / LOCK).write_text(told(process=os.getppid()))
         with locked(tmp_path):
-            pass
+            assert json.loads((tmp_path / LOCK).read_text())["process"] == os.getpid()
 
 
 def test_names_that_no_folder_can_have(tmp_path: Path) -> None:

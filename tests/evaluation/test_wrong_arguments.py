@@ -247,10 +247,15 @@ def by_column(name: str) -> dict[str, Callable[[], Any]]:
 
 
 def test_the_table_of_columns_can_be_used_at_all():
-    tv.ope(COLUMNS, "uniform")
-    tv.ab_test(ONE_EACH, arm="group", metrics="m=click", user="user_id")
-    tv.fit_calibrator(COLUMNS, columns={"prediction": "number", "label": "click", "weight": None})
-    tv.split(tv.read(COLUMNS, columns={"time": "one"}), "holdout")
+    clicks = COLUMNS["click"].mean()
+    assert tv.ope(COLUMNS, "uniform")["naive"].value == pytest.approx(clicks)
+    assert tv.ab_test(ONE_EACH, arm="group", metrics="m=click", user="user_id").table()["n"].sum() == len(ONE_EACH)
+    fitted = tv.fit_calibrator(COLUMNS, columns={"prediction": "number", "label": "click", "weight": None})
+    yes, no = COLUMNS["click"].sum(), (1 - COLUMNS["click"]).sum()
+    targets = (yes * (yes + 1) / (yes + 2) + no / (no + 2)) / (yes + no)  # Platt's; the mean of the fit is theirs
+    assert fitted.apply(COLUMNS["number"]).mean() == pytest.approx(targets, abs=1e-6)
+    parts = tv.split(tv.read(COLUMNS, columns={"time": "one"}), "holdout")
+    assert len(parts.train) + len(parts.test) == len(COLUMNS)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -31,7 +31,7 @@ ARRAYS = (
 )  # fmt: skip
 
 
-def same_facts(left: RankingFacts, right: RankingFacts) -> None:
+def assert_same_facts(left: RankingFacts, right: RankingFacts) -> None:
     for name in ARRAYS:
         one, other = getattr(left, name), getattr(right, name)
         assert (one is None) == (other is None), name
@@ -124,7 +124,7 @@ def test_ties_at_the_cut_are_counted():
 @given(seed=st.integers(0, 10**6), shuffle=st.integers(0, 100))
 def test_the_order_of_rows_does_not_matter(name, seed, shuffle):
     world, _ = possible_world(seed, Design.parse(name))
-    same_facts(facts_of(world, name), facts_of(world, name, shuffle=shuffle))
+    assert_same_facts(facts_of(world, name), facts_of(world, name, shuffle=shuffle))
 
 
 @settings(max_examples=15)
@@ -185,7 +185,7 @@ def test_blocks_threads_and_kernels_change_nothing(design, kind):
         whole = rank_system(system, task, depth=10, block=10**6)
     for block, number, kernels in ((1, 2, "compiled"), (7, 3, "compiled"), (64, 2, "plain"), (100, 1, "compiled")):
         with use_threads(number), use_kernels(kernels):
-            same_facts(whole, rank_system(system, task, depth=10, block=block))
+            assert_same_facts(whole, rank_system(system, task, depth=10, block=block))
     shallow = rank_system(system, task, depth=3)
     np.testing.assert_array_equal(shallow.rank, whole.rank)
     np.testing.assert_array_equal(shallow.list_item, whole.list_item[whole.place <= 3])

@@ -101,7 +101,7 @@ class Block:
         return {**{name: np.array(values).reshape(-1) for name, values in out.items()}, "splits": splits, "bad": -1}
 
 
-def same(left: dict[str, Any], right: dict[str, Any]) -> None:
+def assert_same(left: dict[str, Any], right: dict[str, Any]) -> None:
     assert left.keys() == right.keys()
     for name in left:
         np.testing.assert_array_equal(np.ravel(left[name]), np.ravel(right[name]), err_msg=name)
@@ -117,8 +117,8 @@ def same(left: dict[str, Any], right: dict[str, Any]) -> None:
 def test_rank_rows_is_exact(kind, dtype, size, rows, depth, given, seed):
     block = Block(rows_of(kind, (rows, size), seed, dtype), seed, depth=min(depth, size), given=given)
     truth = block.truth()
-    same(block.ranked_by(plain), truth)
-    same(block.ranked_by(compiled("ranking")), truth)
+    assert_same(block.ranked_by(plain), truth)
+    assert_same(block.ranked_by(compiled("ranking")), truth)
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -133,7 +133,7 @@ def test_rank_rows_is_exact_on_long_rows(kind, dtype):
         block.excluded[2] = np.array([7, 4999])
         block.judged = [judged[:60] for judged in block.judged]
         block.judged[2] = np.arange(60)
-        same(block.ranked_by(compiled("ranking")), block.ranked_by(plain))
+        assert_same(block.ranked_by(compiled("ranking")), block.ranked_by(plain))
 
 
 @pytest.mark.parametrize("kernels", ["plain", "compiled"])
@@ -196,8 +196,8 @@ class Samples:
 def test_rank_targets_is_exact(kind, dtype, depth, given, seed):
     samples = Samples(kind, dtype, seed, depth=depth, given=given)
     truth = samples.truth()
-    same(samples.ranked_by(plain), truth)
-    same(samples.ranked_by(compiled("ranking")), truth)
+    assert_same(samples.ranked_by(plain), truth)
+    assert_same(samples.ranked_by(compiled("ranking")), truth)
 
 
 @pytest.mark.parametrize("kernels", ["plain", "compiled"])

@@ -18,10 +18,11 @@ from trueval.evaluation.item_aspects import item_aspects
 from trueval.facts.ranking_facts import UNKNOWN, RankingFacts
 from trueval.facts.tie_rules import with_ties
 from trueval.metrics.aspect_inputs import Interest, Targets
-from trueval.metrics.grammar import Spec, parse
+from trueval.metrics.grammar import parse
 from trueval.metrics.metric_inputs import Inputs, ItemPopularity, Positives, RowPropensity
 from trueval.metrics.popularity_strata import STRATA
 from trueval.metrics.registry import Metric, all_metrics
+from trueval.metrics.spec import Spec
 from trueval.metrics.tie_checks import check_ties
 
 # Values at which parameters that are numbers are tested. A new number parameter needs a row here.

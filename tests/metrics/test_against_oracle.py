@@ -21,10 +21,11 @@ from trueval.facts.tie_rules import with_ties
 from trueval.facts.views import condense, one_relevant, random_ranking
 from trueval.metrics.compute import compute
 from trueval.metrics.errors.rating_errors import rating_error
-from trueval.metrics.grammar import Spec, parse
+from trueval.metrics.grammar import parse
 from trueval.metrics.metric_inputs import Inputs
 from trueval.metrics.popularity_strata import STRATA
 from trueval.metrics.registry import all_metrics
+from trueval.metrics.spec import Spec
 
 # a failure names the metric, the user and both values: shrinking hundreds of metrics at once takes minutes
 settings.register_profile("oracle", settings.get_profile("trueval"), phases=[Phase.explicit, Phase.generate])

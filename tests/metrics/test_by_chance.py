@@ -21,12 +21,13 @@ from trueval.data.interactions import Interactions
 from trueval.evaluation import measurements
 from trueval.facts.views import random_ranking
 from trueval.metrics.compute import compute
-from trueval.metrics.grammar import Spec, parse
+from trueval.metrics.grammar import parse
 from trueval.metrics.incomplete.expected_ranks import mean_inverse_ranks
 from trueval.metrics.measure import toy_facts
 from trueval.metrics.metric_inputs import Inputs
 from trueval.metrics.popularity_strata import STRATA
 from trueval.metrics.registry import all_metrics
+from trueval.metrics.spec import Spec
 
 ITEMS = list("abcdef")
 USERS = ["u0", "u1", "u2"]

@@ -9,7 +9,7 @@ from metric_worlds import World, every_spec, stratified_specs
 
 import trueval as tv
 from trueval.metrics.compute import compute
-from trueval.metrics.grammar import Spec
+from trueval.metrics.spec import Spec
 
 ITEMS = list("abcdef")
 SPECS = [*every_spec("accuracy", "incomplete", "aspects", cutoffs=(3,)), *stratified_specs(cutoffs=(3,))]

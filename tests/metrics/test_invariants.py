@@ -32,9 +32,10 @@ from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.views import concat, condense, flip, one_relevant, random_ranking, select
 from trueval.metrics.compute import compute, merge
 from trueval.metrics.families import FAMILIES
-from trueval.metrics.grammar import Spec, parse
+from trueval.metrics.grammar import parse
 from trueval.metrics.metric_inputs import Inputs
 from trueval.metrics.registry import Metric, all_metrics
+from trueval.metrics.spec import Spec
 
 METRICS = all_metrics()
 ACCURACY = every_spec("accuracy")

@@ -19,8 +19,9 @@ from metric_worlds import World, every_spec, random_world, settled, specs_of, st
 import trueval as tv
 from trueval.errors import DefinitionError
 from trueval.metrics.compute import compute
-from trueval.metrics.grammar import Spec, parse
+from trueval.metrics.grammar import parse
 from trueval.metrics.registry import Metric, all_metrics
+from trueval.metrics.spec import Spec
 
 METRICS = [metric for metric in all_metrics() if metric.family != "errors"]
 RULES = ("expected", "worst", "best")

@@ -14,7 +14,8 @@ from trueval.metrics.compute import compute
 from trueval.metrics.grammar import parse, parse_all
 from trueval.metrics.measure import toy_facts
 from trueval.metrics.metric_inputs import Inputs, RowPropensity
-from trueval.propensity.propensity import Diagnostics, Propensity
+from trueval.propensity.propensity import Propensity
+from trueval.propensity.weight_diagnostics import Diagnostics
 
 
 def measured(metric: str, ranked: list[str], relevant: dict[str, float], *, complete: bool = False) -> float:

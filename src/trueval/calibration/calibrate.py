@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import isfinite
@@ -23,6 +22,7 @@ from trueval.calibration.reuse_checks import fingerprint, refuse_seen_table, ref
 from trueval.calibration.user_bootstrap import FEWEST, Summed, bounds
 from trueval.data.column_roles import ColumnMap
 from trueval.data.exported_tables import Tabular
+from trueval.data.json_values import json_text
 from trueval.errors import DataError
 from trueval.evaluation.estimate import Estimate
 from trueval.pictures import Reported, draw
@@ -127,7 +127,7 @@ class Calibration(Tabular, Shown, Reported):
 
     def to_json(self, *, bins: int = 10, by: str = "mass") -> str:
         """The record as text."""
-        return json.dumps(self.to_dict(bins=bins, by=by), ensure_ascii=False, indent=1)
+        return json_text(self.to_dict(bins=bins, by=by))
 
 
 @checked

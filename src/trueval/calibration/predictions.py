@@ -23,7 +23,7 @@ from trueval.data.column_roles import (
 from trueval.data.failures import empty
 from trueval.data.frames import as_polars, is_table
 from trueval.data.id_text import settled
-from trueval.data.ids import Ids, as_text, plain
+from trueval.data.ids import Ids, as_text, check_id_type, plain
 from trueval.data.read import locate
 from trueval.data.tables import column_names, ids_are_text, read_table, stem
 from trueval.errors import DataError, rows_found
@@ -151,14 +151,7 @@ def _order(value: np.ndarray, label: np.ndarray, user: np.ndarray | None, weight
 
 
 def _check_ids(frame: pl.DataFrame, role: str, where: str) -> None:
-    kind = frame.schema[role]
-    if kind.is_nested() or kind in (pl.Object, pl.Binary):
-        raise DataError(
-            "ids must be integers or strings",
-            where=f"{where}, column {role}",
-            found=f"type {kind}",
-            do="write one id per row",
-        )
+    check_id_type(frame, role, where=where)
     if frame[role].null_count():
         raise _bad_rows(
             frame, role, frame[role].is_null().to_numpy(), f"{role} ids are missing", where,

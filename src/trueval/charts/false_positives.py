@@ -10,7 +10,7 @@ from trueval.charts.scatter import draw_scatter, points_of
 from trueval.comparison.tau import taus
 from trueval.errors import DefinitionError
 from trueval.evaluation.outcome import Evaluation
-from trueval.metrics.grammar import Spec
+from trueval.metrics.spec import Spec
 from trueval.render.numbers import rounded
 
 

@@ -9,7 +9,7 @@ from trueval.charts.scatter import draw_scatter, points_of
 from trueval.comparison.comparison import label_of
 from trueval.errors import DefinitionError
 from trueval.evaluation.outcome import Evaluation
-from trueval.metrics.grammar import Spec
+from trueval.metrics.spec import Spec
 from trueval.render.marks import ARROWS
 from trueval.render.numbers import level_percent, number
 

@@ -17,7 +17,7 @@ from trueval.report.folder import Content
 from trueval.report.html_page import html_page
 from trueval.report.html_result import data_sentence
 from trueval.report.origin import Origin
-from trueval.report.saved_results import write_result_table
+from trueval.report.result_table import write_result_table
 from trueval.splits.leakage import leakage
 
 _TABLES = ("log", "users", "items", "train", "test", "per_user")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TextIO
@@ -23,6 +22,7 @@ from trueval.comparison.tau import taus
 from trueval.comparison.true_tau import Draws, true_taus
 from trueval.data.exported_tables import Tabular
 from trueval.data.ids import Ids, check_same_kind
+from trueval.data.json_values import Recorded
 from trueval.errors import DataError, DefinitionError, suggest
 from trueval.evaluation.outcome import Evaluation
 from trueval.pictures import Reported, draw
@@ -51,7 +51,7 @@ class Matrix:
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement(Tabular, Shown, Reported):
+class Agreement(Tabular, Recorded, Shown, Reported):
     """How far rankings of systems agree: τ-b and top-weighted τ of every two of them. Prints as a matrix.
 
     `tau` and `top` have estimates (`value`, `low`, `high`) for the true scores, those of the population that the users
@@ -102,10 +102,6 @@ class Agreement(Tabular, Shown, Reported):
             "level": self.level,
             "warnings": self.notes,
         }
-
-    def to_json(self) -> str:
-        """The record as text."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, indent=1)
 
     def to_markdown(self) -> str:
         """The matrix in Markdown."""

@@ -12,7 +12,8 @@ from trueval.comparison.join_results import Joined
 from trueval.comparison.paired_tests import Tested, all_tested
 from trueval.comparison.sentences import comparison_sentence
 from trueval.errors import DefinitionError, suggest
-from trueval.metrics.grammar import Spec, parse
+from trueval.metrics.grammar import parse
+from trueval.metrics.spec import Spec
 from trueval.statistics.multiple_comparisons import check_correction, corrected
 from trueval.statistics.permutation_test import least_p
 from trueval.statistics.power import chance_to_show, detectable_shift

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, TextIO, overload
@@ -14,7 +13,7 @@ from trueval.comparison.comparison import Comparison, ComparisonOptions, chosen,
 from trueval.comparison.join_results import Joined, mixing
 from trueval.comparison.render_comparisons import comparisons_latex, comparisons_markdown, print_comparisons
 from trueval.data.exported_tables import Tabular
-from trueval.data.json_values import without_nan
+from trueval.data.json_values import Recorded, without_nan
 from trueval.errors import DataError
 from trueval.evaluation.interval_method import RESAMPLES, IntervalMethod
 from trueval.evaluation.repeats import Repeated, over_repeats
@@ -38,7 +37,7 @@ class Level:
 
 
 @dataclass(frozen=True)
-class Comparisons(Tabular, Shown, Reported, Sequence[Comparison]):
+class Comparisons(Tabular, Recorded, Shown, Reported, Sequence[Comparison]):
     """Every other system against a baseline. Prints as a table, with a sentence for each comparison.
 
     >>> import trueval as tv
@@ -98,10 +97,6 @@ class Comparisons(Tabular, Shown, Reported, Sequence[Comparison]):
         return without_nan(
             {"systems": systems, "comparisons": comparisons, "manifest": self.manifest, "warnings": self.notes}
         )
-
-    def to_json(self) -> str:
-        """The record as text."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, indent=1, default=str)
 
     def to_markdown(self) -> str:
         """Values with marks, comparisons, and what they mean, in Markdown."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -15,7 +14,7 @@ import polars as pl
 from trueval.comparison.margins import Margin
 from trueval.comparison.non_inferiority import MarginTest, rare_losses
 from trueval.comparison.render_gate import gate_latex, gate_markdown, gate_sentence, print_gate
-from trueval.data.json_values import without_nan
+from trueval.data.json_values import Recorded, without_nan
 from trueval.errors import TruevalError
 from trueval.statistics.multiple_comparisons import corrected
 from trueval.statistics.permutation_test import FEW
@@ -72,7 +71,7 @@ class GateRow:
 
 
 @dataclass(frozen=True)
-class Gate:
+class Gate(Recorded):
     """Whether a new system may replace an old one. Prints as a table with a sentence.
 
     Attributes
@@ -157,10 +156,6 @@ class Gate:
             "manifest": self.manifest, "notes": self.notes,
         }  # fmt: skip
         return without_nan(found)
-
-    def to_json(self) -> str:
-        """The record as text."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, indent=1, default=str)
 
     def to_markdown(self) -> str:
         """A table and a sentence, for a pull request."""

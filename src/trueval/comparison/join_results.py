@@ -11,7 +11,7 @@ import numpy as np
 from trueval.data.ids import Ids, check_same_kind
 from trueval.errors import DataError
 from trueval.evaluation.outcome import Evaluation, SystemResult
-from trueval.metrics.grammar import Spec
+from trueval.metrics.spec import Spec
 
 # Results that differ in these alone repeat each other; everything else must be equal.
 REPEATED = ("seed", "split.seed", "split.fold", "split.window", "split.from", "split.to")

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from trueval.errors import DefinitionError
-from trueval.metrics.grammar import Spec, split_list
+from trueval.metrics.grammar import split_list
+from trueval.metrics.spec import Spec
 from trueval.render.numbers import number
 
 _DO = 'use a share of the old value, as "1%", or a difference, as 0.005'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -53,14 +54,14 @@ def _cell(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-class Tabular:
+class Tabular(ABC):
     """A result with a table, which polars and pandas can take."""
 
     __slots__ = ()
 
+    @abstractmethod
     def table(self) -> pl.DataFrame:
         """The result as a table."""
-        raise NotImplementedError
 
     def to_polars(self) -> pl.DataFrame:
         """The table of `table()`, a polars DataFrame."""

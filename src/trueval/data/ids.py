@@ -239,6 +239,26 @@ def _distinct_integers(columns: tuple[pl.Series, ...]) -> pl.Series | None:
     return pl.Series(np.flatnonzero(present) + low, dtype=pl.Int64)
 
 
+def check_id_type(frame: pl.DataFrame, role: str, *, where: str) -> None:
+    """Refuse a column whose entries cannot each be one id.
+
+    >>> check_id_type(pl.DataFrame({"item": [[1, 2]]}), "item", where="recs")
+    Traceback (most recent call last):
+    trueval.errors.DataError: ids must be integers or strings
+      where: recs, column item
+      found: type List(Int64)
+      do:    write one id per row
+    """
+    kind = frame.schema[role]
+    if kind.is_nested() or kind in (pl.Object, pl.Binary):
+        raise DataError(
+            "ids must be integers or strings",
+            where=f"{where}, column {role}",
+            found=f"type {kind}",
+            do="write one id per row",
+        )
+
+
 def check_same_kind(left: pl.Series, right: pl.Series, *, role: str, where: tuple[str, str]) -> None:
     """Refuse to compare integer ids with string ids: every one of them would look unknown."""
 

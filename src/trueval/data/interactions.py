@@ -11,6 +11,7 @@ import polars as pl
 from trueval.data.exported_tables import frame_html
 from trueval.data.failures import empty
 from trueval.data.ids import as_text, plain
+from trueval.data.missing_ids import check_ids
 from trueval.data.popularity import check_count_of
 from trueval.data.times import read_times
 from trueval.errors import DataError, rows_found
@@ -97,16 +98,7 @@ class Interactions:
         if not len(frame):
             raise empty(name)
         frame = frame.with_columns(plain(frame[role], where=f"{name}, column {role}") for role in ("user", "item"))
-        for role in ("user", "item"):
-            missing = frame[role].null_count()
-            if missing:
-                at = frame.with_row_index("row").filter(pl.col(role).is_null())["row"].head(5).to_list()
-                raise DataError(
-                    f"{role} ids are missing",
-                    where=f"{name}, column {role}",
-                    found=rows_found([f"row {row + 1}" for row in at], missing),
-                    do="fill or drop these rows",
-                )
+        check_ids(frame, name)
         if "value" in frame.columns:
             frame = frame.with_columns(_values(frame, name))
         if "time" in frame.columns:

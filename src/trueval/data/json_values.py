@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,6 +22,31 @@ def parse_json(text: str) -> Any:
         return json.loads(text)
     except RecursionError:
         raise ValueError("values nested too deeply") from None
+
+
+def json_text(record: Any) -> str:
+    """A record as the text that every result gives for JSON; what JSON does not know, such as a path, as text.
+
+    >>> print(json_text({"system": "naïve"}))
+    {
+     "system": "naïve"
+    }
+    """
+    return json.dumps(record, ensure_ascii=False, indent=1, default=str)
+
+
+class Recorded(ABC):
+    """A result that can be turned into plain data, and so into JSON."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """The result as plain data."""
+
+    def to_json(self) -> str:
+        """The record as text."""
+        return json_text(self.to_dict())
 
 
 def without_nan(value: Any) -> Any:

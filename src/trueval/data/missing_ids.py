@@ -8,8 +8,21 @@ import polars as pl
 
 from trueval.errors import DataError, rows_found
 
+_DO = "fill or drop these rows"
 
-def check_ids(table: pl.DataFrame, where: str, *, roles: Sequence[str] = ("user", "item"), first: int = 1) -> None:
+
+def ids_missing(role: str, *, where: str, found: str, do: str = _DO) -> DataError:
+    """The refusal of rows without an id, for those who count them in a way of their own.
+
+    >>> ids_missing("user", where="a run", found="3 rows").what
+    'user ids are missing'
+    """
+    return DataError(f"{role} ids are missing", where=where, found=found, do=do)
+
+
+def check_ids(
+    table: pl.DataFrame, where: str, *, roles: Sequence[str] = ("user", "item"), first: int = 1, do: str = _DO
+) -> None:
     """Refuse rows without a user or an item; `first` is the number of the first row.
 
     >>> check_ids(pl.DataFrame({"user": [1, None]}), "users", roles=["user"])
@@ -24,9 +37,5 @@ def check_ids(table: pl.DataFrame, where: str, *, roles: Sequence[str] = ("user"
         missing = table[role].null_count()
         if missing:
             at = table[role].is_null().arg_true().head(5).to_list()
-            raise DataError(
-                f"{role} ids are missing",
-                where=f"{where}, column {role}",
-                found=rows_found([f"row {row + first}" for row in at], missing),
-                do="fill or drop these rows",
-            )
+            rows = rows_found([f"row {row + first}" for row in at], missing)
+            raise ids_missing(role, where=f"{where}, column {role}", found=rows, do=do)

@@ -18,13 +18,15 @@ from trueval.data.datasets import CATALOGUE, data_home
 from trueval.data.failures import reading
 from trueval.data.frames import as_polars, is_table
 from trueval.data.id_text import settled
+from trueval.data.ids import check_id_type
 from trueval.data.interactions import Interactions
 from trueval.data.layouts import LAYOUTS, layout_of, log_layout
 from trueval.data.places import check_not_special, describe_absence, entries, path_exists, usable_path
 from trueval.data.popularity import check_count_of
 from trueval.data.table_size import check_fits
 from trueval.data.tables import ids_are_text, parquet_parts, read_table, scan_parts, stem
-from trueval.errors import DataError, DefinitionError, OutputError, TruevalError, suggest
+from trueval.data.writing import writing
+from trueval.errors import DataError, DefinitionError, TruevalError, suggest
 
 _WITH_BOTH = tuple(layout.name for layout in LAYOUTS if layout.unbiased)
 
@@ -145,15 +147,9 @@ def _opened(path: Path) -> Iterator[Path]:
 
 
 def _place_to_unpack(path: Path) -> tempfile.TemporaryDirectory[str]:
-    try:
+    do = "free space, or set TMPDIR to a folder that can be written"
+    with writing(path, what="the archive could not be unpacked", do=do):
         return tempfile.TemporaryDirectory(prefix="trueval-", ignore_cleanup_errors=True)
-    except OSError as error:
-        raise OutputError(
-            "the archive could not be unpacked",
-            where=str(path),
-            found=str(error),
-            do="free space, or set TMPDIR to a folder that can be written",
-        ) from error
 
 
 def locate(source: Any) -> Path:
@@ -216,14 +212,7 @@ def _named_roles(frame: pl.DataFrame, columns: ColumnMap | None, name: str) -> I
 
 def _checked(frame: pl.DataFrame, name: str) -> Interactions:
     for role in ("user", "item"):
-        kind = frame.schema[role]
-        if kind.is_nested() or kind in (pl.Object, pl.Binary):
-            raise DataError(
-                "ids must be integers or strings",
-                where=f"{name}, column {role}",
-                found=f"type {kind}",
-                do="write one id per row",
-            )
+        check_id_type(frame, role, where=name)
     with reading(name, what="a log"):
         return Interactions.of(frame, name=name)
 

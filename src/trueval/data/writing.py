@@ -22,6 +22,23 @@ WRITE_FAILURES = (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicExcepti
 _OS_ERROR = re.compile(r"([A-Z][^:]*) \(os error \d+\)")
 
 
+@contextmanager
+def writing(where: Path | str, *, what: str, do: str = "") -> Iterator[None]:
+    """What a place that cannot be written leads to: an error that says where, and why.
+
+    >>> with writing("out", what="the folder could not be made"):
+    ...     raise OSError(28, "No space left on device")
+    Traceback (most recent call last):
+    trueval.errors.OutputError: the folder could not be made
+      where: out
+      found: No space left on device
+    """
+    try:
+        yield
+    except WRITE_FAILURES as problem:
+        raise OutputError(what, where=_shown(where), found=reason_of(problem), do=do) from problem
+
+
 def write_whole(
     path: Path | str,
     content: str | Callable[[Path], object],
@@ -42,13 +59,12 @@ def write_whole(
     """
     temporary: Path | None = None
     try:
-        target = place_of(path)
-        temporary = _new_file_beside(target)
-        write_content(temporary, content)
-        keep_permissions(temporary, target)
-        temporary.replace(target)
-    except WRITE_FAILURES as problem:
-        raise OutputError(what, where=_shown(path), found=reason_of(problem), do=do) from problem
+        with writing(path, what=what, do=do):
+            target = place_of(path)
+            temporary = _new_file_beside(target)
+            write_content(temporary, content)
+            keep_permissions(temporary, target)
+            temporary.replace(target)
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)

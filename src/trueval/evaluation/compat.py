@@ -18,7 +18,8 @@ from typing import Any
 
 from trueval.errors import DefinitionError, suggest
 from trueval.facts.tie_rules import TIES
-from trueval.metrics.grammar import Spec, parse
+from trueval.metrics.grammar import parse
+from trueval.metrics.spec import Spec
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from trueval.evaluation.measurements import Measurements
-from trueval.metrics.grammar import Spec
+from trueval.metrics.spec import Spec
 
 # A note is given where a metric is the same whatever the order for at least this share of the units.
 MANY = 0.5

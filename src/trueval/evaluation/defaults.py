@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from trueval.design.design import Design
 from trueval.evaluation.compat import supported
 from trueval.metrics.compute import has_meaning_in_1r
-from trueval.metrics.grammar import Spec, parse_all
+from trueval.metrics.grammar import parse_all
+from trueval.metrics.spec import Spec
 
 METRICS = ("ndcg@10", "recall@10", "coverage@10")
 

@@ -25,8 +25,8 @@ from trueval.facts.from_scores import rank_system
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.views import concat, condense, one_relevant
 from trueval.metrics.aspect_inputs import Targets
-from trueval.metrics.grammar import Spec
 from trueval.metrics.metric_inputs import ItemPopularity
+from trueval.metrics.spec import Spec
 from trueval.recommenders.protocol import Recommender, TrainSet
 from trueval.recommenders.registry import cautions_on, make_system, name_systems, text_of
 from trueval.recommenders.run import Run

@@ -15,9 +15,9 @@ from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.views import select
 from trueval.metrics.compute import Measured, merge
 from trueval.metrics.discount import hits_at
-from trueval.metrics.grammar import Spec
 from trueval.metrics.list_sums import is_open
 from trueval.metrics.metric_values import Ratio
+from trueval.metrics.spec import Spec
 
 Measure = Callable[[Spec, RankingFacts], Measured]
 

@@ -6,7 +6,7 @@ import platform
 from collections.abc import Mapping
 from typing import Any
 
-from trueval.metrics.grammar import Spec
+from trueval.metrics.spec import Spec
 
 
 def make_manifest(specs: Mapping[str, Spec], *, condensed: bool = False, **choices: Any) -> dict[str, Any]:

@@ -23,8 +23,8 @@ from trueval.evaluation.population import check_anyone
 from trueval.evaluation.weighted_metrics import notes_on_weights
 from trueval.evaluation.without_head import RemovedHead
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.metrics.grammar import Spec
 from trueval.metrics.metric_inputs import Inputs
+from trueval.metrics.spec import Spec
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,8 @@ from trueval.facts.tie_rules import settled_by
 from trueval.facts.views import pieces, random_ranking, select, target_numbers
 from trueval.kernels import in_order
 from trueval.metrics.compute import Measured, compute, merge
-from trueval.metrics.grammar import Spec
 from trueval.metrics.metric_inputs import Inputs
+from trueval.metrics.spec import Spec
 
 # Units whose metrics are worked out at a time.
 PIECE = 8192

@@ -9,7 +9,7 @@ import numpy as np
 from trueval.data.ids import Ids
 from trueval.errors import DataError, DefinitionError, suggest
 from trueval.evaluation.measurements import Measurements
-from trueval.metrics.grammar import Spec
+from trueval.metrics.spec import Spec
 
 MISSING = ("zero", "drop", "error")
 

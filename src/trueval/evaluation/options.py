@@ -16,7 +16,8 @@ from trueval.evaluation.missing_users import check_missing
 from trueval.evaluation.outcome import label_specs
 from trueval.evaluation.population import check_population
 from trueval.evaluation.weighted_metrics import check_averaged
-from trueval.metrics.grammar import Spec, parse_all
+from trueval.metrics.grammar import parse_all
+from trueval.metrics.spec import Spec
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,7 +19,7 @@ from trueval.evaluation.item_counts import Recommended
 from trueval.evaluation.jackknife import estimate_tallies, leave_out
 from trueval.evaluation.kept_facts import NOT_KEPT, KeptFacts
 from trueval.evaluation.measurements import Measurements
-from trueval.metrics.grammar import Spec
+from trueval.metrics.spec import Spec
 from trueval.statistics.jackknife import JackknifeReplicates
 
 

@@ -28,7 +28,7 @@ from trueval.evaluation.estimate import UNBOUNDED, Estimate, Sums, bounds, resam
 from trueval.evaluation.few_users import allow_for_few
 from trueval.evaluation.interval_method import IntervalMethod
 from trueval.evaluation.outcome import Evaluation, SystemResult, notes_on_intervals
-from trueval.metrics.grammar import Spec
+from trueval.metrics.spec import Spec
 from trueval.splits.registry import split_of
 from trueval.statistics.bounds import NO_SPREAD, Bounds
 from trueval.statistics.jackknife import JackknifeReplicates

@@ -15,7 +15,7 @@ from trueval.facts.ordered_lists import list_parts
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.truth import Truth
 from trueval.kernels import choose, in_order
-from trueval.metrics.grammar import Spec
+from trueval.metrics.spec import Spec
 
 _EXAMPLES = 3
 

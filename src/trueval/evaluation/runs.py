@@ -17,7 +17,7 @@ from trueval.evaluation.kept_facts import OF_A_RUN, KeptFacts
 from trueval.evaluation.measure_and_conclude import MeasuredSystem, conclude
 from trueval.evaluation.options import EvaluationOptions, for_given_lists, specs_of
 from trueval.evaluation.outcome import Evaluation
-from trueval.metrics.grammar import Spec
+from trueval.metrics.spec import Spec
 
 ENGINES = ("local", "spark")
 

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from trueval.data.checksummed_json import seal, unseal
-from trueval.data.writing import write_whole
-from trueval.errors import OutputError
+from trueval.data.writing import write_whole, writing
 from trueval.progress import note
 from trueval.recommenders.code_fingerprint import Unknown, code_digest
 
@@ -33,17 +32,10 @@ class Trials:
         """The trials in a folder, which is made where there is none."""
         if folder is None:
             return Trials(None, manifest)
-        try:
+        with writing(folder, what="trials cannot be saved in this folder", do="choose a writable folder"):
             Path(folder).mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=folder):
                 pass
-        except OSError as problem:
-            raise OutputError(
-                "trials cannot be saved in this folder",
-                where=str(folder),
-                found=problem.strerror or str(problem),
-                do="choose a writable folder",
-            ) from problem
         return Trials(Path(folder), manifest)
 
     def key(self, system: str, parameters: dict[str, Any]) -> str:

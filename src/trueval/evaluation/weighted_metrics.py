@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 from trueval.errors import DefinitionError
-from trueval.metrics.grammar import Spec
 from trueval.metrics.metric_inputs import RowPropensity, Share
+from trueval.metrics.spec import Spec
 from trueval.splits.parts import Parts
 from trueval.splits.registry import BY_USER, split_of
 

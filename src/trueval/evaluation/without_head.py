@@ -16,8 +16,8 @@ from trueval.design.popular_head import count_ratings, find_head
 from trueval.errors import DefinitionError
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.tie_rules import SETTLED
-from trueval.metrics.grammar import Spec
 from trueval.metrics.list_sums import within
+from trueval.metrics.spec import Spec
 
 NAME = "without_head"
 

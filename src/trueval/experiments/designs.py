@@ -11,7 +11,8 @@ from trueval.evaluation.defaults import measurable
 from trueval.evaluation.options import EvaluationOptions
 from trueval.experiments.experiment_file import Written
 from trueval.experiments.system_entries import Entry
-from trueval.metrics.grammar import Spec, parse_all
+from trueval.metrics.grammar import parse_all
+from trueval.metrics.spec import Spec
 
 DEFAULT = "AR-TI-AN"
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from trueval.data.checksummed_json import seal, unseal
 from trueval.data.locks import LOCK, locked
+from trueval.data.writing import writing
 from trueval.errors import OutputError
 from trueval.experiments.result import ExperimentResult
 from trueval.progress import note
@@ -19,7 +20,8 @@ from trueval.report.commit import finish_commit
 from trueval.report.files import write_whole
 from trueval.report.folder import Content, write_together
 from trueval.report.folder import check_folder as check_names
-from trueval.report.saved_results import DESIGNS, MANIFEST, SUMMARY, TABLE, write_result_table
+from trueval.report.result_table import write_result_table
+from trueval.report.saved_results import DESIGNS, MANIFEST, SUMMARY, TABLE
 
 FACTS, REPORT, COPY = "facts", "report.html", "experiment.toml"
 # What the folder is, whether it is finished, and which files in it are ours.
@@ -32,11 +34,8 @@ def held_folder(folder: Path, record: Mapping[str, Any], *, resume: bool) -> Ite
 
     What a failed run made goes again, unless some of its work was finished and can be resumed.
     """
-    try:
+    with writing(folder, what="the output folder could not be written"):  # as where no folder can have the name
         check_folder(folder, record, resume=resume)
-    except OSError as problem:  # no name that a folder can have
-        found = problem.strerror or str(problem)
-        raise OutputError("the output folder could not be written", where=str(folder), found=found) from problem
     with locked(folder):
         check_folder(folder, record, resume=resume)  # another process may have finished meanwhile
         try:

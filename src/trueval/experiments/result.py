@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from trueval.api import Result
 from trueval.comparison.comparisons import Comparisons
 from trueval.comparison.design_agreement import Alike, alike_grid, alike_notes, between_designs
 from trueval.data.exported_tables import Tabular
+from trueval.data.json_values import Recorded
 from trueval.design.design import Design
 from trueval.errors import DataError, DefinitionError, suggest
 from trueval.experiments.experiment import Experiment
@@ -26,7 +26,7 @@ from trueval.report.render_formats import as_latex, as_markdown, as_record, resu
 
 
 @dataclass(frozen=True)
-class ExperimentResult(Tabular, Shown):
+class ExperimentResult(Tabular, Recorded, Shown):
     """What an experiment found. Prints as a table per design; `result["AR-TI-AN"]` is the `Result` of one.
 
     >>> import trueval as tv
@@ -120,10 +120,6 @@ class ExperimentResult(Tabular, Shown):
             designs[design] = record | ({"repeats": result.per_repeat.to_dicts()} if result.repeats else {})
         agreement = [a.record() for a in self.agreement]
         return {"designs": designs, "agreement": agreement, "manifest": self.manifest, "warnings": self.warnings}
-
-    def to_json(self) -> str:
-        """The record as text."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, indent=1, default=str)
 
     def to_markdown(self) -> str:
         """A Markdown table per design, and one of the agreement between them."""

@@ -12,7 +12,7 @@ from trueval.arguments import checked
 from trueval.data.checksummed_json import file_checksum, seal, unseal
 from trueval.data.failures import reading
 from trueval.data.ids import Ids
-from trueval.data.places import check_not_special
+from trueval.data.manifests import read_manifest
 from trueval.data.tables import read_parquet
 from trueval.data.writing import whole_folder
 from trueval.errors import DataError, OutputError
@@ -138,7 +138,8 @@ def load_facts(folder: str | Path) -> RankingFacts:
     [3]
     """
     folder = Path(folder)
-    manifest = _read_manifest(folder)
+    what, do = "this is not a folder of facts", "write one with save_facts"
+    manifest = read_manifest(folder / _MANIFEST, _parse_manifest, what=what, do=do)
     tables = {
         name: _read_table(folder / f"{name}.parquet", needed, manifest["checksums"].get(name))
         for name, needed in _COLUMNS.items()
@@ -171,24 +172,13 @@ def _starts(lists: pl.Series) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(lists.list.len().to_numpy(), dtype=np.int64)])
 
 
-def _read_manifest(folder: Path) -> dict[str, Any]:
-    try:
-        check_not_special(folder / _MANIFEST)
-        text = (folder / _MANIFEST).read_text(encoding="utf-8")
-        if f'"version": {_VERSION},' not in text:
-            raise ValueError(f"not version {_VERSION} of the format")
-        manifest = unseal(text)
-        if missing := {*_SINGLE, "units", "splits", "checksums"} - manifest.keys():
-            raise ValueError("no " + ", ".join(sorted(missing)))
-    except DataError:
-        raise
-    except (OSError, ValueError) as problem:
-        raise DataError(
-            "this is not a folder of facts",
-            where=str(folder),
-            found=f"{_MANIFEST}: {problem}",
-            do="write one with save_facts",
-        ) from problem
+def _parse_manifest(text: str) -> dict[str, Any]:
+    """The manifest of saved facts; a ValueError for anything else."""
+    if f'"version": {_VERSION},' not in text:
+        raise ValueError(f"not version {_VERSION} of the format")
+    manifest = unseal(text)
+    if missing := {*_SINGLE, "units", "splits", "checksums"} - manifest.keys():
+        raise ValueError("no " + ", ".join(sorted(missing)))
     return manifest
 
 

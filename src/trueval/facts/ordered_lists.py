@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from trueval.data.ids import Ids, check_same_kind, plain
+from trueval.data.missing_ids import ids_missing
 from trueval.errors import DataError
 from trueval.facts.run_checks import check_agreement, check_catalogue, check_ranks, not_finite
 from trueval.facts.tie_rules import BY_ID
@@ -81,12 +82,7 @@ def code_ids(run: pl.DataFrame, role: str, vocabulary: Ids, name: str) -> np.nda
     """
     column = plain(run[role], where=f"{name}, column {role}")
     if column.null_count():
-        raise DataError(
-            f"{role} ids are missing",
-            where=name,
-            found=f"{column.null_count():,} rows",
-            do="fill or drop them",
-        )
+        raise ids_missing(role, where=name, found=f"{column.null_count():,} rows")  # in an order that is not the file's
     check_same_kind(column, vocabulary.values, role=role, where=(name, "the test set"))
     return vocabulary.codes(column)
 

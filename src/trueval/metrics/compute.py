@@ -10,10 +10,10 @@ import numpy as np
 from trueval.errors import DefinitionError
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.views import flip
-from trueval.metrics.grammar import Spec
 from trueval.metrics.inverse_propensity import inverse_weighted
 from trueval.metrics.metric_inputs import Inputs
 from trueval.metrics.metric_values import Ratio, Tally
+from trueval.metrics.spec import Spec
 from trueval.metrics.tie_checks import check_ties
 
 

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from trueval.arguments import checked
-from trueval.metrics.grammar import Spec, parse
+from trueval.metrics.grammar import parse
 from trueval.metrics.popularity_strata import pooled_by_default
+from trueval.metrics.spec import Spec
 
 
 @checked

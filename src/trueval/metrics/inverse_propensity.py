@@ -9,10 +9,10 @@ import numpy as np
 from trueval.errors import DefinitionError
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.metrics.additive_terms import Terms, best_for, self_normalised, weigh
-from trueval.metrics.grammar import WEIGHTING, Spec
 from trueval.metrics.metric_inputs import Inputs, require
 from trueval.metrics.metric_values import Ratio
 from trueval.metrics.registry import all_metrics
+from trueval.metrics.spec import WEIGHTING, Spec
 
 
 def inverse_weighted(spec: Spec, facts: RankingFacts, inputs: Inputs) -> np.ndarray | Ratio:

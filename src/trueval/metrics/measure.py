@@ -18,8 +18,9 @@ from trueval.facts.ranking_facts import UNKNOWN, RankingFacts
 from trueval.facts.tie_rules import with_ties
 from trueval.metrics.aspect_inputs import Interest, Targets
 from trueval.metrics.compute import compute
-from trueval.metrics.grammar import Spec, parse
+from trueval.metrics.grammar import parse
 from trueval.metrics.metric_inputs import Inputs, ItemPopularity, Positives
+from trueval.metrics.spec import Spec
 
 Judged = Mapping[Any, float] | Collection[Any]
 

@@ -18,7 +18,8 @@ from trueval.data.popularity import item_counts
 from trueval.errors import DefinitionError
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.metrics.aspect_inputs import Interest, Targets
-from trueval.propensity.propensity import Diagnostics, Propensity
+from trueval.propensity.propensity import Propensity
+from trueval.propensity.weight_diagnostics import Diagnostics
 
 HOW = {
     "train": ("the train log", "pass train=… (--train FILE)"),

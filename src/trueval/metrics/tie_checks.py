@@ -10,7 +10,7 @@ from trueval.errors import DefinitionError
 from trueval.facts.equal_scores import split_lists, tied_lists, unknown_lists
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.tie_rules import SETTLED
-from trueval.metrics.grammar import Spec
+from trueval.metrics.spec import Spec
 
 
 def check_ties(spec: Spec, facts: RankingFacts) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from trueval.data.json_values import parse_json
 from trueval.data.locks import locked
-from trueval.data.writing import WRITE_FAILURES, keep_permissions, reason_of, write_content
+from trueval.data.writing import keep_permissions, write_content, writing
 from trueval.errors import OutputError
 from trueval.report.commit import commit, finish_commit, is_free, is_ours_inside, scratch_in
 
@@ -22,19 +22,12 @@ def check_folder(folder: Path, names: Iterable[str], *, marker: str) -> None:
 
     Files that the marker file lists were written by trueval.
     """
-    try:
+    with writing(folder, what="the output folder could not be written", do="use another folder (-o DIR)"):
         if not folder.exists() or (folder.is_dir() and is_free(folder)):
             return
         finish_commit(folder)
         ours = _ours(folder, marker) if folder.is_dir() else None
         taken = [name for name in names if ours is not None and name not in ours and (folder / name).exists()]
-    except OSError as problem:
-        raise OutputError(
-            "the output folder could not be written",
-            where=str(folder),
-            found=reason_of(problem),
-            do="use another folder (-o DIR)",
-        ) from problem
     if ours is None:
         raise OutputError(
             "there is already something at the output folder",
@@ -97,26 +90,19 @@ def write_together(
 def write_folders(folder: Path, contents: Mapping[str, FolderContent]) -> None:
     """Write several folders (by their names in `folder`; "" is itself), all of them or none."""
     _check_folders(folder, contents)
-    try:
-        with locked(folder):
-            _check_folders(folder, contents)
-            gone: set[str] = set()
-            names: list[str] = []
-            with scratch_in(folder) as new:
-                for inner, content in contents.items():
-                    prefix = f"{inner}/" if inner else ""
-                    for name, text in content.everything.items():
-                        _write(new / f"{prefix}{name}", text, folder / f"{prefix}{name}")
-                        names.append(f"{prefix}{name}")
-                    gone |= {f"{prefix}{name}" for name in _ours(folder / inner, content.marker) or ()}
-                commit(new, folder, names, gone - set(names))
-    except WRITE_FAILURES as problem:
-        raise OutputError(
-            "the files could not be written; nothing was changed",
-            where=str(folder),
-            found=reason_of(problem),
-            do="check the folder, its permissions and the free space",
-        ) from problem
+    do = "check the folder, its permissions and the free space"
+    with writing(folder, what="the files could not be written; nothing was changed", do=do), locked(folder):
+        _check_folders(folder, contents)
+        gone: set[str] = set()
+        names: list[str] = []
+        with scratch_in(folder) as new:
+            for inner, content in contents.items():
+                prefix = f"{inner}/" if inner else ""
+                for name, text in content.everything.items():
+                    _write(new / f"{prefix}{name}", text, folder / f"{prefix}{name}")
+                    names.append(f"{prefix}{name}")
+                gone |= {f"{prefix}{name}" for name in _ours(folder / inner, content.marker) or ()}
+            commit(new, folder, names, gone - set(names))
 
 
 def _check_folders(folder: Path, contents: Mapping[str, FolderContent]) -> None:

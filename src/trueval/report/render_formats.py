@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,7 +9,7 @@ import polars as pl
 
 from trueval.comparison.leaders import leaders
 from trueval.comparison.render import grid, legend
-from trueval.data.json_values import without_nan
+from trueval.data.json_values import json_text, without_nan
 from trueval.evaluation.interval_method import describe_interval
 from trueval.evaluation.outcome import Evaluation
 from trueval.render.latex import latex_table, tex_comment
@@ -49,7 +48,7 @@ def as_record(evaluation: Evaluation, comparisons: Sequence[Comparison] = ()) ->
 
 def as_json(evaluation: Evaluation, comparisons: Sequence[Comparison] = ()) -> str:
     """The record as text."""
-    return json.dumps(as_record(evaluation, comparisons), ensure_ascii=False, indent=1, default=str)
+    return json_text(as_record(evaluation, comparisons))
 
 
 def result_frame(evaluation: Evaluation, comparisons: Sequence[Comparison] = ()) -> pl.DataFrame:

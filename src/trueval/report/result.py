@@ -1,4 +1,4 @@
-"""What an evaluation found: by system and metric, by group, compared; `result_output` renders it."""
+"""What an evaluation found: by system and metric, compared; `result_groups` splits it up, `result_output` renders."""
 
 from __future__ import annotations
 
@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Any, overload
 
 import polars as pl
 
-from trueval.arguments import checked
 from trueval.errors import DefinitionError, suggest
 from trueval.evaluation.estimate import Estimate
-from trueval.evaluation.fairness import Disparity, demographic_parity, equal_opportunity
 from trueval.evaluation.kept_facts import KeptFacts
 from trueval.evaluation.outcome import Evaluation
 from trueval.evaluation.repeats import repeats_frame
 from trueval.metrics.grammar import parse
-from trueval.report.groups import gap_frame, group_frame
+from trueval.report.result_groups import ResultGroups
 from trueval.report.result_output import ResultOutput
 
 if TYPE_CHECKING:
@@ -26,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Result(ResultOutput):
+class Result(ResultGroups, ResultOutput):
     """What an evaluation found: values with confidence intervals, by system and metric. Prints as a table.
 
     `result["system", "metric"]` is one estimate (`value`, `low`, `high`, `n`, `undefined`), `result["system"]` all
@@ -147,96 +145,6 @@ class Result(ResultOutput):
     def warnings(self) -> list[str]:
         """What a reader should know before trusting the numbers."""
         return self.evaluation.warnings
-
-    @checked
-    def by(self, column: str) -> pl.DataFrame:
-        """The values of each group.
-
-        For groups of users the units are theirs. For groups of items only judgements of the group's items count, R
-        included, and a unit without relevant items of the group is undefined.
-
-        Parameters
-        ----------
-        column : text
-            One of the names that were given as `by` to the evaluation.
-
-        Returns
-        -------
-        DataFrame
-            One row per system, group and metric: value, interval, n, undefined, and whether gaps count the group.
-
-        Examples
-        --------
-        >>> import trueval as tv
-        >>> recs = pl.DataFrame({"user": [1, 2, 3], "item": ["a", "a", "b"], "rank": 1})
-        >>> test = pl.DataFrame({"user": [1, 2, 3], "item": ["a", "a", "a"]})
-        >>> users = pl.DataFrame({"user": [1, 2, 3], "gender": ["f", "f", "m"]})
-        >>> result = tv.evaluate_run(recs, test, users=users, by="gender", metrics="hit@1", min_group=1)
-        >>> result.by("gender").select("group", "value", "n").rows()
-        [('f', 1.0, 2), ('m', 0.0, 1)]
-        >>> result.gaps("gender")["gap"].to_list()
-        [1.0]
-        """
-        return group_frame(self.evaluation, column)
-
-    @checked
-    def gaps(self, column: str) -> pl.DataFrame:
-        """How far the groups are apart.
-
-        Parameters
-        ----------
-        column : text
-            One of the names that were given as `by` to the evaluation.
-
-        Returns
-        -------
-        DataFrame
-            One row per system and metric: highest minus lowest group, lowest over highest, with intervals.
-        """
-        return gap_frame(self.evaluation, column)
-
-    @checked
-    def parity(
-        self, column: str, *, k: int | None = None, discount: bool = False, against: str = "catalogue"
-    ) -> dict[str, Disparity]:
-        """Demographic parity: shares of exposure by item group, against the catalogue or equal shares.
-
-        Parameters
-        ----------
-        column : text
-            One of the names of item groups that were given as `by` to the evaluation.
-        k : int, optional
-            Cutoff: how many places of the lists count. Default: the largest cutoff measured.
-        discount : bool, default False
-            Weight places by 1 / log2(rank + 1), instead of equally.
-        against : {"catalogue", "equal"}, default "catalogue"
-            The shares that groups should have: those of the catalogue, or equal ones.
-
-        Returns
-        -------
-        dict of Disparity
-            By system: the share of every group, with `gap`, `ratio` and `table()`.
-        """
-        systems = self.evaluation.systems.items()
-        return {n: demographic_parity(s.by(column), k=k, discount=discount, against=against) for n, s in systems}
-
-    @checked
-    def opportunity(self, column: str, *, k: int | None = None) -> dict[str, Disparity]:
-        """Equal opportunity: true-positive rates by user or item group.
-
-        Parameters
-        ----------
-        column : text
-            One of the names that were given as `by` to the evaluation.
-        k : int, optional
-            Cutoff: how many places of the lists count. Default: the largest cutoff measured.
-
-        Returns
-        -------
-        dict of Disparity
-            By system: the rate of every group, with `gap`, `ratio` and `table()`.
-        """
-        return {name: equal_opportunity(s.by(column), k=k) for name, s in self.evaluation.systems.items()}
 
     def plot(self, name: str, **options: Any) -> Chart:
         """Draw one of the charts of a result.

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ import polars as pl
 
 from trueval.arguments import checked
 from trueval.comparison.design_agreement import LEAST, Alike, alike_grid, alike_notes, between_designs
+from trueval.data.json_values import json_text
 from trueval.errors import visible
 from trueval.evaluation.outcome import Evaluation
 from trueval.render.latex import latex_table
@@ -164,7 +164,7 @@ class ResultOutput(BaselineTables, Shown):
         str
             The record of `to_dict` as text.
         """
-        return json.dumps(self.to_dict(baseline=baseline), ensure_ascii=False, indent=1, default=str)
+        return json_text(self.to_dict(baseline=baseline))
 
     @checked
     def to_markdown(self, *, baseline: str | None = None) -> str:
@@ -181,11 +181,7 @@ class ResultOutput(BaselineTables, Shown):
             The table, or the tables of both sides.
         """
         tables = [as_markdown(one.evaluation, one._compared(baseline)) for one in self._all]
-        if self.observed is None:
-            return tables[0]
-        parts = [f"## {title}\n\n{table}" for title, table in zip(_TITLES.values(), tables)]
-        head, rows = alike_grid(self.alike)
-        return "\n".join([*parts, "## Agreement\n\n" + markdown_table(head, rows, notes=alike_notes(self.alike))])
+        return self._under_titles(tables, title="## {}\n\n", agreement="Agreement", table=markdown_table)
 
     @checked
     def to_latex(self, *, baseline: str | None = None) -> str:
@@ -202,11 +198,7 @@ class ResultOutput(BaselineTables, Shown):
             The table, or the tables of both sides.
         """
         tables = [as_latex(one.evaluation, one._compared(baseline)) for one in self._all]
-        if self.observed is None:
-            return tables[0]
-        parts = [f"% {title}\n{table}" for title, table in zip(_TITLES.values(), tables)]
-        head, rows = alike_grid(self.alike)
-        return "\n".join([*parts, "% agreement\n" + latex_table(head, rows, notes=alike_notes(self.alike))])
+        return self._under_titles(tables, title="% {}\n", agreement="agreement", table=latex_table)
 
     @checked
     def to_html(self, *, baseline: str | None = None, title: str = "Evaluation") -> str:
@@ -258,6 +250,16 @@ class ResultOutput(BaselineTables, Shown):
     def _all(self) -> list[Any]:
         """The result, or those of both sides."""
         return list(self.sides.values()) or [self]
+
+    def _under_titles(self, tables: list[str], *, title: str, agreement: str, table: Callable[..., str]) -> str:
+        """The table of the one test; of both sides, under titles, their tables and how far they agree."""
+        if self.observed is None:
+            return tables[0]
+        alike = self.alike
+        head, rows = alike_grid(alike)
+        names = [*_TITLES.values(), agreement]
+        texts = [*tables, table(head, rows, notes=alike_notes(alike))]
+        return "\n".join(title.format(name) + text for name, text in zip(names, texts))
 
     def _compared(self, baseline: str | None) -> Any:
         return self.compare(baseline) if baseline else ()

@@ -7,7 +7,7 @@ Where the interval is symmetric, `0.1764 ± 0.0088`: half its width. Where it is
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from trueval.evaluation.estimate import Estimate
 from trueval.evaluation.outcome import Evaluation
@@ -35,13 +35,7 @@ def cell(estimate: Estimate, *, ends: bool = False) -> str:
     >>> cell(Estimate(0.5, 0.4, 0.6, 9)), cell(Estimate(0.0, 0.0, 0.17, 20), ends=True)
     ('0.5000 ± 0.1000', '0.0000 [0.0000, 0.1700]')
     """
-    if math.isnan(estimate.value):
-        return UNDEFINED
-    if math.isnan(estimate.low):
-        return decimal(estimate.value)
-    if ends:
-        return f"{decimal(estimate.value)} [{decimal(estimate.low)}, {decimal(estimate.high)}]"
-    return f"{decimal(estimate.value)} ± {(estimate.high - estimate.low) / 2:.4f}"
+    return _written(estimate, ends=ends, number=decimal, half=str, space=" ")
 
 
 def short_cell(estimate: Estimate, *, ends: bool = False) -> str:
@@ -52,10 +46,18 @@ def short_cell(estimate: Estimate, *, ends: bool = False) -> str:
     >>> short_cell(Estimate(0.0, 0.0, 0.17, 9), ends=True), short_cell(Estimate(1.0, math.nan, math.nan, 9))
     ('.0000 [.0000,.1700]', '1.000')
     """
+    return _written(estimate, ends=ends, number=short, half=without_zero, space="")
+
+
+def _written(
+    estimate: Estimate, *, ends: bool, number: Callable[[float], str], half: Callable[[str], str], space: str
+) -> str:
+    """A cell in one style: how numbers and half widths are written, and what stands between them."""
     if math.isnan(estimate.value):
         return UNDEFINED
+    value = number(estimate.value)
     if math.isnan(estimate.low):
-        return short(estimate.value)
+        return value
     if ends:
-        return f"{short(estimate.value)} [{short(estimate.low)},{short(estimate.high)}]"
-    return f"{short(estimate.value)} ±{without_zero(f'{(estimate.high - estimate.low) / 2:.4f}')}"
+        return f"{value} [{number(estimate.low)},{space}{number(estimate.high)}]"
+    return f"{value} ±{space}{half(f'{(estimate.high - estimate.low) / 2:.4f}')}"

@@ -12,9 +12,9 @@ import polars as pl
 
 from trueval.data.interactions import Interactions
 from trueval.data.json_values import parse_json
-from trueval.data.places import check_not_special
+from trueval.data.manifests import read_manifest
 from trueval.data.tables import read_parquet
-from trueval.data.writing import whole_folder
+from trueval.data.writing import whole_folder, writing
 from trueval.errors import DataError, OutputError
 from trueval.splits.leakage import leakage
 from trueval.splits.parts import Parts
@@ -87,14 +87,11 @@ def _write_json(place: Path, manifest: dict[str, Any]) -> None:
 
 def check_free(folder: Path, *, force: bool) -> None:
     """Refuse a folder that parts cannot be written to: it is replaced as a whole, so nothing else may be in it."""
-    try:
+    with writing(folder, what="the output folder could not be written"):
         if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
             return
         ours = folder.is_dir() and (folder / _MANIFEST).exists()
         others = [entry.name for entry in folder.iterdir() if not _is_of_a_split(entry)] if ours else []
-    except OSError as problem:
-        found = problem.strerror or str(problem)
-        raise OutputError("the output folder could not be written", where=str(folder), found=found) from problem
     if force and ours and not others:
         return
     found = "a split made earlier" if ours else "a folder with other files" if folder.is_dir() else "a file"
@@ -120,7 +117,8 @@ def _is_of_a_split(entry: Path) -> bool:
 def load_parts(folder: str | Path) -> Parts:
     """Read parts back from a folder written by `save_parts` or `trueval split` (see there)."""
     folder = Path(folder)
-    manifest = _read_manifest(folder)
+    what, do = "this is not a folder written by trueval split", "make one with trueval split DATA --how … -o DIR"
+    manifest = read_manifest(folder / _MANIFEST, _parse_manifest, what=what, do=do)
     if "folds" in manifest:
         raise DataError(
             "the folder contains several splits",
@@ -162,25 +160,9 @@ def _as_written(part: Interactions, table: pl.DataFrame) -> Interactions:
     return part.keep(part.frame.with_columns(pl.col("time").cast(table.schema["time"])))
 
 
-def _read_manifest(folder: Path) -> dict[str, Any]:
-    try:
-        check_not_special(folder / _MANIFEST)
-        manifest = parse_json((folder / _MANIFEST).read_text(encoding="utf-8"))
-        _check_form(manifest)
-    except DataError:
-        raise
-    except (OSError, ValueError) as problem:
-        raise DataError(
-            "this is not a folder written by trueval split",
-            where=str(folder),
-            found=f"{_MANIFEST}: {problem}",
-            do="make one with trueval split DATA --how … -o DIR",
-        ) from problem
-    return manifest
-
-
-def _check_form(manifest: Any) -> None:
-    """Refuse JSON that is no manifest of a split."""
+def _parse_manifest(text: str) -> dict[str, Any]:
+    """The manifest of a split; a ValueError for anything else."""
+    manifest = parse_json(text)
     if not isinstance(manifest, dict):
         raise ValueError("not an object")
     folds = manifest.get("folds")
@@ -188,3 +170,4 @@ def _check_form(manifest: Any) -> None:
         raise ValueError("folds are not a list of names")
     if folds is None and not (isinstance(manifest.get("how"), dict) and isinstance(manifest.get("counts", {}), dict)):
         raise ValueError("it does not say how the split was made")
+    return manifest

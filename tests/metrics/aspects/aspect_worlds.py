@@ -10,7 +10,8 @@ import polars as pl
 from hypothesis import strategies as st
 
 from oracles import naive_aspects as naive
-from trueval.metrics.grammar import Spec, parse
+from trueval.metrics.grammar import parse
+from trueval.metrics.spec import Spec
 
 THRESHOLD = 3.0
 NAMES = ["drama", "noir", "war", "western"]

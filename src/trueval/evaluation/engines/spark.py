@@ -23,6 +23,7 @@ import polars as pl
 from trueval.data.column_roles import RUN_ROLES, find_roles
 from trueval.data.failures import empty
 from trueval.data.ids import plain
+from trueval.data.missing_ids import ids_missing
 from trueval.data.read import locate
 from trueval.data.run_tables import read_run
 from trueval.errors import DataError, DefinitionError, TruevalError
@@ -157,12 +158,8 @@ def _distinct(rows: DataFrame, role: str, where: str) -> pl.Series:
     """The users or items of a run."""
     found = pl.DataFrame(rows.select(role).distinct().toArrow())[role]
     if found.null_count():
-        raise DataError(
-            f"{role} ids are missing",
-            where=f"{where}, column {role}",
-            found=f"{rows.filter(rows[role].isNull()).count():,} rows",
-            do="fill or drop these rows",
-        )
+        without = rows.filter(rows[role].isNull()).count()
+        raise ids_missing(role, where=f"{where}, column {role}", found=f"{without:,} rows")
     return plain(found, where=f"{where}, column {role}")
 
 

@@ -15,7 +15,8 @@ from trueval.metrics.axioms.explained import EXPLANATIONS, Explanation
 from trueval.metrics.axioms.ranking_pairs import Bench, RankingPair, Scene, Trial
 from trueval.metrics.axioms.regions import Region, failing, regions
 from trueval.metrics.axioms.statements import AXIOMS
-from trueval.metrics.grammar import Spec, parse
+from trueval.metrics.grammar import parse
+from trueval.metrics.spec import Spec
 from trueval.render.shown import Shown
 
 # Table 1 of the document: the metrics in the forms it analyses ("adapted to graded relevance", the parameters of its

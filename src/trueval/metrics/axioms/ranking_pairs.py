@@ -15,8 +15,8 @@ from trueval.errors import DefinitionError
 from trueval.facts.ranking_facts import UNKNOWN, RankingFacts
 from trueval.metrics.aspect_inputs import Interest, Targets
 from trueval.metrics.compute import compute
-from trueval.metrics.grammar import Spec
 from trueval.metrics.metric_inputs import Inputs, ItemPopularity
+from trueval.metrics.spec import Spec
 
 LOWEST, HIGHEST = 0.0, 5.0
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from trueval.metrics.axioms.ranking_pairs import Bench
-from trueval.metrics.grammar import Spec
+from trueval.metrics.spec import Spec
 
 # Values that are tried of parameters from 0 to 1; where the verdict changes, the place is found by bisection. Nearer to
 # 0, powers of a parameter are lost in rounding.

@@ -144,11 +144,8 @@ def ab_test(
     stopped = (ratio.failed or any(c.failed and c.asked for c in checks)) and not ignore_mismatch
     values, found = compare_arms(units, options)
     more_values, in_segments, notes = compare_segments(units, options, min_group=min_group)
-    warnings = [*cautions(units, past), *without_spread(units, found, values), *unasked_warnings(checks)]
-    if chosen is not None:
-        known = {arm, units.user, time, *past, *groups, *alike, *(c.name for c in units.covariates if c.role == "day")}
-        note, filter_warnings = filter_notes(chosen, before=known, compared=units.columns, users=len(units.arm))
-        notes, warnings = [note, *notes], [*filter_warnings, *warnings]
+    about_filter, warnings = _about_filter(chosen, units, before={arm, time, *past, *groups, *alike})
+    warnings += [*cautions(units, past), *without_spread(units, found, values), *unasked_warnings(checks)]
     manifest = {
         "table": place, "arm": arm, "user": units.user, "control": units.arms[0], "control_is": units.why_control,
         "where": where, "rows": units.rows, "users": len(units.arm), "metrics": [str(m) for m in units.metrics],
@@ -165,7 +162,7 @@ def ab_test(
         segments=tuple(settle(in_segments, correct=correct, level=level, stopped=stopped)),
         manifest=manifest,
         balance=checks,
-        notes=(*units.notes, *notes),
+        notes=(*units.notes, *about_filter, *notes),
         warnings=tuple(warnings),
         days=daily_sums(units),
     )
@@ -183,6 +180,16 @@ def _filtered(
     checks = of_counts("users kept by the filter", "filter", counts.T, ("kept", "dropped"), arms)
     users = len(frame) if user is None else frame[user].n_unique()
     return kept, replace(chosen, users=users), checks if len(arms) > 1 else []
+
+
+def _about_filter(chosen: RowFilter | None, units: Units, *, before: set[str | None]) -> tuple[list[str], list[str]]:
+    """A note and warnings on the filter, if there is one; `before` are the columns known before the test."""
+    if chosen is None:
+        return [], []
+    days = {covariate.name for covariate in units.covariates if covariate.role == "day"}
+    known = {*before, units.user, *days}
+    note, warnings = filter_notes(chosen, before=known, compared=units.columns, users=len(units.arm))
+    return [note], [*warnings]
 
 
 def _read_options(level: float, sequential: bool | int, resamples: int, seed: int) -> AbOptions:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -10,7 +9,7 @@ from typing import Any, ClassVar
 import polars as pl
 
 from trueval.data.exported_tables import Tabular
-from trueval.data.json_values import without_nan
+from trueval.data.json_values import json_text, without_nan
 from trueval.online.ab.balance import BalanceCheck
 from trueval.online.ab.comparisons import ArmValue, Compared
 from trueval.online.ab.daily_sums import DailySums
@@ -101,7 +100,7 @@ class AbTest(Tabular, Shown, Reported):
 
     def to_json(self) -> str:
         """The record as text."""
-        return json.dumps(self.record(), ensure_ascii=False, indent=1, default=str)
+        return json_text(self.record())
 
     def to_markdown(self) -> str:
         """The table for a README or an issue."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -11,7 +10,7 @@ from typing import Any, ClassVar
 import polars as pl
 
 from trueval.data.exported_tables import Tabular
-from trueval.data.json_values import without_nan
+from trueval.data.json_values import Recorded, without_nan
 from trueval.errors import DefinitionError, suggest
 from trueval.online.ope.support import Support
 from trueval.online.ope.weights import ALL
@@ -47,7 +46,7 @@ class Value:
 
 
 @dataclass(frozen=True)
-class OffPolicy(Tabular, Shown, Reported):
+class OffPolicy(Tabular, Recorded, Shown, Reported):
     """Off-policy estimates with what they rest on. Prints as a table; `found["snips"]` is one estimate."""
 
     report_kind: ClassVar[str] = "ope"
@@ -93,10 +92,6 @@ class OffPolicy(Tabular, Shown, Reported):
             "assumptions": list(self.assumptions),
         }
         return without_nan(record)
-
-    def to_json(self) -> str:
-        """The record as text."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, indent=1, default=str)
 
     def to_markdown(self) -> str:
         """A Markdown table."""

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from trueval.data.ids import Ids, check_same_kind, plain
+from trueval.data.missing_ids import ids_missing
 from trueval.errors import DataError
 
 NOWHERE = -1
@@ -45,7 +46,8 @@ def id_series(ids: Any, *, role: str, where: str) -> pl.Series:
                 f"{role} ids must all be integers or all be strings", where=where, found=str(error).split("\n")[0]
             ) from error
     if ids.null_count():
-        raise DataError(f"{role} ids are missing", where=where, found=f"{ids.null_count():,} nulls")
+        do = f"give an id for every {role} of the model"
+        raise ids_missing(role, where=where, found=f"{ids.null_count():,} nulls", do=do)
     return plain(ids, where=where) if len(ids) else ids
 
 
