@@ -9,6 +9,7 @@ from trueval.errors import TruevalError
 from trueval.evaluation.outcome import Evaluation
 from trueval.render.html_elements import Section
 from trueval.render.numbers import decimal
+from trueval.report.both_sides import TITLES
 from trueval.report.html_designs import designs_page
 from trueval.report.html_groups import group_sections
 from trueval.report.html_page import html_page
@@ -38,7 +39,7 @@ def result_page(
             about=about,
             sections=[*_repeats(result), *group_sections(result.evaluation)],
         )
-    sides = dict(zip(("Unbiased test", "Observed: held out of the biased log"), result.sides.values()))
+    sides = {TITLES[side]: one for side, one in result.sides.items()}
     alike = result.alike
     agreement = []
     if alike:

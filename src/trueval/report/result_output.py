@@ -10,25 +10,20 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from trueval.arguments import checked
-from trueval.comparison.design_agreement import LEAST, Alike, alike_grid, alike_notes, between_designs
+from trueval.comparison.design_agreement import Alike, alike_grid, alike_notes, between_designs
 from trueval.data.json_values import json_text
-from trueval.errors import visible
 from trueval.evaluation.outcome import Evaluation
 from trueval.render.latex import latex_table
 from trueval.render.markdown import markdown_table
 from trueval.render.shown import Shown
-from trueval.render.terminal import escape, new_table, printed
 from trueval.report.baseline_tables import BaselineTables
+from trueval.report.both_sides import OBSERVED, TITLES, UNBIASED, sides_text
 from trueval.report.render_formats import as_latex, as_markdown, as_record, result_frame
 from trueval.report.repeats import repeats_text
-from trueval.report.table_cells import cell, needs_both_ends
 from trueval.report.terminal import print_evaluation, table_text
 
 if TYPE_CHECKING:
     from trueval.comparison.comparisons import Comparisons
-
-UNBIASED, OBSERVED = "unbiased", "observed"
-_TITLES = {UNBIASED: "Unbiased test", OBSERVED: "Observed: held out of the biased log"}
 
 
 class ResultOutput(BaselineTables, Shown):
@@ -257,7 +252,7 @@ class ResultOutput(BaselineTables, Shown):
             return tables[0]
         alike = self.alike
         head, rows = alike_grid(alike)
-        names = [*_TITLES.values(), agreement]
+        names = [*TITLES.values(), agreement]
         texts = [*tables, table(head, rows, notes=alike_notes(alike))]
         return "\n".join(title.format(name) + text for name, text in zip(names, texts))
 
@@ -285,21 +280,3 @@ def _per_user(result: Any) -> pl.DataFrame:
         return result.evaluation.per_user()
     named = [e.per_user().select(pl.lit(name).alias("repeat"), pl.all()) for name, e in result.repeats.items()]
     return pl.concat(named)
-
-
-def sides_text(true: Evaluation, observed: Evaluation, alike: Sequence[Alike]) -> str:
-    """Every metric on the unbiased test beside the biased one, with τ between their rankings of the systems."""
-    table = new_table(title="unbiased test and observed test (held out of the biased log)")
-    for head in ("metric", "system", UNBIASED, OBSERVED):
-        table.add_column(head, justify="left" if head in ("metric", "system") else "right")
-    tau = {one.metric: one.summary for one in alike}
-    for label, spec in true.specs.items():
-        ends = needs_both_ends(s.systems[name].estimates[label] for s in (true, observed) for name in true.systems)
-        for name, system in true.systems.items():
-            values = [cell(side.estimates[label], ends=ends) for side in (system, observed.systems[name])]
-            table.add_row(escape(label), escape(name), *map(escape, values))
-        if str(spec) in tau:
-            table.add_row(escape(label), "Kendall's τ", "", tau[str(spec)], style="bold")
-    notes = alike_notes(list(alike)) or [f"the agreement of the two tests needs at least {LEAST} systems"]
-    own = [warning for warning in observed.warnings if warning not in true.warnings]
-    return printed(table) + visible("\n".join([*notes, *(f"! {OBSERVED}: {warning}" for warning in own)]) + "\n")
