@@ -62,6 +62,9 @@ def test_the_sizes_of_reports() -> None:
     measured = ",".join(f"{name}@{k}" for name in ("ndcg", "precision", "recall", "ap", "hit") for k in (1, 3, 5, 10))
     large = result_page(made_result(systems=10, metrics=measured))
     assert len(large.encode()) < 1_000_000
+    assert "Drawn are the first 6 of 20 metrics." in large
+    numbers = large[large.index('id="chart-differences"') :]
+    assert numbers[: numbers.index("</figure>")].count("<tr>") == 1 + 9 * 20  # the table has them all
     assert len(result_page(made_result(metrics="ndcg@10,recall@10")).encode()) < 100_000
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import polars as pl
@@ -14,8 +15,10 @@ from trueval.render.marks import verdict_text
 from trueval.render.numbers import level_percent
 
 
-def differences_chart(comparisons: Sequence[Comparison]) -> Chart:
+def differences_chart(comparisons: Sequence[Comparison], *, panels: int | None = None) -> Chart:
     """Each system minus the baseline, metric by metric, with the interval and the verdict.
+
+    At most `panels` metrics are drawn, the first; the numbers of all are in the table.
 
     >>> import trueval as tv
     >>> test = pl.DataFrame({"user": range(8), "item": range(8)})
@@ -31,7 +34,10 @@ def differences_chart(comparisons: Sequence[Comparison]) -> Chart:
     ]  # fmt: skip
     data = pl.DataFrame(rows).with_columns(pl.col("difference", "low", "high").fill_nan(None))
     baseline, level = comparisons[0].baseline, level_percent(comparisons[0].level)
-    return Chart("differences", f"Differences from {baseline}", _description(data, level), data, _draw)
+    about, metrics = _description(data, level), data["metric"].n_unique()
+    if panels is not None and panels < metrics:
+        about += f" Drawn are the first {panels} of {metrics} metrics."
+    return Chart("differences", f"Differences from {baseline}", about, data, partial(_draw, panels=panels))
 
 
 def _description(data: pl.DataFrame, level: str) -> str:
@@ -43,5 +49,6 @@ def _description(data: pl.DataFrame, level: str) -> str:
     )
 
 
-def _draw(data: pl.DataFrame) -> Any:
-    return draw_forest(data.rename({"difference": "value"}), row="system", panel="metric")
+def _draw(data: pl.DataFrame, *, panels: int | None) -> Any:
+    own = data.filter(pl.col("metric").is_in(data["metric"].unique(maintain_order=True)[:panels].implode()))
+    return draw_forest(own.rename({"difference": "value"}), row="system", panel="metric")

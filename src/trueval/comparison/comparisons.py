@@ -114,7 +114,7 @@ class Comparisons(Tabular, Recorded, Shown, Reported, Sequence[Comparison]):
         name : text, default "differences"
             "differences".
         **options : options of the chart
-            None.
+            `panels`: the largest number of metrics that are drawn. Default: all.
 
         Returns
         -------

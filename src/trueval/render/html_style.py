@@ -124,6 +124,7 @@ dt { color: var(--ink); } dd { margin: 0; overflow-wrap: anywhere; }
   .card, .tiles div, figure, tr { break-inside: avoid; } h2, h3 { break-after: avoid; }
   .tools, details.data, button.sort::after { display: none; }
   details::details-content { content-visibility: visible; block-size: auto; } summary { list-style: none; }
-  .wide { overflow: visible; } .wide table { font-size: 9pt; } .wide th, .wide td { padding: 3px 8px 3px 0; }
+  .wide { overflow: visible; } .wide table { font-size: 8pt; } .wide th, .wide td { padding: 3px 6px 3px 0; }
+  .wide .num, .wide thead th { font-size: 7.5pt; white-space: normal; overflow-wrap: anywhere; }
 }
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trueval.charts.differences import differences_chart
 from trueval.comparison.agreement import Agreement
 from trueval.comparison.comparisons import Comparisons
 from trueval.comparison.render import legend
@@ -9,6 +10,7 @@ from trueval.comparison.render_agreement import agreement_notes, grid
 from trueval.comparison.render_comparisons import main_sentences, value_grid
 from trueval.render.html_elements import Section, hint, page, section, sentences, terms, warned
 from trueval.report.html_charts import figures
+from trueval.report.html_page import MOST_PANELS
 from trueval.report.origin import UNKNOWN, Origin
 
 
@@ -27,7 +29,7 @@ def comparisons_page(found: Comparisons, *, title: str | None = None, origin: Or
     most = max(level.n for level in found.levels)
     body = [
         sentences([c.sentence for c in main_sentences(found)]),
-        section(Section("Differences", figures=figures("comparisons", found))),
+        section(Section("Differences", figures=[differences_chart(found, panels=MOST_PANELS).to_html()])),
         section(Section("Values", columns=columns, rows=rows)),
         hint(legend(found.rows)),
         *warned(found.notes),

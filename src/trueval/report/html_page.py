@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from trueval.charts.differences import differences_chart
 from trueval.charts.offered import OFFERS
 from trueval.comparison.comparison import Comparison
 from trueval.comparison.leaders import leaders
@@ -31,6 +32,7 @@ from trueval.report.html_figures import estimate_bar
 from trueval.report.table_cells import cell, columns_with_both_ends
 from trueval.report.terminal import footer
 
+MOST_PANELS = 6  # metrics that are drawn in the picture of differences; its table has all
 _CLASSES = {"better": "up", "worse": "down"}  # of the signs of verdicts
 _DIRECTIONS = {"higher": "higher is better ↑", "lower": "lower is better ↓", "neither": "neither direction is better"}
 
@@ -80,7 +82,7 @@ def results(
         _card(evaluation, label, verdicts, best=best.get(label, set()), ends=label in ends)
         for label in evaluation.specs
     )
-    forest = figures("comparisons", comparisons, place=place) if comparisons else []
+    forest = [differences_chart(comparisons, panels=MOST_PANELS).to_html(place=place)] if comparisons else []
     parts = [f"<h2>{escape(title)}</h2>", sentences(notes), *forest, f'<div class="cards">{cards}</div>']
     parts += [hint(footer(evaluation, comparisons, definitions=False)), "".join(warned(evaluation.warnings))]
     parts.append(details("All values in one table", _matrix(evaluation, best, ends)))
