@@ -121,6 +121,10 @@ dt { color: var(--ink); } dd { margin: 0; overflow-wrap: anywhere; }
 @media print {
   :root { color-scheme: light; }
   body { font-size: 11pt; background: #fff; } main, header, footer { max-width: none; padding: 0; }
+  .cards { grid-template-columns: 1fr 1fr; gap: 8px; } .card { padding: 8px 10px; } .card p { min-height: 0; }
+  .card th { font-size: 8.5pt; width: 6em; } .card td.num { font-size: 8pt; width: 8em; }
+  .card td.num small { font-size: 7pt; } .card h3 { font-size: 9.5pt; }
+  .findings li { font-size: 11pt; } h2 { margin-top: 24px; } figure { margin-top: 14px; }
   .card, .tiles div, figure, tr { break-inside: avoid; } h2, h3 { break-after: avoid; }
   .tools, details.data, button.sort::after { display: none; }
   details::details-content { content-visibility: visible; block-size: auto; } summary { list-style: none; }
