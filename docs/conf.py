@@ -78,7 +78,7 @@ def separate_attributes(*arguments: Any) -> None:
 
 
 def make_reachable(_: Any, name: str, template: str, context: dict[str, Any], page: Any) -> None:
-    """What is wider than its place can be scrolled from the keyboard; captions of contents say which level they have."""
+    """What is wider than its place can be scrolled from the keyboard; captions have a level."""
     for part in ("body", "furo_navigation_tree"):
         text = context.get(part) or ""
         text = text.replace('role="heading">', 'role="heading" aria-level="2">')
