@@ -98,8 +98,8 @@ def test_formulas_and_pictures_are_drawn(browser: Browser, some: Path) -> None:
 
 def test_wide_blocks_are_reached_by_keyboard(browser: Browser, some: Path) -> None:
     with browser.open(some / "api" / "comparison.html", width=390) as visit:
-        wide = visit.page.evaluate(
-            "[...document.querySelectorAll('article pre')].filter(e => e.scrollWidth > e.clientWidth).map(e => e.tabIndex)"
+        wide = visit.page.locator("article pre").evaluate_all(
+            "blocks => blocks.filter(one => one.scrollWidth > one.clientWidth).map(one => one.tabIndex)"
         )
     assert wide
     assert set(wide) == {0}
