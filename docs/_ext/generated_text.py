@@ -133,9 +133,7 @@ def _elsewhere(metric: Any) -> list[str]:
         if said:
             lines.append(f"`--compat {library}`: {', '.join(said)}.")
     if not lines:
-        return [
-            "Other libraries: no preset of `--compat` changes its definition. [Whom they average over](../compat.md)."
-        ]
+        return ["Other libraries: no preset of `--compat` changes its definition. [What presets change](../compat.md)."]
     rest = "The other presets leave its definition as it is." if len(lines) < len(PRESETS) else ""
     return ["Other libraries: " + " ".join([*lines, rest]).rstrip()]
 
