@@ -28,7 +28,7 @@ $(VENV)/base: pyproject.toml $(CONSTRAINTS)
 	@touch $@
 
 $(VENV)/test: $(VENV)/base
-	$(BIN)/python .ci/dependencies.py test > $(VENV)/needed.txt
+	$(BIN)/python .ci/dependencies.py test docs > $(VENV)/needed.txt
 	$(BIN)/pip install --quiet -r $(VENV)/needed.txt -c $(CONSTRAINTS)
 	@touch $@
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -33,8 +34,8 @@ html_show_sphinx = False
 html_show_search_summary = False  # fetched by script, which browsers refuse for pages opened from a disk
 html_copy_source = False
 html_show_sourcelink = False
-pygments_style = "friendly"
-pygments_dark_style = "monokai"
+pygments_style = "a11y-high-contrast-light"
+pygments_dark_style = "a11y-high-contrast-dark"
 
 # Types stand in the docstrings, in words; signatures stay short enough to be read.
 autodoc_typehints = "none"
@@ -76,6 +77,15 @@ def separate_attributes(*arguments: Any) -> None:
     lines[:] = made
 
 
+def make_reachable(_: Any, name: str, template: str, context: dict[str, Any], page: Any) -> None:
+    """What is wider than its place can be scrolled from the keyboard; captions have a level."""
+    for part in ("body", "furo_navigation_tree"):
+        text = context.get(part) or ""
+        text = text.replace('role="heading">', 'role="heading" aria-level="2">')
+        text = re.sub(r"<pre(?=>)", '<pre tabindex="0"', text)
+        context[part] = re.sub(r'<div class="(?:table-wrapper|math)[^"]*"(?=>)', r'\g<0> tabindex="0"', text)
+
+
 def setup(app: Any) -> None:
     """Run the examples of every page when it is read."""
     site = Site()
@@ -86,4 +96,5 @@ def setup(app: Any) -> None:
     app.connect("source-read", read)
     app.connect("doctree-read", unlink_metrics)
     app.connect("autodoc-process-docstring", separate_attributes, priority=100)  # before napoleon reads it
+    app.connect("html-page-context", make_reachable, priority=900)  # after furo has made its contents
     app.connect("build-finished", lambda *_: site.close())

@@ -12,6 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from system_examples import example
+
 
 def generate(words: Sequence[str]) -> str:
     """The text for a block: `["metrics", "accuracy"]`."""
@@ -130,7 +132,10 @@ def _elsewhere(metric: Any) -> list[str]:
             said.append(f"refused, for no parameter makes it equal: {cell(preset.refused[metric.name])}")
         if said:
             lines.append(f"`--compat {library}`: {', '.join(said)}.")
-    return ["Other libraries: " + " ".join(lines)] if lines else []
+    if not lines:
+        return ["Other libraries: no preset of `--compat` changes its definition. [What presets change](../compat.md)."]
+    rest = "The other presets leave its definition as it is." if len(lines) < len(PRESETS) else ""
+    return ["Other libraries: " + " ".join([*lines, rest]).rstrip()]
 
 
 def _shown(parameters: Mapping[str, Any]) -> str:
@@ -193,6 +198,7 @@ def systems() -> str:
         rows += [["caution", cell(system.caution)]] if system.caution else []
         rows += [["reference", cell(system.reference)]]
         text += f"(system-{system.name})=\n## {system.name}\n\n{cell(system.summary)}\n\n{table(['', ''], rows)}\n"
+        text += f"{example(system.name)}\n"
     return text
 
 
@@ -236,6 +242,27 @@ def _listed(preset: Any) -> str:
     if "*" in preset.listed:
         return " who have a list"
     return f"; for {', '.join(map(code, sorted(preset.listed)))} those who have a list" if preset.listed else ""
+
+
+# ---- charts ------------------------------------------------------------------------------------------------------
+
+_RECORDS = {
+    "result": "a result: `result.plot(name)`",
+    "comparisons": "comparisons: `tv.compare(…).plot()`",
+    "agreement": "agreement: `result.agreement().plot()`",
+    "ab_test": "an A/B test: `tv.ab_test(…).plot(name)`",
+    "ope": "off-policy estimates: `tv.ope(…).plot()`",
+    "calibration": "a calibration: `tv.calibrate(…).plot()`",
+    "pointwise": "click probabilities: `tv.pointwise(…).plot()`",
+}
+
+
+def charts() -> str:
+    """Which charts there are, of what, and what each needs."""
+    from trueval.charts.offered import OFFERS
+
+    rows = [[_RECORDS[kind], code(name), cell(one.needs)] for kind, own in OFFERS.items() for name, one in own.items()]
+    return table(["of", "name", "needs"], rows)
 
 
 # ---- which metric ------------------------------------------------------------------------------------------------
@@ -299,6 +326,7 @@ GENERATORS: dict[str, Callable[..., str]] = {
     "designs": designs,
     "presets": presets,
     "preset": preset,
+    "charts": charts,
     "choosing": choosing,
     "file": file,
 }

@@ -3,8 +3,11 @@
 A page is Markdown. Blocks between fences are treated by the word in braces after the fence:
 
 - `{run}`: commands, run one after the other; the page shows each with its output. `{run} fails` expects exit code 2
-  and shows the message; `{run} lines=20` shows only the first lines.
+  and shows the message; `{run} exits=3` expects that code; `{run} lines=20` shows only the first lines.
 - `{py}`: Python, run in the namespace of the page; the page shows it with what it prints.
+- `{chart}`: a Python expression that makes a chart, which the page shows instead of the code; `dots` (`page_charts.py`)
+  is known there.
+- `{check}`: Python that the page does not show: assertions that what the sentences say of the output is true.
 - `{write} NAME`: a file that is written for later blocks, and shown.
 - `{generated} WORD...`: text made from the registries (`generated_text.py`).
 
@@ -31,6 +34,7 @@ from pathlib import Path
 from typing import Any
 
 from generated_text import generate
+from page_charts import dots, figure
 
 ROOT = Path(__file__).parents[2]
 WIDTH = 96  # columns of the terminal that commands write to: what fits into a page
@@ -57,6 +61,7 @@ class Page:
     name: str
     folder: Path
     names: dict[str, Any] = field(default_factory=lambda: {"__name__": "example"})
+    charts: int = 0  # shown so far
 
     def expand(self, text: str) -> str:
         """The page with its examples run."""
@@ -74,6 +79,11 @@ class Page:
             return self._commands(body, options)
         if kind == "{py}":
             return self._python(body)
+        if kind == "{chart}":
+            return self._chart(body)
+        if kind == "{check}":
+            self._python(body)
+            return ""
         if kind == "{write}":
             path = self.folder / options[0]
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -86,14 +96,14 @@ class Page:
         return found[0]
 
     def _commands(self, body: str, options: list[str]) -> str:
-        most = next((int(o.removeprefix("lines=")) for o in options if o.startswith("lines=")), None)
+        numbers = {name: int(value) for name, equals, value in (o.partition("=") for o in options) if equals}
+        most, wanted = numbers.get("lines"), 2 if "fails" in options else numbers.get("exits", 0)
         shown = []
         for command in re.split(r"(?<!\\)\n", body.strip()):
             out, err, code = self._command(command)
-            wanted = 2 if "fails" in options else 0
             if code != wanted:
                 raise ExampleError(f"{self.name}: `{command}` ended with {code}, not {wanted}\n{out}\n{err}")
-            lines = (out + err if wanted else out).rstrip().splitlines()
+            lines = (out + err if wanted == 2 else out).rstrip().splitlines()
             if most is not None and len(lines) > most:
                 lines = [*lines[:most], "…"]
             shown += [f"\x1b[1m$ {wrapped(command)}\x1b[0m", *lines, ""]
@@ -122,6 +132,16 @@ class Page:
                 raise ExampleError(f"{self.name}: {type(error).__name__}: {error}\n{body}") from error
         printed = out.getvalue().rstrip()
         return f"```python\n{body}```\n" + (f"\n{as_html(printed.splitlines())}" if printed else "")
+
+    def _chart(self, body: str) -> str:
+        self.charts += 1
+        with self.here():
+            try:
+                return figure(
+                    eval(compile(body.strip(), f"<{self.name}>", "eval"), {**self.names, "dots": dots}), self.charts
+                )
+            except Exception as error:
+                raise ExampleError(f"{self.name}: {type(error).__name__}: {error}\n{body}") from error
 
     def _doctest(self, body: str) -> None:
         test = doctest.DocTestParser().get_doctest(body, self.names, self.name, None, 0)

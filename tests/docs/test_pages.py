@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import trueval
+from trueval.charts import altair
 from trueval.metrics.families import FAMILIES
 from trueval.metrics.registry import all_metrics
 from trueval.recommenders.registry import systems
@@ -26,6 +27,7 @@ sys.path.insert(0, str(DOCS / "_ext"))
 page_examples: Any = importlib.import_module("page_examples")
 generated_text: Any = importlib.import_module("generated_text")
 check_offline: Any = importlib.import_module("check_offline")
+system_examples: Any = importlib.import_module("system_examples")
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +40,7 @@ def site() -> Iterator[Any]:
 @pytest.mark.parametrize("name", TEXTS)
 def test_all_examples_run(site: Any, name: str) -> None:
     made = site.expand(name, TEXTS[name])
-    assert not re.search(r"^```\{(run|py|write|generated)\}", made, re.M)
+    assert not re.search(r"^```\{(run|py|chart|check|write|generated)\}", made, re.M)
     assert str(DOCS.parent) not in made, "a page must not show where it was built"
 
 
@@ -47,6 +49,8 @@ def test_all_examples_run(site: Any, name: str) -> None:
     [
         ("```python\n>>> 1 + 1\n3\n```\n", "Expected"),
         ("```{py}\n1 / 0\n```\n", "ZeroDivisionError"),
+        ("```{check}\nassert 1 > 2, 'one is less'\n```\n", "one is less"),
+        ("```{chart}\n1 / 0\n```\n", "ZeroDivisionError"),
         ("```{run}\ntrueval metrics nonsense\n```\n", "ended with 2, not 0"),
         ("```{run} fails\ntrueval --version\n```\n", "ended with 0, not 2"),
         ("```{run}\nrm -rf everything\n```\n", "only trueval is run"),
@@ -72,7 +76,7 @@ def fences(text: str) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_no_block_escapes_being_run(name: str) -> None:
-    ran = ("{run}", "{py}", "{write}", "{generated}", "{toctree}", "{eval-rst}")
+    ran = ("{run}", "{py}", "{chart}", "{check}", "{write}", "{generated}", "{toctree}", "{eval-rst}")
     others = [info for info, body in fences(TEXTS[name]) if not info.startswith(ran) and ">>>" not in body]
     assert name in NOT_RUN or not set(others) - {""}, others
 
@@ -108,6 +112,24 @@ def test_every_metric_and_system_has_a_section() -> None:
     )
     assert re.findall(r"^\(metric-(\w+)\)=$", made, re.M) == [metric.name for metric in all_metrics()]
     assert re.findall(r"^\(system-(\w+)\)=$", generated_text.generate(["systems"]), re.M) == list(systems())
+
+
+def test_every_system_has_a_worked_example() -> None:
+    assert sorted(system_examples.EXAMPLES) == sorted(systems())
+    assert all(lines.count(">>> ") for _, lines in system_examples.EXAMPLES.values())
+
+
+def test_charts_are_put_in_with_ids_of_their_own(tmp_path: Path) -> None:
+    if not altair.are_available():
+        pytest.skip("pictures need Altair and vl-convert: pip install '.[charts]'")
+    block = '```{chart}\ndots("A < B", {"a": {"one": 1, "two": 2}}, says="one & two", x="value")\n```\n'
+    made = page_examples.Page("page", tmp_path).expand(block + block)
+    assert made.count("<svg") == 2
+    assert "A &lt; B" in made
+    assert "one &amp; two" in made
+    ids = re.findall(r'\bid="([^"]+)"', made)
+    assert len(ids) == len(set(ids))
+    assert "var(--ink)" in made
 
 
 def test_values_by_chance_are_those_of_formulas() -> None:

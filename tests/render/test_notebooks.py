@@ -210,7 +210,14 @@ def test_notebooks_are_kept_without_outputs(path):
 SHOWN = {
     "ab_log_to_verdict": ["new is higher than old", "no verdict: sample ratio mismatch"],
     "compare_systems": ["leakage: caution", "leakage: ok", r"\begin{tabular}"],
-    "why_metrics_disagree": ["the two metrics prefer different systems"],
+    "why_metrics_disagree": [
+        "the two metrics disagree",
+        "by precision@10:      popularity, itemknn",
+        "by antiprecision@10:  average, random",
+        "with every opinion known, τ = 1.00",
+        "plsa, itemknn, popularity, random",
+        "the two metrics prefer different systems",
+    ],
 }
 
 
