@@ -17,8 +17,20 @@ WORDS = re.sub(r"^```.*?^```", "", README, flags=re.M | re.S)  # without blocks 
 
 def test_links_have_a_host() -> None:
     """A link to a file beside the README leads nowhere on the package index."""
-    links = re.findall(r"\]\(([^)\s]+)\)|^\[[^\]]+\]:\s*(\S+)", WORDS, re.M)
+    without_picture = re.sub(r"!\[[^\]]*\]\([^)]*\)", "", WORDS)  # as setup.py describes the package
+    links = re.findall(r"\]\(([^)\s]+)\)|^\[[^\]]+\]:\s*(\S+)", without_picture, re.M)
     assert [one for pair in links for one in pair if one and not one.startswith(("https://", "#"))] == []
+
+
+def test_the_picture_is_there_and_not_on_the_package_index(tmp_path: Path) -> None:
+    (picture,) = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", README)
+    assert (ROOT / picture).read_bytes().startswith(b"\x89PNG")
+    given: dict[str, str] = {}
+    code = (ROOT / "setup.py").read_text(encoding="utf-8").replace("from setuptools import setup", "")
+    exec(code, {"setup": lambda **options: given.update(options), "__file__": str(ROOT / "setup.py")})
+    assert "![" not in given["long_description"]
+    assert given["long_description"].startswith("# trueval\n")
+    assert len(given["long_description"]) > len(README) - 200
 
 
 def test_files_that_it_names_are_there() -> None:

@@ -16,7 +16,7 @@ from trueval.charts.compact import compact
 from trueval.charts.short_names import readable
 from trueval.data.writing import write_whole
 from trueval.errors import OutputError
-from trueval.render.html_elements import escape, html_table
+from trueval.render.html_elements import escape, html_table, prose
 from trueval.render.numbers import decimal
 
 # On a page, what is drawn in these colours follows the page, which may be light or dark.
@@ -113,7 +113,7 @@ class Chart:
             Letters that tell this chart from others of its name on the page.
         """
         name = "-".join(filter(None, (self.name, place)))
-        title, caption = f"<h3>{escape(self.title)}</h3>", f"<figcaption>{escape(self.description)}</figcaption>"
+        title, caption = f"<h3>{escape(self.title)}</h3>", f"<figcaption>{prose(self.description)}</figcaption>"
         if are_available():
             drawn = f'<div class="drawing" tabindex="0">{_for_page(self.to_svg(), self, name)}</div>'
             numbers = f'<details class="data"><summary>The numbers</summary>{_table(self.data)}</details>'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape as escape_html
@@ -49,6 +50,15 @@ def escape(text: str) -> str:
     return escape_html(visible(text))
 
 
+def prose(text: str) -> str:
+    """A sentence as a page shows it; no line ends between a number and its percent sign.
+
+    >>> prose("95 % of <a>")
+    '95\\xa0% of &lt;a&gt;'
+    """
+    return re.sub(r"(?<=\d) %", "\xa0%", escape(text))
+
+
 def page(
     title: str, body: Iterable[str], *, lead: str = "", about: Mapping[str, str] | None = None, foot: str = ""
 ) -> str:
@@ -79,7 +89,7 @@ def section(part: Section) -> str:
     >>> section(Section("Data", ["Few & old."]))
     '<h2>Data</h2>\\n<p>Few &amp; old.</p>'
     """
-    parts = [f"<h2>{escape(part.title)}</h2>", *(f"<p>{escape(text)}</p>" for text in part.text)]
+    parts = [f"<h2>{escape(part.title)}</h2>", *(f"<p>{prose(text)}</p>" for text in part.text)]
     if part.tiles:
         tiles = "".join(f"<div><b>{escape(n)}</b><span>{escape(what)}</span></div>" for n, what in part.tiles)
         parts.append(f'<div class="tiles">{tiles}</div>')
@@ -130,12 +140,12 @@ def class_of(name: str) -> str:
 
 def sentences(lines: Sequence[str]) -> str:
     """What one sees, as a list."""
-    return '<ul class="findings">' + "".join(f"<li>{escape(line)}</li>" for line in lines) + "</ul>" if lines else ""
+    return '<ul class="findings">' + "".join(f"<li>{prose(line)}</li>" for line in lines) + "</ul>" if lines else ""
 
 
 def hint(lines: Iterable[str]) -> str:
     """What numbers rest on, in small letters."""
-    return '<p class="hint">' + "<br>".join(map(escape, lines)) + "</p>"
+    return '<p class="hint">' + "<br>".join(map(prose, lines)) + "</p>"
 
 
 def warned(warnings: Iterable[str]) -> list[str]:
