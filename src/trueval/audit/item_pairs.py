@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,6 +11,7 @@ import polars as pl
 from trueval.arguments import checked
 from trueval.audit.item_pair_counts import Scores, count_all, count_some, scores_of
 from trueval.audit.item_ratings import ItemRatings, item_ratings
+from trueval.audit.rank_correlation import kendall, pearson
 from trueval.audit.render_item_pairs import CASES, item_pairs_text
 from trueval.data.exported_tables import Tabular
 from trueval.data.interactions import Interactions
@@ -246,29 +246,6 @@ def _correlations(scores: Scores) -> dict[tuple[str, str], float]:
         for one in ("phi_p", "phi_antip")
         for other in ("popularity", "average")
     }
-
-
-def pearson(one: np.ndarray, other: np.ndarray) -> float:
-    """Pearson's correlation; NaN where one side does not vary.
-
-    >>> pearson(np.array([1.0, 2, 3]), np.array([2.0, 4, 6])), pearson(np.ones(3), np.arange(3.0))
-    (1.0, nan)
-    """
-    x, y = one - one.mean(), other - other.mean()
-    size = np.sqrt((x @ x) * (y @ y))
-    return float(np.clip(x @ y / size, -1, 1)) if np.ptp(one) and np.ptp(other) and size > 0 else float("nan")
-
-
-def kendall(one: np.ndarray, other: np.ndarray) -> float:
-    """Kendall's τ-b in O(n log n); NaN where one side does not vary.
-
-    >>> round(kendall(np.array([1, 2, 3]), np.array([1, 3, 2])), 4), kendall(np.ones(3), np.arange(3))
-    (0.3333, nan)
-    """
-    from scipy.stats import kendalltau
-
-    with warnings.catch_warnings(action="ignore"):  # that nothing varies
-        return float(kendalltau(one, other).statistic)
 
 
 def _known(value: float) -> float | None:
