@@ -58,7 +58,7 @@ def larger_targets(facts: Mapping[str, RankingFacts], metrics: Sequence[str], si
     rows = []
     for system, own in facts.items():
         alone = own if own.one_relevant else one_relevant(own)
-        above, pool = _places(alone, system)
+        above, pool = _places(alone, system, own.depth)
         places, back = np.unique(np.stack([above, pool]), axis=1, return_inverse=True)
         for size in _possible(sizes, pool):
             chances = first_rank_chances(places[0], places[1], size - 1, deepest)
@@ -76,13 +76,13 @@ def larger_targets(facts: Mapping[str, RankingFacts], metrics: Sequence[str], si
     return pl.DataFrame(rows, schema=columns, orient="row")
 
 
-def _places(alone: RankingFacts, system: str) -> tuple[np.ndarray, np.ndarray]:
+def _places(alone: RankingFacts, system: str, depth: int) -> tuple[np.ndarray, np.ndarray]:
     """Of each relevant item, the number of non-relevant targets above it and in all."""
     if not alone.exact or (alone.targets < 0).any():
         raise DefinitionError(
             "target sets of other sizes need the rank of every relevant item",
             where=system,
-            found=f"lists of the first {alone.depth} items" if alone.depth else "ranks that are not known",
+            found=f"lists of the first {depth} items",
             do="evaluate the model itself (tv.evaluate), not a list that was cut",
         )
     if alone.ties == "expected":

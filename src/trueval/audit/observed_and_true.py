@@ -139,7 +139,7 @@ def observed_and_true(
         chosen = [str(specs[label_of(name, specs)]) for name in asked]
         found = [own for own in found if own.metric in chosen]
     if not found:
-        names = ["; ".join(map(", ".join, (one[0].systems, one[0].specs))) for one in sides.values()]
+        names = ["; ".join([", ".join(one[0].systems), ", ".join(one[0].specs)]) for one in sides.values()]
         raise DataError(
             "observed and true values have fewer than three systems, or no metric, in common",
             found=f"observed: {names[0]}\ntrue: {names[1]}",
@@ -162,11 +162,9 @@ def _between(side: str, parts: Sequence[Evaluation], metrics: Sequence[str], lik
     if len(metrics) < 2:
         return []
     a = agree({side: parts}, metrics=metrics, level=like.level, seed=seed)
-    places = [(i, j) for i in range(len(a.labels)) for j in range(i + 1, len(a.labels))]
-    return [
-        Alike(
-            side, a.labels[i], a.labels[j], *(float(one[i, j]) for one in (a.tau.value, a.tau.low, a.tau.high)),
-            len(a.systems), a.level, float(a.tau.observed[i, j]),
-        )
-        for i, j in places
-    ]  # fmt: skip
+    found = []
+    for i, one in enumerate(a.labels):
+        for j, other in enumerate(a.labels[:i]):
+            tau, low, high, seen = (float(m[j, i]) for m in (a.tau.value, a.tau.low, a.tau.high, a.tau.observed))
+            found.append(Alike(side, other, one, tau, low, high, len(a.systems), a.level, seen))
+    return found
