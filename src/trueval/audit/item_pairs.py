@@ -175,7 +175,7 @@ def item_pairs(
         Relevance threshold. Default: values above 0 are relevant.
     exact : bool, optional
         Count all pairs (True), or draw some (False). Default: count them up to 20,000 items. Memory grows with the
-        items, time with their square: about a second for 20,000 of them, half a minute for 100,000.
+        items, time with their square: a second or two for 20,000 of them, about a minute for 100,000.
     pairs : int, default 4,000,000
         How many pairs are drawn, where they are.
     level : number, default 0.95

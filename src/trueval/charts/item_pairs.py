@@ -50,9 +50,9 @@ def _description(found: ItemPairs) -> str:
 def _draw(data: pl.DataFrame) -> Any:
     alt = altair()
     seen = data.with_columns(text=pl.col("share").map_elements(percent, return_dtype=pl.String))
-    y = alt.Y(
-        "the_more_popular_item_is:N", title="the more popular item is", sort=in_order(data, "the_more_popular_item_is")
-    )
+    field = "the_more_popular_item_is"
+    above = alt.Axis(titleAngle=0, titleAlign="right", titleBaseline="bottom", titleX=-9, titleY=-2)
+    y = alt.Y(f"{field}:N", title=field.replace("_", " "), sort=in_order(data, field), axis=above)
     top = max(0.05, 1.15 * float(data["high"].max()))  # type: ignore[arg-type]
     x = alt.X(
         "share:Q", title="share of item pairs", scale=alt.Scale(domain=[0, top], nice=False),

@@ -73,7 +73,7 @@ def _panel(data: pl.DataFrame, look: Any, title: str, width: int, *, sized: bool
     if sized:
         x = alt.X(
             "at:Q", title="size of target sets", scale=alt.Scale(type="log", domain=[ends[0] / 1.1, ends[1] * 1.1]),
-            axis=alt.Axis(values=sorted(set(data["at"])), format=",d", grid=False, labelOverlap=True),
+            axis=alt.Axis(values=sorted(set(data["at"])), format=",d", grid=False, labelOverlap="greedy"),
         )  # fmt: skip
     else:
         x = alt.X(
