@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from results import machine
 
@@ -32,11 +31,10 @@ ROWS: tuple[tuple[int, str, float | None], ...] = (
 def world(items: int) -> Any:
     """Ratings and likes of some items."""
     from trueval.audit.item_ratings import ItemRatings
-    from trueval.data.ids import Ids
 
     rng = np.random.default_rng(items)
     ratings = np.minimum(rng.zipf(1.4, items), USERS - 1)
-    return ItemRatings(Ids.of(pl.Series(range(items))), ratings, rng.binomial(ratings, rng.beta(3, 2, items)), USERS)
+    return ItemRatings.of_counts(ratings, rng.binomial(ratings, rng.beta(3, 2, items)), users=USERS)
 
 
 def with_matrices(counted: Any) -> list[int]:

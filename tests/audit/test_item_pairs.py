@@ -53,7 +53,7 @@ def naive(ratings: list[int], liked: list[int], users: int) -> tuple[list[int], 
 
 
 def counted(ratings: list[int], liked: list[int], users: int) -> ItemRatings:
-    return ItemRatings(Ids.of(pl.Series(range(len(ratings)))), np.array(ratings), np.array(liked), users)
+    return ItemRatings.of_counts(np.array(ratings), np.array(liked), users=users)
 
 
 @st.composite
@@ -114,7 +114,7 @@ def test_two_items(rated, liked, case):
 def random_world(items: int, users: int, seed: int) -> ItemRatings:
     rng = np.random.default_rng(seed)
     ratings = np.minimum(rng.zipf(1.5, items), users - 1)
-    return ItemRatings(Ids.of(pl.Series(range(items))), ratings, rng.binomial(ratings, rng.beta(3, 2, items)), users)
+    return ItemRatings.of_counts(ratings, rng.binomial(ratings, rng.beta(3, 2, items)), users=users)
 
 
 def test_threads_and_forms_give_the_same_counts():
@@ -206,6 +206,7 @@ def test_scores_are_those_of_the_optimal_rankings():
         (counted([3, 2], [0, 0], 9), {}, "ratings of both kinds"),
         (counted([3, 2], [1, 1], 9), {"level": 1.0}, "level must be"),
         (counted([3, 2], [1, 1], 9), {"pairs": 0}, "pairs must be"),
+        ([3, 2], {}, "need a log"),
     ],
 )
 def test_refusals(world, options, message):
@@ -216,6 +217,29 @@ def test_refusals(world, options, message):
 def test_a_threshold_needs_values():
     with pytest.raises(TruevalError, match="needs a value column"):
         item_pairs(Interactions.of(pl.DataFrame({"user": [1, 2], "item": [1, 2]})), threshold=4)
+
+
+@pytest.mark.parametrize(
+    ("ratings", "liked", "message"),
+    [([3, 2], [1], "one length"), ([3, 2], [1, 3], "among ratings"), ([3, 12], [1, 3], "among ratings")],
+)
+def test_counts_are_checked(ratings, liked, message):
+    with pytest.raises(TruevalError, match=message):
+        ItemRatings.of_counts(np.array(ratings), np.array(liked), users=9)
+
+
+def test_parts_are_their_train_part_and_unrated_items_are_left_out():
+    rng = np.random.default_rng(4)
+    frame = pl.DataFrame({"user": rng.integers(0, 40, 600), "item": rng.integers(0, 20, 600)}).unique(
+        maintain_order=True
+    )
+    log = Interactions.of(frame.with_columns(value=pl.Series(rng.integers(1, 6, len(frame)).astype(float))))
+    parts = tv.split(log, "holdout", ratio=0.3, seed=0)
+    whole = item_pairs(parts, threshold=4)
+    assert whole.to_dict() == item_pairs(parts.train, threshold=4).to_dict()
+    own = item_ratings(parts.train, threshold=4)
+    more = ItemRatings.of_counts(np.append(own.ratings, 0), np.append(own.liked, 0), users=own.users)
+    np.testing.assert_array_equal(item_pairs(more).counts, whole.counts)
 
 
 def test_records_as_data():

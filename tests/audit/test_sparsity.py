@@ -60,6 +60,20 @@ def test_numbers_by_their_definitions(parts):
         assert found.unjudged[name] == pytest.approx(result[name, "unjudged@10"].value)
 
 
+@pytest.mark.parametrize(
+    ("design", "population"),
+    [("AR-TI-AN", "judged"), ("AR-AI-AN", "all"), ("AR-TI-AN-condensed", "relevant"), ("AR-TI-AN-head10", "relevant"),
+     ("1R-TI-AN", "relevant"), ("P1R4-TI-NN5", "relevant"), ("AR-TI-NN20", "relevant")],
+)  # fmt: skip
+def test_all_ratings_have_the_values_of_the_evaluation(parts, design, population):
+    result = evaluated(parts, design, population=population)
+    found = sparsity(result.evaluation.facts, removed=[0, 0.5], sizes=[5], repeats=1, population=population)
+    label = next(iter(result.evaluation.specs))
+    for name, value, chance in found.fewer.filter(pl.col("removed") == 0).select("system", "value", "by_chance").rows():
+        assert value == pytest.approx(result[name, label].value)
+        assert chance == pytest.approx(result.random[label])
+
+
 def test_one_relevant_item_at_a_time(parts):
     found = sparsity(evaluated(parts, "1R-TI-NN50").evaluation.facts, removed=[0, 0.5], sizes=[10])
     assert (found.design, found.unjudged) == ("1R", {})
@@ -176,6 +190,7 @@ def test_other_metrics_have_no_curve_by_size():
         ({"metrics": "novelty@5"}, "cannot be measured from rankings alone"),
         ({"k": 0}, "must be"),
         ({"repeats": 0}, "at least 1"),
+        ({"population": "some"}, "unknown population"),
     ],
 )
 def test_refusals(options, message):

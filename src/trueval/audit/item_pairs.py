@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from trueval.arguments import checked
+from trueval.audit.alignment import Alignment, alignment
 from trueval.audit.item_pair_counts import Scores, count_all, count_some, scores_of
 from trueval.audit.item_ratings import ItemRatings, item_ratings
 from trueval.audit.rank_correlation import kendall, pearson
@@ -18,6 +19,7 @@ from trueval.data.interactions import Interactions
 from trueval.errors import DataError, DefinitionError
 from trueval.pictures import draw
 from trueval.render.shown import Shown
+from trueval.splits.parts import Parts
 from trueval.statistics.binomial import wilson_interval
 
 EXACT = 20_000  # items whose pairs are all counted; beyond, pairs are drawn
@@ -55,9 +57,11 @@ class ItemPairs(Tabular, Shown):
     correlations : mapping
         Pearson's r of "phi_p" and "phi_antip" with "popularity" and "average", by pairs of these names.
     popularity_and_average, popularity_and_average_tau : float
-        Pearson's r and Kendall's τ-b of popularity and average rating: above 0 where liked items are rated more.
+        Pearson's r and Kendall's τ-b of popularity and average rating, of these items as they are.
+    alignment : Alignment
+        Whether popular items are liked more, with an interval.
     level : float
-        Level of the intervals of drawn pairs.
+        Level of the intervals.
 
     Examples
     --------
@@ -79,6 +83,7 @@ class ItemPairs(Tabular, Shown):
     correlations: dict[tuple[str, str], float]
     popularity_and_average: float
     popularity_and_average_tau: float
+    alignment: Alignment
     level: float = 0.95
 
     def __str__(self) -> str:
@@ -142,6 +147,7 @@ class ItemPairs(Tabular, Shown):
             "correlations": [{"of": a, "with": b, "r": _known(r)} for (a, b), r in self.correlations.items()],
             "popularity_and_average": _known(self.popularity_and_average),
             "popularity_and_average_tau": _known(self.popularity_and_average_tau),
+            "alignment": self.alignment.to_dict(),
             "level": self.level,
         }
 
@@ -152,7 +158,7 @@ class ItemPairs(Tabular, Shown):
 
 @checked
 def item_pairs(
-    log: Interactions | ItemRatings,
+    log: Interactions | Parts | ItemRatings,
     *,
     threshold: float | None = None,
     exact: bool | None = None,
@@ -169,8 +175,8 @@ def item_pairs(
 
     Parameters
     ----------
-    log : Interactions or ItemRatings
-        What systems learn from: the train part, or all ratings.
+    log : Interactions, Parts or ItemRatings
+        What systems learn from: the train part (of parts it is taken), or all ratings.
     threshold : number, optional
         Relevance threshold. Default: values above 0 are relevant.
     exact : bool, optional
@@ -179,7 +185,7 @@ def item_pairs(
     pairs : int, default 4,000,000
         How many pairs are drawn, where they are.
     level : number, default 0.95
-        Level of the intervals of drawn pairs: Wilson's, for draws with replacement.
+        Level of the intervals: of drawn pairs (Wilson's, for draws with replacement), and of the alignment.
     seed : int, default 0
         Seed of the draws.
 
@@ -204,8 +210,7 @@ def item_pairs(
         raise DefinitionError("the level must be from 0.5 to below 1", found=f"{level:g}", do="use 0.95")
     if pairs < 1:
         raise DefinitionError("pairs must be at least 1", found=str(pairs), do=f"{DRAWN:,} is the default")
-    counted = item_ratings(log, threshold=threshold) if isinstance(log, Interactions) else log
-    counted = _rated(counted)
+    counted = _rated(_counted(log, threshold))
     scores = scores_of(counted)
     size = len(counted.ratings)
     whole = size <= EXACT if exact is None else exact
@@ -220,14 +225,27 @@ def item_pairs(
         correlations=_correlations(scores),
         popularity_and_average=pearson(scores.popularity, scores.average),
         popularity_and_average_tau=kendall(scores.popularity, scores.average),
+        alignment=alignment(counted, level=level),
         level=level,
+    )
+
+
+def _counted(log: object, threshold: float | None) -> ItemRatings:
+    log = log.train if isinstance(log, Parts) else log
+    if isinstance(log, Interactions):
+        return item_ratings(log, threshold=threshold)
+    if isinstance(log, ItemRatings):
+        return log
+    raise DefinitionError(
+        "pairs of items need a log, parts of a split, or ratings by item",
+        found=type(log).__name__,
+        do="tv.read(…), tv.split(…) or ItemRatings.of_counts(…)",
     )
 
 
 def _rated(counted: ItemRatings) -> ItemRatings:
     """Items with ratings; refuses what has nothing to compare."""
-    rated = counted.ratings > 0
-    counted = ItemRatings(counted.items, counted.ratings[rated], counted.liked[rated], counted.users)
+    counted = counted.rated()
     if len(counted.ratings) < 2:
         raise DataError("pairs need at least two items with ratings", found=f"{len(counted.ratings)} of them")
     liked, all_of_them = int(counted.liked.sum()), int(counted.ratings.sum())

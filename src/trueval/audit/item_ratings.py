@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 
 from trueval.data.by_user import ByUser
 from trueval.data.ids import Ids
 from trueval.data.interactions import Interactions
-from trueval.errors import DataError
+from trueval.errors import DataError, rows_found
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,31 @@ class ItemRatings:
     ratings: np.ndarray
     liked: np.ndarray
     users: int
+
+    @staticmethod
+    def of_counts(ratings: np.ndarray, liked: np.ndarray, *, users: int) -> ItemRatings:
+        """From numbers of ratings and of likes by item, which are numbered from 0.
+
+        >>> ItemRatings.of_counts(np.array([3, 1]), np.array([2, 1]), users=4).disliked.tolist()
+        [1, 0]
+        """
+        ratings, liked = np.asarray(ratings), np.asarray(liked)
+        if ratings.ndim != 1 or ratings.shape != liked.shape:
+            raise DataError(
+                "ratings and likes must be lists of one length", found=f"shapes {ratings.shape} and {liked.shape}"
+            )
+        wrong = np.flatnonzero((liked < 0) | (liked > ratings) | (ratings > users))
+        if len(wrong):
+            rows = [f"item {i}: {liked[i]} likes, {ratings[i]} ratings, {users} users" for i in wrong[:5]]
+            raise DataError("likes are among ratings, and every user rates once", found=rows_found(rows, len(wrong)))
+        return ItemRatings(Ids.of(pl.Series(np.arange(len(ratings)))), ratings, liked, users)
+
+    def rated(self) -> ItemRatings:
+        """Only the items with a rating."""
+        some = self.ratings > 0
+        if some.all():
+            return self
+        return ItemRatings(Ids(self.items.values.filter(some)), self.ratings[some], self.liked[some], self.users)
 
     @property
     def disliked(self) -> np.ndarray:
@@ -49,7 +75,6 @@ def item_ratings(log: Interactions, *, threshold: float | None = None, items: Id
 
     Examples
     --------
-    >>> import polars as pl
     >>> log = Interactions.of(pl.DataFrame({"user": [1, 2, 2], "item": ["a", "a", "b"], "value": [5, 1, 4]}))
     >>> counted = item_ratings(log, threshold=4)
     >>> counted.ratings.tolist(), counted.liked.tolist(), counted.users

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from trueval.errors import visible
-from trueval.render.numbers import level_percent, percent, rounded
+from trueval.render.numbers import level_percent, percent, rounded, with_interval
 from trueval.render.terminal import plain_table, printed
 
 if TYPE_CHECKING:
@@ -69,8 +69,12 @@ def _lines(found: ItemPairs) -> list[str]:
         f"popularity and average rating: Pearson's r {_r(found.popularity_and_average)}, Kendall's τ "
         f"{_r(found.popularity_and_average_tau)}"
     )
+    a = found.alignment
+    liked = with_interval(a.value, a.low, a.high, 3, sign=True)
+    said = "neither aligned nor opposed for certain" if a.direction == "unclear" else a.direction
+    lines.append(f"liked share of ratings less that of items: {liked}; popularity and liking are {said}")
     if found.drawn is not None:
-        lines.append(f"in brackets: {level_percent(found.level)} intervals for the draw of pairs")
+        lines.append(f"in brackets behind shares of pairs: {level_percent(found.level)} intervals for the draw")
     return [visible(line) for line in lines]
 
 

@@ -31,7 +31,7 @@ def sparsity_text(found: Sparsity) -> str:
 
 
 def _lines(found: Sparsity) -> list[str]:
-    unit = "relevant items of users" if found.design == "1R" else "users with a relevant item"
+    unit = "relevant items of users" if found.design == "1R" else "users"
     lines = [f"{found.design}: {found.units:,} {unit}"]
     if found.sigma is not None:
         lines.append(f"share of ratings in test: σ = {percent(found.sigma)}")

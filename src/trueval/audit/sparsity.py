@@ -17,6 +17,7 @@ from trueval.audit.render_sparsity import sparsity_text
 from trueval.data.exported_tables import Tabular
 from trueval.data.ids import Ids
 from trueval.errors import DataError, DefinitionError
+from trueval.evaluation.population import check_population, in_population
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.views import select, target_numbers
 from trueval.metrics.grammar import parse, split_list
@@ -37,7 +38,7 @@ class Sparsity(Tabular, Shown):
     design : {"AR", "1R"}
         Whether all relevant items of a user are ranked together, or each alone.
     units : int
-        Users with a relevant test item; in 1R their relevant items.
+        Users averaged over; in 1R relevant items of users.
     sigma : float or None
         σ, the share of the ratings that is in the test part; None without `parts`.
     targets : mapping
@@ -123,6 +124,7 @@ def sparsity(
     sizes: Sequence[int] = SIZES,
     k: int = 10,
     repeats: int = 5,
+    population: str = "relevant",
     seed: int = 0,
 ) -> Sparsity:
     """Measure how sparse the test set is, and how far metric values follow that alone.
@@ -145,6 +147,9 @@ def sparsity(
         Cutoff of the expected precision and of the share of unjudged items.
     repeats : int, default 5
         How often each share is removed anew.
+    population : {"relevant", "judged", "all"}, default "relevant"
+        The users to average over, with all ratings as well as with fewer: those with a relevant test item, with any, or
+        all that were ranked.
     seed : int, default 0
         Seed of the removals.
 
@@ -170,7 +175,8 @@ def sparsity(
     shares = _shares(removed)
     if k < 1 or repeats < 1:
         raise DefinitionError("k and repeats must be at least 1", found=f"k = {k}, repeats = {repeats}")
-    own = {name: select(one, one.R > 0) for name, one in facts.items()}
+    check_population(population)
+    own = {name: select(one, in_population(one, population)) for name, one in facts.items()}
     first = _first(own)
     specs = {label: parse(label) for label in labels}
     for spec in specs.values():
@@ -203,7 +209,7 @@ def _first(facts: Mapping[str, RankingFacts]) -> RankingFacts:
             "there are no rankings to look at", found="no facts", do="tv.evaluate(…, keep_facts=…) keeps them"
         )
     name, first = next(iter(facts.items()))
-    if not len(first):
+    if not first.relevant.any():
         raise DataError("no user has a relevant item", where=name, do="lower the threshold")
     return first
 
