@@ -219,6 +219,26 @@ def test_a_threshold_needs_values():
         item_pairs(Interactions.of(pl.DataFrame({"user": [1, 2], "item": [1, 2]})), threshold=4)
 
 
+def test_neither_rows_nor_names_matter():
+    rng = np.random.default_rng(6)
+    frame = pl.DataFrame({"user": rng.integers(0, 50, 900), "item": rng.integers(0, 30, 900)}).unique(
+        maintain_order=True
+    )
+    frame = frame.with_columns(value=pl.Series(rng.integers(1, 6, len(frame)).astype(float)))
+    other = frame.sample(fraction=1, shuffle=True, seed=1).with_columns(
+        item="i" + (97 - pl.col("item")).cast(pl.String)
+    )
+    one, two = (item_pairs(Interactions.of(own), threshold=4) for own in (frame, other))
+    np.testing.assert_array_equal(one.counts, two.counts)
+    assert one.tau == pytest.approx(two.tau)
+    assert one.alignment == pytest.approx(two.alignment)
+    drawn = [
+        item_pairs(Interactions.of(own), threshold=4, exact=False, pairs=500).counts
+        for own in (frame, frame.sample(fraction=1, shuffle=True, seed=2))
+    ]
+    np.testing.assert_array_equal(*drawn)
+
+
 @pytest.mark.parametrize(
     ("ratings", "liked", "message"),
     [([3, 2], [1], "one length"), ([3, 2], [1, 3], "among ratings"), ([3, 12], [1, 3], "among ratings")],
