@@ -46,7 +46,10 @@ def fit_power_law(counts: np.ndarray) -> PowerLaw:
 
     For given α and c2 the best c1 and β are those of a linear regression; α and c2 are searched from the best points of
     a grid. α and c2 belong together: curves with both larger are nearly the same over many items, so that α alone says
-    less of a data set than its Gini index does. Where all items have as many ratings, α is 0.
+    less of a data set than its Gini index does. It also depends on how the curve is fitted, which the paper does not
+    say: on MovieLens 1M (published: about 1.4) this way gives 1.37, c1 of any sign 0.29, and a Poisson likelihood with
+    c1 = 0 gives 6.1. This way was chosen because it meets the published number. Where all items have as many ratings,
+    α is 0.
 
     Parameters
     ----------
