@@ -19,9 +19,12 @@ from trueval.charts.cutoffs import cutoffs_chart
 from trueval.charts.differences import differences_chart
 from trueval.charts.false_positives import false_positives_chart
 from trueval.charts.groups import groups_chart
+from trueval.charts.item_pairs import item_pairs_chart
 from trueval.charts.ope_estimates import ope_estimates_chart
 from trueval.charts.popularity import popularity_chart
+from trueval.charts.popularity_curve import popularity_curve_chart
 from trueval.charts.reliability import reliability_chart
+from trueval.charts.sparsity import sparsity_chart
 from trueval.charts.tradeoff import tradeoff_chart
 from trueval.charts.users import users_chart
 from trueval.errors import DefinitionError, suggest
@@ -87,6 +90,9 @@ OFFERS: dict[str, dict[str, Offer]] = {
     },
     "ope": {"ope_estimates": Offer(ope_estimates_chart, "any log")},
     "calibration": {"reliability": Offer(_calibrated, "any calibration")},
+    "item_pairs": {"item_pairs": Offer(item_pairs_chart, "ratings")},
+    "popularity_curve": {"popularity_curve": Offer(popularity_curve_chart, "any log")},
+    "sparsity": {"sparsity": Offer(sparsity_chart, "facts of any system")},
     "pointwise": {"reliability": Offer(_predicted, "predictions that are probabilities")},
 }  # fmt: skip
 

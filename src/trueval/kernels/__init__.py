@@ -25,6 +25,7 @@ SMALL = 300_000
 # Families whose plain form has a module of its own.
 _PLAIN = {
     "aspects": "trueval.kernels.plain_aspects",
+    "item_pairs": "trueval.kernels.plain_item_pairs",
     "resampling": "trueval.kernels.plain_resampling",
     "neighbours": "trueval.kernels.plain_neighbours",
     "sampling": "trueval.kernels.plain_sampling",
