@@ -43,6 +43,8 @@ _HOME = {
     "ab_test": "trueval.online.ab.analysis",
     "ab_plan": "trueval.online.ab.plan",
     "ope": "trueval.online.ope.estimate",
+    "simulate": "trueval.simulation.simulate",
+    "World": "trueval.simulation.world",
     "load_facts": "trueval.facts.files",
     "save_facts": "trueval.facts.files",
     "Chart": "trueval.charts.chart",
@@ -79,6 +81,8 @@ if TYPE_CHECKING:
     from trueval.recommenders.run import Run
     from trueval.report.compare_results import agreement, compare
     from trueval.report.gate_results import gate
+    from trueval.simulation.simulate import simulate
+    from trueval.simulation.world import World
     from trueval.splits import split
     from trueval.splits.leakage import leakage
     from trueval.splits.parts import Parts
