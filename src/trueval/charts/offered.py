@@ -23,6 +23,7 @@ from trueval.charts.ope_estimates import ope_estimates_chart
 from trueval.charts.popularity import popularity_chart
 from trueval.charts.reliability import reliability_chart
 from trueval.charts.tradeoff import tradeoff_chart
+from trueval.charts.trajectory import exposure_chart, trajectory_chart
 from trueval.charts.users import users_chart
 from trueval.errors import DefinitionError, suggest
 
@@ -86,6 +87,10 @@ OFFERS: dict[str, dict[str, Offer]] = {
     },
     "ope": {"ope_estimates": Offer(ope_estimates_chart, "any log")},
     "calibration": {"reliability": Offer(_calibrated, "any calibration")},
+    "trajectory": {
+        "trajectory": Offer(trajectory_chart, "any rounds or snapshots"),
+        "exposure": Offer(exposure_chart, "groups of items, by=…"),
+    },
     "pointwise": {"reliability": Offer(_predicted, "predictions that are probabilities")},
 }  # fmt: skip
 

@@ -26,6 +26,12 @@ class CompleteRatings:
     tastes: Tastes = field(repr=False)
     users: Ids = field(repr=False)
     items: Ids = field(repr=False)
+    threshold: float
+
+    @property
+    def seed(self) -> int:
+        """The seed of everything in this world."""
+        return self.tastes.seed
 
     @property
     def user_factors(self) -> np.ndarray:
@@ -58,9 +64,9 @@ class CompleteRatings:
         """
         return self.tastes.ratings(*self._named(users, items))
 
-    def liked(self, users: Names, items: Names | None = None, *, threshold: float) -> np.ndarray:
-        """The probability that each rating reaches a threshold, before its noise is known."""
-        return self.tastes.liked(*self._named(users, items), threshold=threshold)
+    def liked(self, users: Names, items: Names | None = None) -> np.ndarray:
+        """The probability that each rating reaches the threshold, before its noise is known."""
+        return self.tastes.liked(*self._named(users, items), threshold=self.threshold)
 
     def _grid(self, function: Any) -> np.ndarray:
         need_memory(10.0 * len(self.users) * len(self.items), "all pairs", do="ask for some users: ratings(users)")
@@ -83,6 +89,10 @@ class CompleteRatings:
     def codes_of_users(self, users: Names) -> np.ndarray:
         """Codes of users by their ids."""
         return self._codes(self.users, users)
+
+    def codes_of_items(self, items: Names) -> np.ndarray:
+        """Codes of items by their ids."""
+        return self._codes(self.items, items)
 
     @staticmethod
     def _codes(ids: Ids, names: Names) -> np.ndarray:

@@ -83,7 +83,7 @@ def make_world(
     )  # fmt: skip
     assert log.users is not None
     assert log.items is not None
-    return World("demo", tastes, user_ids, item_ids, None, log.users, log.items, seed=seed, drawn=log)
+    return World("demo", tastes, user_ids, item_ids, 4.0, None, log.users, log.items, drawn=log)
 
 
 def _check(users: int, items: int, interactions: int | None, **others: int) -> None:

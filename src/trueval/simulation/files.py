@@ -185,7 +185,7 @@ def load_world(folder: str | Path) -> World:
         times = Times(items["released"].to_numpy(), users["joined"].to_numpy(), seed=seed, left=left, **when)
     log = Interactions.of(tables["log"], name=kind, users=tables["users"], items=tables["items"])
     return World(
-        kind, tastes, Ids(users["user"].alias("")), Ids(items["item"].alias("")), seen, tables["users"],
-        tables["items"], threshold=manifest["threshold"], kept=tuple(manifest["kept"]),
-        kept_share=manifest["kept share"], times=times, seed=seed, options=manifest["options"], drawn=log,
+        kind, tastes, Ids(users["user"].alias("")), Ids(items["item"].alias("")), manifest["threshold"], seen,
+        tables["users"], tables["items"], kept=tuple(manifest["kept"]),
+        kept_share=manifest["kept share"], times=times, options=manifest["options"], drawn=log,
     )  # fmt: skip

@@ -101,8 +101,8 @@ def observed_world(
         activity = activity_for(np.minimum(per_user / share, MOST * len(weight)), weight)
     return World(
         kind, tastes, Ids(user_table["user"].alias("")), Ids(item_table["item"].alias("")),
-        ByPopularity(activity, weight, seed), user_table, item_table, threshold=threshold, kept=kept, kept_share=share,
-        times=times, seed=seed, options=options,
+        threshold, ByPopularity(activity, weight, seed), user_table, item_table, kept=kept, kept_share=share,
+        times=times, options=options,
     )  # fmt: skip
 
 

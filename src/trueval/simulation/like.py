@@ -89,9 +89,8 @@ def fitted_world(
     seen, share = _observation(coded, tastes, kept, seed)
     threshold = _threshold(data, levels) if threshold is None else threshold
     world = World(
-        "like", tastes, coded.users, coded.items, seen, _side(data.users, coded.users, "user"),
-        _side(data.items, coded.items, "item"), threshold=threshold, kept=kept, kept_share=share, times=times,
-        seed=seed,
+        "like", tastes, coded.users, coded.items, threshold, seen, _side(data.users, coded.users, "user"),
+        _side(data.items, coded.items, "item"), kept=kept, kept_share=share, times=times,
         options={"data": data.name, "taste": taste, "value_bias": value_bias} | ({"liked": liked} if implicit else {}),
     )  # fmt: skip
     return replace(world, fit=compare_logs(data, world.log))

@@ -55,12 +55,13 @@ def skewed_world(
     values = prior_of(data) if prior is None else dict(prior)
     tastes = by_prior(values, users, items, seed)
     item_ids, user_ids = (Ids(pl.int_range(1, n + 1, eager=True).alias("")) for n in (items, users))
+    limit = _threshold(values) if threshold is None else threshold
     options = {"alpha": alpha, "beta": law.beta, "c1": law.c1, "c2": law.c2, "prior": values, **size}
     return World(
-        "skew", tastes, user_ids, item_ids, ByCounts(counts[place], users, seed),
+        "skew", tastes, user_ids, item_ids, limit, ByCounts(counts[place], users, seed),
         user_ids.values.alias("user").to_frame(), item_ids.values.alias("item").to_frame(),
-        threshold=_threshold(values) if threshold is None else threshold, kept=(1.0,) * len(tastes.levels),
-        times=Times(np.full(items, BEGIN), np.full(users, BEGIN), fade=1.0, seed=seed), seed=seed, options=options,
+        kept=(1.0,) * len(tastes.levels),
+        times=Times(np.full(items, BEGIN), np.full(users, BEGIN), fade=1.0, seed=seed), options=options,
     )  # fmt: skip
 
 

@@ -17,7 +17,8 @@ from trueval.kernels import in_order
 from trueval.memory import need_memory
 from trueval.propensity.propensity import Propensity, given
 from trueval.render.shown import Shown
-from trueval.simulation.complete_ratings import CompleteRatings, Names
+from trueval.simulation.clickable import Clickable
+from trueval.simulation.complete_ratings import Names
 from trueval.simulation.observation import Observation
 from trueval.simulation.pair_draws import pair_coins, shuffled
 from trueval.simulation.times import Times
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class World(CompleteRatings, Shown):
+class World(Clickable, Shown):
     """A log, and all that was behind it: what everybody likes, and how likely each pair was to be observed.
 
     Made by `simulate`. The rating of every pair exists, observed or not: it is computed when asked for.
@@ -40,20 +41,18 @@ class World(CompleteRatings, Shown):
         Means and ratings of all pairs.
     users, items : Ids
         All users and items, also those without a row in the log.
+    threshold : number
+        The rating from which an item is relevant.
     seen : Observation or None
         Which pairs are met, with closed-form probabilities; None where there is no closed form.
     user_table, item_table : DataFrame
         Groups of users; titles, genres (`aspects`), providers and release of items.
-    threshold : number
-        The rating from which an item is relevant.
     kept : tuple of numbers
         The probability that a rating of each level enters the log once the pair was met.
     kept_share : number
         The share of the pairs met that enters the log, about.
     times : Times or None
         When pairs are met.
-    seed : int
-        The seed.
     options : mapping
         The options the world was made with.
     drawn : Interactions or None
@@ -74,11 +73,9 @@ class World(CompleteRatings, Shown):
     seen: Observation | None = field(repr=False)
     user_table: pl.DataFrame = field(repr=False)
     item_table: pl.DataFrame = field(repr=False)
-    threshold: float = 4.0
     kept: tuple[float, ...] = ()
     kept_share: float = 1.0
     times: Times | None = field(default=None, repr=False)
-    seed: int = 0
     options: Mapping[str, Any] = field(default_factory=dict)
     drawn: Interactions | None = field(default=None, repr=False)
     fit: FitTable | None = field(default=None, repr=False)
