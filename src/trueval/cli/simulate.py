@@ -68,9 +68,11 @@ def world_command(
 
       trueval simulate world --alignment -0.8 -o against
     """
-    _make("world", output, None, seed=seed, force=force, quiet=quiet, threads=threads,
-          users=users, items=items, ratings=ratings, gamma=gamma, value_bias=value_bias, alignment=alignment, alpha=alpha,
-          taste=taste, noise=noise, drift=drift, fade=fade, genres=genres, providers=providers, threshold=threshold)  # fmt: skip
+    _make(
+        "world", output, None, seed=seed, force=force, quiet=quiet, threads=threads, users=users, items=items,
+        ratings=ratings, gamma=gamma, value_bias=value_bias, alignment=alignment, alpha=alpha, taste=taste, noise=noise,
+        drift=drift, fade=fade, genres=genres, providers=providers, threshold=threshold,
+    )  # fmt: skip
 
 
 def skew_command(
@@ -100,8 +102,10 @@ def skew_command(
 
       trueval simulate skew ml-1m --alpha 2 -o steep
     """
-    _make("skew", output, data, columns=columns, seed=seed, force=force, quiet=quiet, threads=threads,
-          alpha=alpha, users=users, items=items, ratings=ratings, c1=c1, c2=c2, threshold=threshold)  # fmt: skip
+    _make(
+        "skew", output, data, columns=columns, seed=seed, force=force, quiet=quiet, threads=threads, alpha=alpha,
+        users=users, items=items, ratings=ratings, c1=c1, c2=c2, threshold=threshold,
+    )  # fmt: skip
 
 
 def opposed_command(
@@ -129,8 +133,10 @@ def opposed_command(
 
       trueval simulate opposed ratings.csv --strength 0.8 -o opposed
     """
-    _make("opposed", output, data, columns=columns, seed=seed, force=force, quiet=quiet, threads=threads,
-          strength=strength, users=users, items=items, ratings=ratings, value_bias=value_bias, threshold=threshold)  # fmt: skip
+    _make(
+        "opposed", output, data, columns=columns, seed=seed, force=force, quiet=quiet, threads=threads,
+        strength=strength, users=users, items=items, ratings=ratings, value_bias=value_bias, threshold=threshold,
+    )  # fmt: skip
 
 
 def like_command(
@@ -159,8 +165,10 @@ def like_command(
 
       trueval simulate like log.csv --columns user=uid,item=sku -o world
     """
-    _make("like", output, data, columns=columns, seed=seed, force=force, quiet=quiet, threads=threads,
-          taste=taste, value_bias=value_bias, liked=liked, threshold=threshold)  # fmt: skip
+    _make(
+        "like", output, data, columns=columns, seed=seed, force=force, quiet=quiet, threads=threads, taste=taste,
+        value_bias=value_bias, liked=liked, threshold=threshold,
+    )  # fmt: skip
 
 
 def loop_command(

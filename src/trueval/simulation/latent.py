@@ -124,10 +124,10 @@ def kept_by_value(value_bias: float, levels: int) -> tuple[float, ...]:
 
 
 def kept_share(tastes: Tastes, kept: Sequence[float], seen: ByPopularity, times: Times | None, seed: int) -> float:
-    """The share of met pairs that enters the log, estimated from 200,000 of them."""
+    """The share of met pairs that enters the log, estimated from 40,000 of them."""
     rng = np.random.default_rng(int(derive(seed, "share kept")))
-    user = rng.choice(len(seen.activity), 200_000, p=seen.activity / seen.activity.sum())
-    item = rng.choice(len(seen.weight), 200_000, p=seen.weight / seen.weight.sum())
+    user = rng.choice(len(seen.activity), 40_000, p=seen.activity / seen.activity.sum())
+    item = rng.choice(len(seen.weight), 40_000, p=seen.weight / seen.weight.sum())
     met = seen.probability(user, item) / (seen.activity[user] * seen.weight[item])  # below 1 where p is cut
     at: Any = 1.0 if times is None else times.relative(times.of(user, item))
     return max(float((met * (tastes.shares(user, item, at=at) @ np.asarray(kept))).sum() / met.sum()), 1e-6)

@@ -13,14 +13,17 @@ from trueval.data.interactions import Interactions
 from trueval.errors import DataError, DefinitionError
 from trueval.kernels.seeds import derive
 from trueval.simulation.latent import kept_by_value
-from trueval.simulation.observation import ByPopularity, activity_for, sum_of_least
+from trueval.simulation.observation import MOST, ByPopularity, activity_for, sum_of_least
 from trueval.simulation.tastes import Tastes
 from trueval.simulation.times import Times
 from trueval.simulation.world import World
 
 _FACTORS = 8
 _LEVELS = 100  # more different values are no rating scale
-_PAIRS = 200_000  # met pairs on which cuts and shares are measured
+_FULL = 0.9 * MOST  # no user meets more of the items, and no item more of the users
+_LOST = 0.05  # a larger share of rows that cannot come about is refused
+_ASKED = 100  # partners of each user and item
+_PAIRS = 100_000  # met pairs on which cuts and shares are measured
 
 
 @dataclass(frozen=True)
@@ -84,9 +87,8 @@ def fitted_world(
     kept = (0.0, 1.0) if implicit else kept_by_value(value_bias, len(levels))
     shares = np.array([1 - liked, liked]) if implicit else np.bincount(coded.place) / len(coded.place) / np.array(kept)
     times = _times(coded, seed)
-    tastes = _tastes(coded, levels, taste=taste, implicit=implicit, seed=seed)
-    tastes = _with_cuts(tastes, coded, shares / shares.sum(), seed)
-    seen, share = _observation(coded, tastes, kept, seed)
+    tastes = _tastes(coded, levels, taste=taste, liked=liked if implicit else None, seed=seed)
+    tastes, seen, share = _calibrated(coded, tastes, shares / shares.sum(), kept, seed)
     threshold = _threshold(data, levels) if threshold is None else threshold
     world = World(
         "like", tastes, coded.users, coded.items, threshold, seen, _side(data.users, coded.users, "user"),
@@ -115,7 +117,7 @@ def _times(coded: _Coded, seed: int) -> Times | None:
     )
 
 
-def _tastes(coded: _Coded, levels: tuple[float, ...], *, taste: float, implicit: bool, seed: int) -> Tastes:
+def _tastes(coded: _Coded, levels: tuple[float, ...], *, taste: float, liked: float | None, seed: int) -> Tastes:
     """Quality and generosity as far as the log tells them apart, and tastes that take their share of the rest.
 
     On a scale where ratings are normal: effects of items and users are drawn from what is known of them, so that
@@ -123,8 +125,9 @@ def _tastes(coded: _Coded, levels: tuple[float, ...], *, taste: float, implicit:
     """
     rng = np.random.default_rng(int(derive(seed, "fitted world")))
     rest, quality, generosity = 1.0, np.zeros(len(coded.items)), np.zeros(len(coded.users))
-    if implicit:
-        rest = 1.0
+    if liked is not None:
+        quality, generosity = (_liking(own, others, liked) for own, others in (
+            (np.bincount(coded.item), len(coded.users)), (np.bincount(coded.user), len(coded.items))))  # fmt: skip
     else:
         score = _normal_scores(coded.place)
         quality, score = _effects(score, coded.item, len(coded.items), rng)
@@ -140,6 +143,19 @@ def _tastes(coded: _Coded, levels: tuple[float, ...], *, taste: float, implicit:
     noise = float(np.sqrt(1 - taste) * rest)
     cuts = tuple(np.zeros(len(levels) - 1))
     return Tastes(users.astype(np.float32), items.astype(np.float32), levels, cuts, noise, seed)
+
+
+def _liking(counts: np.ndarray, most: int, liked: float) -> np.ndarray:
+    """How much more than usual items are liked, or users like, where a log only tells how often they occur.
+
+    Half of what makes some more frequent than others (on a scale of logarithms) is taken for liking, the rest for
+    being met; who occurs often must be liked often.
+    """
+    from scipy.special import ndtri
+
+    share = liked * np.sqrt(counts) / np.sqrt(counts).mean()
+    share = np.clip(np.maximum(share, counts / (0.75 * most)), 1e-3, 0.97)
+    return ndtri(share) - ndtri(liked)
 
 
 def _normal_scores(place: np.ndarray) -> np.ndarray:
@@ -166,44 +182,91 @@ def _effects(
     return effect, score - score.mean() - (trust * (means - score.mean()))[owner]
 
 
-def _with_cuts(tastes: Tastes, coded: _Coded, shares: np.ndarray, seed: int) -> Tastes:
-    """Cuts at which the ratings of met pairs have these shares."""
+def _calibrated(
+    coded: _Coded, tastes: Tastes, shares: np.ndarray, kept: tuple[float, ...], seed: int
+) -> tuple[Tastes, ByPopularity, float]:
+    """Cuts and observation together: ratings that enter the log must have the shares of the log.
+
+    Who likes little must meet more to have as many rows, so both depend on each other and are found in turns.
+    """
+    implicit = min(kept) == 0
     rng = np.random.default_rng(int(derive(seed, "cuts")))
-    rows = rng.integers(0, len(coded.user), _PAIRS)
-    user, item = coded.user[rows], rng.permutation(coded.item[rows])  # independent, each as often as in the log
-    value = tastes.means(user, item) + tastes.noise * rng.standard_normal(_PAIRS)
+    noise = rng.standard_normal(_PAIRS)
+    if implicit:  # nothing disliked is seen: the share of what is liked is that of all pairs
+        pairs = rng.integers(0, len(coded.users), _PAIRS), rng.integers(0, len(coded.items), _PAIRS)
+    else:  # independent, each as often as in the log
+        rows = rng.integers(0, len(coded.user), _PAIRS)
+        pairs = coded.user[rows], rng.permutation(coded.item[rows])
+    tastes = _with_cuts(tastes, pairs, noise, shares)
+    seen, share = _observation(coded, tastes, kept, seed)
+    wanted = np.bincount(coded.place) / len(coded.place)
+    for _ in range(8 if min(kept) < 1 and not implicit else 0):
+        pairs = _met(seen, rng)
+        found = tastes.shares(*pairs).mean(axis=0) * np.asarray(kept)
+        shares = shares * np.sqrt(wanted / np.maximum(found / found.sum(), 1e-9))  # half of the way
+        shares = shares / shares.sum()
+        tastes = _with_cuts(tastes, pairs, noise, shares)
+        seen, share = _observation(coded, tastes, kept, seed)
+    return tastes, seen, share
+
+
+def _with_cuts(tastes: Tastes, pairs: tuple[np.ndarray, np.ndarray], noise: np.ndarray, shares: np.ndarray) -> Tastes:
+    """Cuts at which the ratings of these pairs have these shares."""
+    value = tastes.means(*pairs) + tastes.noise * noise
     return replace(tastes, cuts=tuple(np.quantile(value, np.minimum(np.cumsum(shares)[:-1], 1.0))))
+
+
+def _met(seen: ByPopularity, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Pairs drawn as they are met."""
+    user = rng.choice(len(seen.activity), 2 * _PAIRS, p=seen.activity / seen.activity.sum())
+    item = rng.choice(len(seen.weight), 2 * _PAIRS, p=seen.weight / seen.weight.sum())
+    met = seen.probability(user, item) / (seen.activity[user] * seen.weight[item])  # below 1 where p is cut
+    rows = rng.choice(2 * _PAIRS, _PAIRS, p=met / met.sum())
+    return user[rows], item[rows]
 
 
 def _observation(coded: _Coded, tastes: Tastes, kept: tuple[float, ...], seed: int) -> tuple[ByPopularity, float]:
     """Activities and weights with which each user and each item has as many rows as in the log, on average."""
     rows = np.bincount(coded.user, minlength=len(coded.users)).astype(float)
     counts = np.bincount(coded.item, minlength=len(coded.items)).astype(float)
-    by_user, by_item = _shares_kept(coded, tastes, kept, seed)
-    weight = counts / by_item / (counts / by_item).max()
-    for _ in range(20):
-        activity = activity_for(rows / by_user, weight)
-        weight = weight * counts / (by_item * sum_of_least(weight, activity))
-    scale = weight.max()
-    share = float((rows / (rows / by_user).sum()).sum())
-    return ByPopularity(activity_for(rows / by_user, weight / scale), weight / scale, seed), share
+    seen, share = ByPopularity(rows, counts, seed), 1.0
+    for _ in range(1 if min(kept) == 1 else 5):  # what enters depends on who is met, and who must be met on what enters
+        by_user, by_item = _shares_kept(seen, tastes, kept)
+        meet_user = np.minimum(rows / by_user, _FULL * len(counts))
+        meet_item = np.minimum(counts / by_item, _FULL * len(rows))
+        meet_item *= meet_user.sum() / meet_item.sum()
+        weight = meet_item / meet_item.max()
+        for _ in range(20):
+            weight = weight * meet_item / sum_of_least(weight, activity_for(meet_user, weight))
+            weight = weight / weight.max()
+        seen = ByPopularity(activity_for(meet_user, weight), weight, seed)
+        share = float((meet_user * by_user).sum() / meet_user.sum())
+    lost = 1 - (meet_user * by_user).sum() / rows.sum()
+    if lost > _LOST:
+        raise DefinitionError(
+            "no world with so few liked pairs has so many rows: users would have to meet more items than there are",
+            found=f"{lost:.0%} of the rows would be missing; {rows.sum() / len(rows) / len(counts):.1%} of the pairs "
+            "are in the log", do="assume a smaller value_bias, or a larger share of liked pairs (liked=…)",
+        )  # fmt: skip
+    return seen, share
 
 
-def _shares_kept(
-    coded: _Coded, tastes: Tastes, kept: tuple[float, ...], seed: int, *, asked: int = 100
-) -> tuple[np.ndarray, np.ndarray]:
+def _shares_kept(seen: ByPopularity, tastes: Tastes, kept: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:
     """The share of met pairs that enters the log, by user and by item, from 100 partners of each."""
+    users, items = len(seen.activity), len(seen.weight)
     if min(kept) == 1:
-        return np.ones(len(coded.users)), np.ones(len(coded.items))
-    rng = np.random.default_rng(int(derive(seed, "shares kept")))
-    some_items = coded.item[rng.integers(0, len(coded.item), asked)]
-    some_users = coded.user[rng.integers(0, len(coded.user), asked)]
-    weights = np.asarray(kept)
-    by_user = [tastes.shares(part[:, None], some_items) @ weights for part in _pieces(len(coded.users))]
-    by_item = [tastes.shares(some_users[:, None], part) @ weights for part in _pieces(len(coded.items))]
-    users = np.concatenate([part.mean(axis=1) for part in by_user])
-    items = np.concatenate([part.mean(axis=0) for part in by_item])
-    return np.maximum(users, 1e-4), np.maximum(items, 1e-4)
+        return np.ones(users), np.ones(items)
+    rng = np.random.default_rng(int(derive(seen.seed, "shares kept")))
+    some_items = rng.choice(items, _ASKED, p=seen.weight / seen.weight.sum())
+    some_users = rng.choice(users, _ASKED, p=seen.activity / seen.activity.sum())
+    found = []
+    for one, pairs in (
+        (users, lambda part: (part[:, None], some_items)),
+        (items, lambda part: (some_users, part[:, None])),
+    ):
+        parts = [tastes.shares(*pairs(part)) @ np.asarray(kept) for part in _pieces(one)]
+        found.append(np.maximum(np.concatenate([part.mean(axis=1) for part in parts]), 1e-4))
+    return found[0], found[1]
 
 
 def _pieces(number: int) -> list[np.ndarray]:

@@ -50,7 +50,7 @@ def shuffled(seed: int, purpose: str, owner: np.ndarray, place: np.ndarray, size
     >>> sorted(shuffled(3, "users", np.zeros(10, int), np.arange(10), 10).tolist())
     [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
     """
-    half = np.uint64(max(1, (max(size - 1, 1).bit_length() + 1) // 2))
+    half = np.uint64(max(3, (max(size - 1, 1).bit_length() + 1) // 2))  # smaller ones mix badly
     low = np.uint64((1 << int(half)) - 1)
     owner, place = np.broadcast_arrays(owner, place)
     keys = user_key(derive(seed, f"world shuffled {purpose}"), owner.ravel())
@@ -64,7 +64,7 @@ def shuffled(seed: int, purpose: str, owner: np.ndarray, place: np.ndarray, size
 
 def _network(numbers: np.ndarray, keys: np.ndarray, half: np.uint64, low: np.uint64) -> np.ndarray:
     left, right = numbers >> half, numbers & low
-    for turn in range(6):
+    for turn in range(8):
         scrambled = mixed(keys ^ mixed(right + np.uint64(turn << 40) + np.uint64(1)))
         left, right = right, left ^ (scrambled & low)
     return (left << half) | right

@@ -105,7 +105,10 @@ class World(Clickable, Shown):
         if not len(rows):
             raise DefinitionError("no pair was observed", found=f"{self.expected:.2g} rows expected", do="ask for more")
         return Interactions.of(
-            rows.sort("time", "user", "item"), name=self.kind, users=self.user_table, items=self.item_table
+            rows.sort([one for one in ("time", "user", "item") if one in rows.columns]),
+            name=self.kind,
+            users=self.user_table,
+            items=self.item_table,
         )
 
     @property
