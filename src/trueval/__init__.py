@@ -43,6 +43,12 @@ _HOME = {
     "ab_test": "trueval.online.ab.analysis",
     "ab_plan": "trueval.online.ab.plan",
     "ope": "trueval.online.ope.estimate",
+    "simulate": "trueval.simulation.simulate",
+    "World": "trueval.simulation.world",
+    "ClickModel": "trueval.simulation.click_models",
+    "feedback_loop": "trueval.simulation.feedback_loop",
+    "track": "trueval.simulation.track",
+    "Trajectory": "trueval.simulation.trajectory",
     "load_facts": "trueval.facts.files",
     "save_facts": "trueval.facts.files",
     "Chart": "trueval.charts.chart",
@@ -79,6 +85,12 @@ if TYPE_CHECKING:
     from trueval.recommenders.run import Run
     from trueval.report.compare_results import agreement, compare
     from trueval.report.gate_results import gate
+    from trueval.simulation.click_models import ClickModel
+    from trueval.simulation.feedback_loop import feedback_loop
+    from trueval.simulation.simulate import simulate
+    from trueval.simulation.track import track
+    from trueval.simulation.trajectory import Trajectory
+    from trueval.simulation.world import World
     from trueval.splits import split
     from trueval.splits.leakage import leakage
     from trueval.splits.parts import Parts

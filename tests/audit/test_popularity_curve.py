@@ -12,8 +12,8 @@ from scipy.stats import kendalltau, pearsonr
 
 import trueval as tv
 from trueval.audit.popularity_curve import popularity_curve
-from trueval.audit.power_law import PowerLaw, fit_power_law
 from trueval.data.interactions import Interactions
+from trueval.data.power_law import PowerLaw, fit_power_law
 from trueval.errors import TruevalError
 from trueval.splits.parts import Parts
 

@@ -15,11 +15,11 @@ import trueval as tv
 from trueval.audit.fewer_ratings import removal_chances, value_of, without_rows
 from trueval.audit.larger_targets import first_rank_chances, larger_targets
 from trueval.audit.sparsity import sparsity
-from trueval.data.simulated_world import make_world
 from trueval.errors import TruevalError
 from trueval.facts.views import select
 from trueval.metrics.grammar import parse
 from trueval.metrics.measure import toy_facts
+from trueval.simulation.demo_world import make_world
 from trueval.splits.parts import Parts
 
 SYSTEMS = ["popularity", "random", "average"]

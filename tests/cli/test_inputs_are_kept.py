@@ -59,6 +59,8 @@ COMMANDS = {
     "ope -o": (["ope", "ope.csv", "--target", "log.csv", "-o"], ["ope.csv", "log.csv"]),
     "compare -o": (["compare", "recs.csv", "-o"], ["recs.csv"]),
     "gate -o": (["gate", "recs.csv", "test.csv", "-o"], ["recs.csv", "test.csv"]),
+    "track -o": (["track", "log.csv", "test.csv", "--items", "recs.csv", "-o"], ["log.csv", "test.csv", "recs.csv"]),
+    "simulate loop -o": (["simulate", "loop", "log.csv", "-o"], ["log.csv"]),
 }  # fmt: skip
 
 
@@ -82,9 +84,11 @@ def test_no_file_that_is_read_is_written(place: Path, trueval: Callable, command
 
 def test_every_command_that_writes_is_guarded() -> None:
     """`run` guards itself, since only the experiment knows what it reads."""
-    commands = typer.main.get_command(make_app()).commands
+    commands = dict(typer.main.get_command(make_app()).commands)
+    commands |= {f"simulate {name}": one for name, one in commands["simulate"].commands.items()}
     writing = {name for name, command in commands.items() if OUTPUTS.keys() & {p.name for p in command.params}}
-    tried = {words[0] for words, _ in COMMANDS.values()} | {"split", "demo", "run"}
+    tried = {" ".join(words[: 1 + (words[0] == "simulate")]) for words, _ in COMMANDS.values()}
+    tried |= {"split", "demo", "run", *(f"simulate {kind}" for kind in ("world", "skew", "opposed", "like"))}
     assert writing == tried
     assert {name for name, command in commands.items() if hasattr(command.callback, "guarded")} == writing - {"run"}
 
@@ -107,6 +111,9 @@ def test_folders_that_contain_an_input(place: Path, trueval: Callable) -> None:
     for words in (
         ["split", "log.csv", "--how", "holdout", "-o", "."],
         ["split", "parts/train.parquet", "--how", "holdout", "-o", "parts", "--force"],
+        ["simulate", "like", "log.csv", "-o", "."],
+        ["simulate", "skew", "parts/train.parquet", "-o", "parts", "--force"],
+        ["simulate", "opposed", "log.csv", "-o", "sub/.."],
         ["run", "experiment.toml", "-o", "."],
         ["run", "experiment.toml", "-o", "sub/.."],
         ["evaluate", "recs.csv", "--test", "parts/test.parquet", "-o", "parts/"],
@@ -191,6 +198,8 @@ def test_a_command_that_fails_leaves_no_folder(place: Path, trueval: Callable, m
     for words in (
         ["evaluate", "bad.csv", "--test", "test.csv"],
         ["split", "bad.csv", "--how", "holdout"],
+        ["simulate", "like", "bad.csv"],
+        ["simulate", "world", "--users", "0"],
         ["run", "bad.toml"],
         ["run", "wrong.toml"],
     ):

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from trueval.data.simulated_world import make_world
+from trueval.simulation.demo_world import make_world
 
 MODULE = '''
 from pathlib import Path

@@ -11,7 +11,7 @@ import sys
 
 import trueval as tv
 from trueval import kernels
-from trueval.data.simulated_world import make_world
+from trueval.simulation.demo_world import make_world
 
 # what must be evaluated for a family to be used
 USES = {

@@ -16,7 +16,6 @@ import pytest
 import trueval as tv
 from trueval import progress
 from trueval.cli import demo_files, demo_run
-from trueval.data.simulated_world import make_world
 from trueval.errors import DataError, visible
 from trueval.experiments.render import page_of_experiment
 from trueval.render.html_script import SCRIPT
@@ -24,6 +23,7 @@ from trueval.report.html_ab import ab_page
 from trueval.report.html_groups import group_sections
 from trueval.report.html_page import html_page
 from trueval.report.terminal import print_evaluation
+from trueval.simulation.demo_world import make_world
 
 HTML = [
     "<script>alert(1)</script>",

@@ -12,8 +12,8 @@ import pytest
 
 import trueval as tv
 from trueval.data.exported_tables import as_pandas
-from trueval.data.simulated_world import make_world
 from trueval.design.design import RunDesign
+from trueval.simulation.demo_world import make_world
 
 NAME = "<b>&[x]"
 

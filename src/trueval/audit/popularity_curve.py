@@ -12,7 +12,6 @@ import polars as pl
 
 from trueval.arguments import checked
 from trueval.audit.item_ratings import item_ratings
-from trueval.audit.power_law import PowerLaw, fit_power_law
 from trueval.audit.rank_correlation import kendall, pearson
 from trueval.audit.render_popularity_curve import popularity_curve_text
 from trueval.data.exported_tables import Tabular
@@ -20,6 +19,7 @@ from trueval.data.ids import Ids
 from trueval.data.interactions import Interactions
 from trueval.data.items import read_items
 from trueval.data.popularity import item_counts
+from trueval.data.power_law import PowerLaw, fit_power_law
 from trueval.errors import DefinitionError
 from trueval.metrics.beyond.concentration import gini_index, lorenz_curve
 from trueval.pictures import draw

@@ -26,6 +26,7 @@ from trueval.charts.popularity_curve import popularity_curve_chart
 from trueval.charts.reliability import reliability_chart
 from trueval.charts.sparsity import sparsity_chart
 from trueval.charts.tradeoff import tradeoff_chart
+from trueval.charts.trajectory import exposure_chart, trajectory_chart
 from trueval.charts.users import users_chart
 from trueval.errors import DefinitionError, suggest
 
@@ -93,6 +94,10 @@ OFFERS: dict[str, dict[str, Offer]] = {
     "item_pairs": {"item_pairs": Offer(item_pairs_chart, "ratings")},
     "popularity_curve": {"popularity_curve": Offer(popularity_curve_chart, "any log")},
     "sparsity": {"sparsity": Offer(sparsity_chart, "facts of any system")},
+    "trajectory": {
+        "trajectory": Offer(trajectory_chart, "any rounds or snapshots"),
+        "exposure": Offer(exposure_chart, "groups of items, by=…"),
+    },
     "pointwise": {"reliability": Offer(_predicted, "predictions that are probabilities")},
 }  # fmt: skip
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from trueval.cli import data
+from trueval.cli import data, simulate
 from trueval.cli.ab import ab_command, plan_command
 from trueval.cli.calibrate import calibrate_command
 from trueval.cli.compare import compare_command
@@ -21,6 +21,7 @@ from trueval.cli.run import run_command
 from trueval.cli.split import split_command
 from trueval.cli.split_options import SplitCommand
 from trueval.cli.systems import systems_command
+from trueval.cli.track import track_command
 
 
 def make_app() -> typer.Typer:
@@ -48,6 +49,8 @@ def make_app() -> typer.Typer:
     app.command("ab")(guarded(ab_command))
     app.command("ab-plan")(plan_command)
     app.command("ope")(guarded(ope_command))
+    app.command("track")(guarded(track_command))
+    app.add_typer(simulate.app, name="simulate")
     app.add_typer(data.app, name="data")
     return app
 

@@ -9,7 +9,6 @@ import polars as pl
 
 import trueval as tv
 from trueval.api import Result
-from trueval.data.simulated_world import World, make_world
 from trueval.design.design import Design
 from trueval.design.task import make_tasks
 from trueval.facts.from_scores import rank_system
@@ -17,6 +16,7 @@ from trueval.recommenders.protocol import TrainSet
 from trueval.recommenders.registry import make_system
 from trueval.render.numbers import short_percent
 from trueval.report.findings import listed, values
+from trueval.simulation.demo_world import World, make_world
 from trueval.splits.parts import Parts
 
 USERS, ITEMS, INTERACTIONS = 2000, 1000, 100_000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,13 +20,13 @@ _STEEPEST = 50.0
 
 @dataclass(frozen=True, slots=True)
 class PowerLaw:
-    """A fitted curve; `explained` is the share of the variance of the numbers of ratings that it explains."""
+    """The curve. Of a fit, `explained` is the share of the variance of the numbers of ratings that it explains."""
 
     alpha: float
     beta: float
     c1: float
     c2: float
-    explained: float
+    explained: float = math.nan
 
     def __call__(self, rank: np.ndarray) -> np.ndarray:
         """Number of ratings at popularity ranks, from 1.

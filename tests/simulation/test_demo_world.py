@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 import trueval as tv
-from trueval.data.simulated_world import World, make_world
 from trueval.errors import DataError, DefinitionError
+from trueval.simulation.demo_world import World, make_world
 from trueval.splits.parts import Parts
 
 

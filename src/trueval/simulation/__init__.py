@@ -1,0 +1,1 @@
+"""Worlds whose truth is known: what is liked, what is observed, what is clicked."""

@@ -1,0 +1,284 @@
+"""The kind "like": a world fitted to a log. Its popularity, activity, ratings and times follow those of the log."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+
+from trueval.arguments import checked
+from trueval.data.ids import Ids
+from trueval.data.interactions import Interactions
+from trueval.errors import DataError, DefinitionError
+from trueval.kernels.seeds import derive
+from trueval.simulation.latent import kept_by_value
+from trueval.simulation.observation import MOST, ByPopularity, activity_for, sum_of_least
+from trueval.simulation.tastes import Tastes
+from trueval.simulation.times import Times
+from trueval.simulation.world import World
+
+_FACTORS = 8
+_LEVELS = 100  # more different values are no rating scale
+_FULL = 0.9 * MOST  # no user meets more of the items, and no item more of the users
+_LOST = 0.05  # a larger share of rows that cannot come about is refused
+_ASKED = 100  # partners of each user and item
+_PAIRS = 100_000  # met pairs on which cuts and shares are measured
+
+
+@dataclass(frozen=True)
+class _Coded:
+    """The distinct pairs of a log: codes, the place of each rating among the levels, times."""
+
+    users: Ids
+    items: Ids
+    user: np.ndarray
+    item: np.ndarray
+    levels: tuple[float, ...]
+    place: np.ndarray
+    time: np.ndarray | None
+
+    @staticmethod
+    def of(log: Interactions) -> _Coded:
+        frame = log.frame.sort("time") if log.has("time") else log.frame
+        frame = frame.unique(["user", "item"], keep="last", maintain_order=True)  # repeated pairs count once
+        users, items = Ids.of(frame["user"]), Ids.of(frame["item"])
+        if len(users) < 5 or len(items) < 5:
+            found = f"{len(users):,} users, {len(items):,} items"
+            raise DataError("the log is too small to fit a world", where=log.name, found=found, do="give a larger log")
+        values = frame["value"].to_numpy() if log.has("value") else np.ones(len(frame))
+        levels, place = np.unique(values, return_inverse=True)
+        if len(levels) > _LEVELS:
+            raise DataError(
+                "a world needs ratings of a scale", where=log.name, found=f"{len(levels):,} different values",
+                do="round them, or leave the value column out",
+            )  # fmt: skip
+        time = frame["time"].to_numpy().astype(np.int64) if log.has("time") else None
+        return _Coded(
+            users, items, users.codes(frame["user"]), items.codes(frame["item"]), tuple(map(float, levels)), place, time
+        )
+
+
+@checked
+def fitted_world(
+    data: Interactions,
+    *,
+    taste: float = 0.5,
+    value_bias: float = 0.0,
+    liked: float = 0.2,
+    threshold: float | None = None,
+    seed: int = 0,
+) -> World:
+    """A world like a log (see `simulate` for the options); `world.fit` tells how well it fits.
+
+    >>> from trueval.simulation.latent import latent_world
+    >>> world = fitted_world(latent_world(users=200, items=100, seed=1).log)
+    >>> world.fit.table()["property"][0], len(world.items)
+    ('rows', 96)
+    """
+    from trueval.simulation.fit_table import compare_logs
+
+    for name, value, low, high in (("taste", taste, 0, 1), ("value_bias", value_bias, -4, 4), ("liked", liked, 0, 1)):
+        if not low <= value <= high or (name == "liked" and value in (0, 1)):
+            raise DefinitionError(f"{name} must be from {low} to {high}", found=f"{value!r}", do="see tv.simulate")
+    coded = _Coded.of(data)
+    implicit = len(coded.levels) == 1
+    levels = (0.0, coded.levels[0]) if implicit else coded.levels
+    kept = (0.0, 1.0) if implicit else kept_by_value(value_bias, len(levels))
+    shares = np.array([1 - liked, liked]) if implicit else np.bincount(coded.place) / len(coded.place) / np.array(kept)
+    times = _times(coded, seed)
+    tastes = _tastes(coded, levels, taste=taste, liked=liked if implicit else None, seed=seed)
+    tastes, seen, share = _calibrated(coded, tastes, shares / shares.sum(), kept, seed)
+    threshold = _threshold(data, levels) if threshold is None else threshold
+    world = World(
+        "like", tastes, coded.users, coded.items, threshold, seen, _side(data.users, coded.users, "user"),
+        _side(data.items, coded.items, "item"), kept=kept, kept_share=share, times=times,
+        options={"data": data.name, "taste": taste, "value_bias": value_bias} | ({"liked": liked} if implicit else {}),
+    )  # fmt: skip
+    return replace(world, fit=compare_logs(data, world.log))
+
+
+def _times(coded: _Coded, seed: int) -> Times | None:
+    """Users are active from their first to their last row, items from their first; how interest fades is fitted."""
+    if coded.time is None:
+        return None
+    far = np.iinfo(np.int64)
+    released, joined = np.full(len(coded.items), far.max), np.full(len(coded.users), far.max)
+    left = np.full(len(coded.users), far.min)
+    np.minimum.at(released, coded.item, coded.time)
+    np.minimum.at(joined, coded.user, coded.time)
+    np.maximum.at(left, coded.user, coded.time)
+    earliest = np.maximum(released[coded.item], joined[coded.user])
+    room = left[coded.user] - earliest
+    part = (coded.time - earliest)[room > 0] / room[room > 0]
+    fade = float(np.clip(1 / max(part.mean(), 1e-3) - 1, 0.1, 10)) if len(part) else 1.0  # the mean of U^f is 1/(1+f)
+    return Times(
+        released, joined, begin=int(coded.time.min()), end=int(coded.time.max()), fade=fade, seed=seed, left=left
+    )
+
+
+def _tastes(coded: _Coded, levels: tuple[float, ...], *, taste: float, liked: float | None, seed: int) -> Tastes:
+    """Quality and generosity as far as the log tells them apart, and tastes that take their share of the rest.
+
+    On a scale where ratings are normal: effects of items and users are drawn from what is known of them, so that
+    they spread as the true ones do, and not as their noisy means.
+    """
+    rng = np.random.default_rng(int(derive(seed, "fitted world")))
+    rest, quality, generosity = 1.0, np.zeros(len(coded.items)), np.zeros(len(coded.users))
+    if liked is not None:
+        quality, generosity = (_liking(own, others, liked) for own, others in (
+            (np.bincount(coded.item), len(coded.users)), (np.bincount(coded.user), len(coded.items))))  # fmt: skip
+    else:
+        score = _normal_scores(coded.place)
+        quality, score = _effects(score, coded.item, len(coded.items), rng)
+        generosity, score = _effects(score, coded.user, len(coded.users), rng)
+        rest = float(score.std())
+    width = np.sqrt(taste) * rest / np.sqrt(_FACTORS)
+    users = np.hstack([
+        rng.standard_normal((len(coded.users), _FACTORS)), generosity[:, None], np.ones((len(coded.users), 1)),
+    ])  # fmt: skip
+    items = np.hstack([
+        width * rng.standard_normal((len(coded.items), _FACTORS)), np.ones((len(coded.items), 1)), quality[:, None],
+    ])  # fmt: skip
+    noise = float(np.sqrt(1 - taste) * rest)
+    cuts = tuple(np.zeros(len(levels) - 1))
+    return Tastes(users.astype(np.float32), items.astype(np.float32), levels, cuts, noise, seed)
+
+
+def _liking(counts: np.ndarray, most: int, liked: float) -> np.ndarray:
+    """How much more than usual items are liked, or users like, where a log only tells how often they occur.
+
+    Half of what makes some more frequent than others (on a scale of logarithms) is taken for liking, the rest for
+    being met; who occurs often must be liked often.
+    """
+    from scipy.special import ndtri
+
+    share = liked * np.sqrt(counts) / np.sqrt(counts).mean()
+    share = np.clip(np.maximum(share, counts / (0.75 * most)), 1e-3, 0.97)
+    return ndtri(share) - ndtri(liked)
+
+
+def _normal_scores(place: np.ndarray) -> np.ndarray:
+    """The normal quantile in the middle of each level."""
+    from scipy.special import ndtri
+
+    shares = np.bincount(place) / len(place)
+    return ndtri(np.cumsum(shares) - shares / 2)[place]
+
+
+def _effects(
+    score: np.ndarray, owner: np.ndarray, number: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """An effect for each owner, drawn from its posterior, and the scores without the owners' means."""
+    counts = np.bincount(owner, minlength=number)
+    means = np.bincount(owner, score, minlength=number) / np.maximum(counts, 1)
+    rest = score - means[owner]
+    within = (rest**2).sum() / max(len(score) - number, 1)
+    even = (len(score) - (counts**2).sum() / len(score)) / max(number - 1, 1)  # as for groups of equal size
+    between = ((counts * (means - score.mean()) ** 2).sum() / max(number - 1, 1) - within) / max(even, 1e-9)
+    between = max(between, 1e-6)
+    trust = counts / (counts + within / between)
+    effect = trust * (means - score.mean()) + np.sqrt(between * (1 - trust)) * rng.standard_normal(number)
+    return effect, score - score.mean() - (trust * (means - score.mean()))[owner]
+
+
+def _calibrated(
+    coded: _Coded, tastes: Tastes, shares: np.ndarray, kept: tuple[float, ...], seed: int
+) -> tuple[Tastes, ByPopularity, float]:
+    """Cuts and observation together: ratings that enter the log must have the shares of the log.
+
+    Who likes little must meet more to have as many rows, so both depend on each other and are found in turns.
+    """
+    implicit = min(kept) == 0
+    rng = np.random.default_rng(int(derive(seed, "cuts")))
+    noise = rng.standard_normal(_PAIRS)
+    if implicit:  # nothing disliked is seen: the share of what is liked is that of all pairs
+        pairs = rng.integers(0, len(coded.users), _PAIRS), rng.integers(0, len(coded.items), _PAIRS)
+    else:  # independent, each as often as in the log
+        rows = rng.integers(0, len(coded.user), _PAIRS)
+        pairs = coded.user[rows], rng.permutation(coded.item[rows])
+    tastes = _with_cuts(tastes, pairs, noise, shares)
+    seen, share = _observation(coded, tastes, kept, seed)
+    wanted = np.bincount(coded.place) / len(coded.place)
+    for _ in range(8 if min(kept) < 1 and not implicit else 0):
+        pairs = _met(seen, rng)
+        found = tastes.shares(*pairs).mean(axis=0) * np.asarray(kept)
+        shares = shares * np.sqrt(wanted / np.maximum(found / found.sum(), 1e-9))  # half of the way
+        shares = shares / shares.sum()
+        tastes = _with_cuts(tastes, pairs, noise, shares)
+        seen, share = _observation(coded, tastes, kept, seed)
+    return tastes, seen, share
+
+
+def _with_cuts(tastes: Tastes, pairs: tuple[np.ndarray, np.ndarray], noise: np.ndarray, shares: np.ndarray) -> Tastes:
+    """Cuts at which the ratings of these pairs have these shares."""
+    value = tastes.means(*pairs) + tastes.noise * noise
+    return replace(tastes, cuts=tuple(np.quantile(value, np.minimum(np.cumsum(shares)[:-1], 1.0))))
+
+
+def _met(seen: ByPopularity, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Pairs drawn as they are met."""
+    user = rng.choice(len(seen.activity), 2 * _PAIRS, p=seen.activity / seen.activity.sum())
+    item = rng.choice(len(seen.weight), 2 * _PAIRS, p=seen.weight / seen.weight.sum())
+    met = seen.probability(user, item) / (seen.activity[user] * seen.weight[item])  # below 1 where p is cut
+    rows = rng.choice(2 * _PAIRS, _PAIRS, p=met / met.sum())
+    return user[rows], item[rows]
+
+
+def _observation(coded: _Coded, tastes: Tastes, kept: tuple[float, ...], seed: int) -> tuple[ByPopularity, float]:
+    """Activities and weights with which each user and each item has as many rows as in the log, on average."""
+    rows = np.bincount(coded.user, minlength=len(coded.users)).astype(float)
+    counts = np.bincount(coded.item, minlength=len(coded.items)).astype(float)
+    seen, share = ByPopularity(rows, counts, seed), 1.0
+    for _ in range(1 if min(kept) == 1 else 5):  # what enters depends on who is met, and who must be met on what enters
+        by_user, by_item = _shares_kept(seen, tastes, kept)
+        meet_user = np.minimum(rows / by_user, _FULL * len(counts))
+        meet_item = np.minimum(counts / by_item, _FULL * len(rows))
+        meet_item *= meet_user.sum() / meet_item.sum()
+        weight = meet_item / meet_item.max()
+        for _ in range(20):
+            weight = weight * meet_item / sum_of_least(weight, activity_for(meet_user, weight))
+            weight = weight / weight.max()
+        seen = ByPopularity(activity_for(meet_user, weight), weight, seed)
+        share = float((meet_user * by_user).sum() / meet_user.sum())
+    lost = 1 - (meet_user * by_user).sum() / rows.sum()
+    if lost > _LOST:
+        raise DefinitionError(
+            "no world with so few liked pairs has so many rows: users would have to meet more items than there are",
+            found=f"{lost:.0%} of the rows would be missing; {rows.sum() / len(rows) / len(counts):.1%} of the pairs "
+            "are in the log", do="assume a smaller value_bias, or a larger share of liked pairs (liked=…)",
+        )  # fmt: skip
+    return seen, share
+
+
+def _shares_kept(seen: ByPopularity, tastes: Tastes, kept: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """The share of met pairs that enters the log, by user and by item, from 100 partners of each."""
+    users, items = len(seen.activity), len(seen.weight)
+    if min(kept) == 1:
+        return np.ones(users), np.ones(items)
+    rng = np.random.default_rng(int(derive(seen.seed, "shares kept")))
+    some_items = rng.choice(items, _ASKED, p=seen.weight / seen.weight.sum())
+    some_users = rng.choice(users, _ASKED, p=seen.activity / seen.activity.sum())
+    found = []
+    for one, pairs in (
+        (users, lambda part: (part[:, None], some_items)),
+        (items, lambda part: (some_users, part[:, None])),
+    ):
+        parts = [tastes.shares(*pairs(part)) @ np.asarray(kept) for part in _pieces(one)]
+        found.append(np.maximum(np.concatenate([part.mean(axis=1) for part in parts]), 1e-4))
+    return found[0], found[1]
+
+
+def _pieces(number: int) -> list[np.ndarray]:
+    return np.array_split(np.arange(number), max(1, number // 5000))
+
+
+def _threshold(data: Interactions, levels: tuple[float, ...]) -> float:
+    """4 of 5 stars, or what about the better 40 % of the levels reach."""
+    return 4.0 if max(levels) == 5 else levels[min((3 * len(levels)) // 5, len(levels) - 1)]
+
+
+def _side(table: pl.DataFrame | None, ids: Ids, key: str) -> pl.DataFrame:
+    """The side table of the log for the ids in it, in their order."""
+    own = ids.values.alias(key).to_frame()
+    return own if table is None else own.join(table, on=key, how="left", maintain_order="left")
