@@ -17,7 +17,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "trueval"
 FLOW = [
     "errors", "arguments", "memory", "progress", "pictures", "kernels", "statistics", "render", "data", "splits",
     "design", "recommenders", "facts",
-    "propensity", "metrics", "evaluation", "comparison", "calibration", "online", "charts", "report", "api",
+    "propensity", "metrics", "evaluation", "comparison", "calibration", "online", "audit", "charts", "report", "api",
     "experiments", "cli",
 ]  # fmt: skip
 

@@ -61,6 +61,7 @@ KINDS: dict[str, dict[str, Kind]] = {
         "designs": _TEXTS, "baseline": _TEXT, "test": _TEXT, "correct": _TEXT,
         **{name: _BY_NAME[kind] for name, kind in file_kinds().items()},
     },
+    "audit": {"accept": (lambda value: isinstance(value, Mapping), "sections", '{ future_rows = { reason = "…", data = "…" } }')},
     "systems": {},
 }  # fmt: skip
 _EXAMPLES = {
