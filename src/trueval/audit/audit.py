@@ -81,10 +81,11 @@ class Audit(Tabular, Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """The record that `trueval audit --format json` prints; undefined numbers are None."""
-        return without_nan({
+        found: dict[str, Any] = without_nan({
             "verdict": self.verdict, "findings": [one.record() for one in self.findings],
             "accepted": [one.record() for one in self.accepted], "manifest": self.manifest,
         })  # fmt: skip
+        return found
 
     def to_json(self) -> str:
         """The record as text."""

@@ -45,6 +45,12 @@ class Difference:
             return math.nan
         return self.error * detectable_shift(self.free)
 
+    def turned(self) -> Difference:
+        """Second minus first."""
+        return Difference(
+            self.second, self.first, -self.value, -self.high, -self.low, self.p, self.users, self.error, self.free
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Reversal:
@@ -118,18 +124,14 @@ def reversals(
     """
     found = []
     for pair, one in here.items():
-        other = there.get(pair) or _turned(there.get((pair[1], pair[0])))
+        other = there.get(pair)
+        if other is None and (pair[1], pair[0]) in there:
+            other = there[pair[1], pair[0]].turned()
         if other is None or math.isnan(one.p) or math.isnan(other.p):
             continue
         p = max(one.p, other.p) if one.value * other.value < 0 else 1.0
         found.append(Reversal(metric, setting, one, other, p))
     return found
-
-
-def _turned(one: Difference | None) -> Difference | None:
-    if one is None:
-        return None
-    return Difference(one.second, one.first, -one.value, -one.high, -one.low, one.p, one.users, one.error, one.free)
 
 
 def value_changes(

@@ -65,7 +65,7 @@ def draft_of(question: Question, orders: Sequence[Reversal], changes: Sequence[V
         }  # fmt: skip
         least = float(np.nanmin(q)) if len(q) and not np.isnan(q).all() else np.nan
         if not reversed_ and not moved:
-            text = f"{question.prefix}{question.holds}{swapped_sentence(swapped)}"
+            text = f"{question.prefix}{question.holds}{swapped_sentence(swapped, here=question.here)}"
             return Finding(question.check, question.heading, "fine", "estimate", text, figures, "", least)
         said = []
         if reversed_:

@@ -33,11 +33,11 @@ class FinishedResult(Subject):
         return self.evaluation.specs
 
     @cached_property
-    def base(self) -> Setting:  # type: ignore[override]
+    def base(self) -> Setting:
         return Setting(self.design, self.evaluation.systems, self.tested_specs)
 
     @cached_property
-    def ranked(self) -> Mapping[str, RankedSystem] | None:  # type: ignore[override]
+    def ranked(self) -> Mapping[str, RankedSystem] | None:
         found = {}
         for name in self.evaluation.systems:
             try:

@@ -55,7 +55,7 @@ class GivenRuns(Subject):
         return list(self.runs)
 
     @cached_property
-    def specs(self) -> Mapping[str, Spec]:  # type: ignore[override]
+    def specs(self) -> Mapping[str, Spec]:
         return specs_of(self.options)
 
     @cached_property
@@ -67,7 +67,7 @@ class GivenRuns(Subject):
         return read_held_out(test, self.options, train=self.train, items=self.items, design=RunDesign(seen=seen))
 
     @cached_property
-    def ranked(self) -> Mapping[str, RankedSystem]:  # type: ignore[override]
+    def ranked(self) -> Mapping[str, RankedSystem]:
         found = {}
         for name in list(self.runs):
             found[name] = self._rank(name, self.held_out, look=True)
@@ -97,7 +97,7 @@ class GivenRuns(Subject):
         return RankedSystem(name, facts, prepared.context.inputs)
 
     @cached_property
-    def with_popularity(self) -> Mapping[str, RankedSystem] | None:  # type: ignore[override]
+    def with_popularity(self) -> Mapping[str, RankedSystem] | None:
         """The runs and lists of the most popular items, as long as metrics look."""
         if self.train is None:
             return None

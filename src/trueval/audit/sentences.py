@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from trueval.audit.changes import Difference, Reversal, ValueChange
+from trueval.audit.finding import ALPHA
 from trueval.render.numbers import digits_for, number
 
 _MOST = 3  # of the same kind, in one sentence
@@ -69,11 +70,17 @@ def first_of(sentences: Sequence[str], rest: str) -> str:
     return "; ".join([*sentences[:_MOST], *([f"and {counted(more, rest)} more"] if more > 0 else [])]) + "."
 
 
-def swapped_sentence(swapped: Sequence[Reversal]) -> str:
-    """Close systems that change places by noise."""
-    if not swapped:
-        return ""
-    pairs = list(dict.fromkeys(f"{r.here.first} and {r.here.second}" for r in swapped))
-    change = "changes" if len(pairs) == 1 else "change"
-    is_close = "these systems are close" if len(pairs) > 1 else "they are close"
-    return f" {listed(pairs)} {change} places, but not significantly so: {is_close}."
+def swapped_sentence(swapped: Sequence[Reversal], *, here: str) -> str:
+    """Systems that change places, but not significantly so: they are close here, or not shown to differ there."""
+    close = list(dict.fromkeys(f"{r.here.first} and {r.here.second}" for r in swapped if not r.here.p < ALPHA))
+    lost = [r for r in swapped if r.here.p < ALPHA]
+    text = ""
+    if close:
+        text += f" {listed(close)} are close {here}, and change places within noise."
+    if lost:
+        told = [
+            f"that of {r.better[0]} over {r.better[1]} {r.setting} ({size(r.there, turned=r.here.value < 0)})"
+            for r in lost
+        ]
+        text += f" Not confirmed, though not reversed either, is a lead: {first_of(told, 'lead')}"
+    return text

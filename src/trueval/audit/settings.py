@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+import polars as pl
 
 from trueval.comparison.join_results import Joined, Replicate
 from trueval.data.ids import Ids
@@ -14,6 +15,7 @@ from trueval.evaluation.interval_method import IntervalMethod
 from trueval.evaluation.measurements import Measurements, measure_facts
 from trueval.evaluation.options import EvaluationOptions
 from trueval.evaluation.outcome import SystemResult, summarise
+from trueval.evaluation.population import check_anyone
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.metrics.grammar import Spec
 from trueval.metrics.metric_inputs import Inputs
@@ -88,6 +90,7 @@ def measure_setting(
             facts, dict(specs), population=options.averaged_over, missing=options.missing, inputs=own.inputs,
             preset=options.preset, with_random=with_chance and CHANCE not in found, by_user=False,
         )  # fmt: skip
+        check_anyone(len(measured), options.averaged_over)
         found[own.name] = _summary(measured, facts, specs)
         if with_chance and CHANCE not in found and set(measured.random) >= set(specs):
             chance = Measurements(measured.unit_user, measured.stratum, measured.random, {}, {}, 0)
@@ -114,3 +117,17 @@ def keep_judged(facts: RankingFacts, keep: np.ndarray) -> RankingFacts:
         name: None if getattr(facts, name) is None else getattr(facts, name)[keep] for name in ("score", "list_rank")
     }
     return facts.changed(start=np.concatenate([[0], np.cumsum(counts)]), **rows, **optional)
+
+
+def keep_pairs(rows: pl.DataFrame) -> Change:
+    """A change that keeps the judgements of these users and items alone."""
+
+    def change(one: RankedSystem) -> RankingFacts:
+        facts = one.facts
+        user, item = facts.users.codes(rows["user"]), facts.items.codes(rows["item"])
+        known = (user >= 0) & (item >= 0)
+        kept = np.unique(user[known].astype(np.int64) * len(facts.items) + item[known])
+        pair = facts.unit_user[facts.unit].astype(np.int64) * len(facts.items) + facts.item
+        return keep_judged(facts, np.isin(pair, kept))
+
+    return change

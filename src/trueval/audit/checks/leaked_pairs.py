@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from trueval.audit.case import Case
 from trueval.audit.finding import Finding
@@ -20,7 +21,7 @@ _REMEDY = "keep one row per user and item: trueval split of the log without repe
 def leaked_pairs(case: Case) -> Iterable[Finding]:
     """Whether test pairs are in train, and what they do to the values where they are counted."""
     found = case.leakage["overlap"]
-    figures = {"rows": found.count, "share": found.share}
+    figures: dict[str, Any] = {"rows": found.count, "share": found.share}
     if not found.count:
         sentence = (
             "No value is inflated by pairs that systems have learned: no test row has its user and item in train."

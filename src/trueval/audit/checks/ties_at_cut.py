@@ -26,7 +26,9 @@ def ties_at_cut(case: Case) -> Iterable[Finding | Draft]:
     subject = case.measured
     assert subject.ranked is not None
     tied = {name: _tied(one.facts) for name, one in subject.ranked.items()}
-    figures = {"tied": tied}
+    depth = max([subject.specs[label].k or 0 for label in subject.labels])
+    cut = {name: one.facts.tie_rate(depth) for name, one in subject.ranked.items()}
+    figures = {"judged_items_with_an_equal": tied, "lists_with_a_tie_at_the_cut": cut}
     if not any(tied.values()):
         sentence = "No value depends on the order of equal scores: no judged item has an equal."
         yield Finding("ties_at_cut", "robustness", "fine", "fact", sentence, figures)
@@ -48,12 +50,13 @@ def ties_at_cut(case: Case) -> Iterable[Finding | Draft]:
         for there, rule in ((worst, "in the worst order of ties"), (best, "in the best order of ties")):
             named = Setting(rule, there.systems, there.specs)
             changes += value_changes(subject.base, named, label, relevant=case.relevant(label), systems=names)
-    most = max(tied, key=lambda name: tied[name])
+    most = max(names, key=lambda name: cut[name])
+    told = f"in {short_percent(cut[most])} of the lists of {most}, the cut falls between equal scores"
     question = Question(
         "ties_at_cut", "robustness", f"with ties={subject.options.ties}",
-        f"No order of equal scores changes a conclusion: {short_percent(tied[most])} of the judged items that {most} "
-        "ranks have an equal, and neither the order of two systems nor a value changes beyond noise.",
-        f"Of the judged items that {most} ranks, {short_percent(tied[most])} have an equal.", _REMEDY, figures=figures,
+        f"No order of equal scores changes a conclusion: {told}, and in no order of ties a significant difference is "
+        "reversed or a value changes by more than is relevant.",
+        f"{told[0].upper()}{told[1:]}.", _REMEDY, figures=figures,
     )  # fmt: skip
     yield draft_of(question, orders, changes)
 
