@@ -17,6 +17,7 @@ from trueval.audit.finding import VERDICTS, Draft, Finding, worst
 from trueval.audit.make_case import make_case
 from trueval.audit.registry import all_checks, missing_need
 from trueval.audit.render import audit_latex, audit_markdown, audit_text, headline, print_audit
+from trueval.audit.robustness import Robustness
 from trueval.data.exported_tables import Tabular
 from trueval.data.json_values import without_nan
 from trueval.errors import DefinitionError, TruevalError, suggest
@@ -45,6 +46,7 @@ class Audit(Tabular, Shown):
     findings: tuple[Finding, ...]
     accepted: tuple[Accepted, ...]
     manifest: dict[str, Any] = field(repr=False)
+    robustness: Robustness | None = field(default=None, repr=False)  # of two systems or more
 
     @property
     def verdict(self) -> str:
@@ -246,4 +248,4 @@ def audit_case(case: Case, *, accept: Mapping[str, Any] | None = None) -> Audit:
     kept, accepted = accept_findings(findings, accept, known=[check.name for check in checks], data=data)
     kept.sort(key=lambda one: VERDICTS.index(one.verdict))
     manifest = make_manifest({}) | described | {"fingerprint": data, "tests": tests, "seed": case.seed}
-    return Audit(tuple(kept), tuple(accepted), manifest)
+    return Audit(tuple(kept), tuple(accepted), manifest, vars(case).get("robustness"))

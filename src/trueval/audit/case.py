@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from trueval.audit.robustness import Robustness, measure_robustness
 from trueval.audit.subject import Subject
 from trueval.comparison.comparison import label_of
 from trueval.comparison.margins import Margins
@@ -40,6 +41,11 @@ class Case:
         """What the parts tell each other."""
         assert self.given is not None
         return leakage(self.given)
+
+    @cached_property
+    def robustness(self) -> Robustness:
+        """The order of systems over designs, metrics and shares of the judgements."""
+        return measure_robustness(self.measured, seed=self.seed)
 
     @cached_property
     def there(self) -> set[str]:

@@ -11,6 +11,7 @@ import polars as pl
 
 from trueval.comparison.join_results import Joined, Replicate
 from trueval.data.ids import Ids
+from trueval.design.popular_head import find_head
 from trueval.evaluation.interval_method import IntervalMethod
 from trueval.evaluation.measurements import Measurements, measure_facts
 from trueval.evaluation.options import EvaluationOptions
@@ -21,6 +22,7 @@ from trueval.metrics.grammar import Spec
 from trueval.metrics.metric_inputs import Inputs
 
 CHANCE = "a random ranking"
+HEAD = 0.1  # of the items, which are taken for the head
 _NO_INTERVAL = IntervalMethod("none", 0, 1000)
 
 
@@ -131,3 +133,11 @@ def keep_pairs(rows: pl.DataFrame) -> Change:
         return keep_judged(facts, np.isin(pair, kept))
 
     return change
+
+
+def without_head(one: RankedSystem) -> RankingFacts:
+    """The facts without judgements of the most popular items in train; the lists stay as they are."""
+    popularity = one.inputs.popularity
+    assert popularity is not None
+    head = find_head(popularity.counts, HEAD, where="head")
+    return keep_judged(one.facts, ~np.isin(one.facts.item, head))

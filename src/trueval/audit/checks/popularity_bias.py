@@ -6,22 +6,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from trueval.audit.case import Case
 from trueval.audit.changes import Reversal, differences
 from trueval.audit.drafts import Question, compare_orders, draft_of
 from trueval.audit.finding import Draft, Finding
 from trueval.audit.registry import check
 from trueval.audit.sentences import listed
-from trueval.audit.settings import RankedSystem, Setting, keep_judged
+from trueval.audit.settings import HEAD, Setting, without_head
 from trueval.audit.subject import Subject
 from trueval.design.design import Design
-from trueval.design.popular_head import find_head
 from trueval.errors import TruevalError
-from trueval.facts.ranking_facts import RankingFacts
 
-HEAD = 0.1
 PERCENTILES = 10
 BETA = 0.5
 _REMEDY = (
@@ -113,14 +108,6 @@ def _stratified(subject: Subject) -> Alternative | None:
     words = f"by recall@{depth} with popular items weighted down (beta={BETA})"
     orders = compare_orders(subject, setting, setting=words, labels={plain: weighted}, here=here)
     return Alternative(words, setting, orders)
-
-
-def without_head(one: RankedSystem) -> RankingFacts:
-    """The facts without judgements of the most popular items in train; the lists stay as they are."""
-    popularity = one.inputs.popularity
-    assert popularity is not None
-    head = find_head(popularity.counts, HEAD, where="head")
-    return keep_judged(one.facts, ~np.isin(one.facts.item, head))
 
 
 def _parsed(design: str) -> Design | None:
