@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -97,8 +96,7 @@ class Case:
             found["relevant_change_from"] = "the reader" if self.relevant_change else "the detectable difference"
         return found
 
-    def _data(self) -> Mapping[str, Any]:
+    def _data(self) -> dict[str, Any]:
         logs = {"train": self.train, "test": self.test}
         found: dict[str, Any] = {name: log.fingerprint() for name, log in logs.items() if log is not None}
-        runs = {} if self.subject is None else self.subject.fingerprints()
-        return {**found, **({"recs": runs} if runs else {})}
+        return found | ({} if self.subject is None else self.subject.fingerprints())

@@ -10,7 +10,7 @@ import numpy as np
 
 from trueval.audit.changes import Difference, Pair, Reversal, ValueChange, differences, reversals
 from trueval.audit.finding import ALPHA, Draft, Finding
-from trueval.audit.sentences import change_sentence, counted, first_of, reversal_sentence, swapped_sentence
+from trueval.audit.sentences import change_sentence, first_of, reversal_sentence, swapped_sentence
 from trueval.audit.settings import Setting
 from trueval.audit.subject import Subject
 
@@ -20,7 +20,7 @@ class Question:
     """What a check of alternatives asks, and the words of its answer.
 
     `here` follows a difference as the reader has it ("as given"); `holds` is said where nothing changes, `why` explains
-    what a change means, `remedy` what to do about it; `prefix` begins every answer.
+    what a change means, `remedy` what to do about it; `unknown` is said where nothing could be tested.
     """
 
     check: str
@@ -29,7 +29,7 @@ class Question:
     holds: str
     why: str
     remedy: str
-    prefix: str = ""
+    unknown: str = ""
     figures: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -63,9 +63,13 @@ def draft_of(question: Question, orders: Sequence[Reversal], changes: Sequence[V
             **question.figures, "pairs": len(orders), "reversed": [_record(one) for one in reversed_],
             "values": [asdict(one) for one in changes], "within_noise": len(swapped),
         }  # fmt: skip
+        if not len(q) and question.unknown:
+            return Finding(
+                question.check, question.heading, "cannot tell", "estimate", question.unknown, figures, question.remedy
+            )
         least = float(np.nanmin(q)) if len(q) and not np.isnan(q).all() else np.nan
         if not reversed_ and not moved:
-            text = f"{question.prefix}{question.holds}{swapped_sentence(swapped, here=question.here)}"
+            text = f"{question.holds}{swapped_sentence(swapped, here=question.here)}"
             return Finding(question.check, question.heading, "fine", "estimate", text, figures, "", least)
         said = []
         if reversed_:
@@ -73,7 +77,7 @@ def draft_of(question: Question, orders: Sequence[Reversal], changes: Sequence[V
             said.append(first_of(told, "reversed order"))
         if moved:
             said.append(first_of([change_sentence(one) for one in moved], "changed value"))
-        text = f"{' '.join(said)} {question.prefix}{question.why}"
+        text = f"{' '.join(said)} {question.why}"
         return Finding(
             question.check, question.heading, "caution", "estimate", text.strip(), figures, question.remedy, least
         )
@@ -86,10 +90,3 @@ def _record(one: Reversal) -> dict[str, Any]:
         "metric": one.metric, "setting": one.setting, "systems": list(one.better),
         "here": one.here.value, "there": one.there.value, "p": one.p,
     }  # fmt: skip
-
-
-def tested_pairs(orders: Sequence[Reversal]) -> str:
-    """How many pairs were tested, in words."""
-    return counted(
-        len({(one.metric, one.here.first, one.here.second) for one in orders}), "pair of systems", "pairs of systems"
-    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
+from typing import Any
 
 from trueval.audit.settings import RankedSystem, Setting
 from trueval.audit.subject import Subject
@@ -45,6 +46,9 @@ class FinishedResult(Subject):
             except TruevalError:
                 return None
         return found
+
+    def fingerprints(self) -> dict[str, Any]:
+        return dict(self.evaluation.manifest.get("data", {}))
 
     def unbiased(self) -> Setting | None:
         return None if self.true is None else Setting("unbiased test", self.true.systems, self.tested_specs)

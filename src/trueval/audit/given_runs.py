@@ -151,7 +151,7 @@ class GivenRuns(Subject):
         return self.measured("without seen items", ranked, self.tested_specs)
 
     def fingerprints(self) -> dict[str, Any]:
-        return {name: _digest(run) for name, run in self.runs.items()}
+        return {"recs": {name: _digest(run) for name, run in self.runs.items()}}
 
 
 def popular_lists(train: pl.DataFrame, users: pl.Series, depth: int) -> pl.DataFrame:

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from trueval.audit.case import Case
+from trueval.audit.finished_result import FinishedResult
 from trueval.audit.fitted_systems import FittedSystems
 from trueval.audit.given_runs import GivenRuns
 from trueval.audit.subject import Subject
@@ -20,6 +21,7 @@ from trueval.errors import DataError, DefinitionError
 from trueval.evaluation.groups import names_of
 from trueval.evaluation.held_out import read_log
 from trueval.evaluation.options import EvaluationOptions, for_given_lists
+from trueval.evaluation.outcome import Evaluation
 from trueval.evaluation.runs import name_runs
 from trueval.splits.given import of_one_type
 from trueval.splits.parts import Parts
@@ -56,6 +58,41 @@ def make_case(
         own_test, own_train, given, leaked, subject, margins, unbiased_test is not None and subject is not None,
         tuple(names_of(by)), table, min_group, seed,
     )  # fmt: skip
+
+
+def case_of_result(
+    evaluation: Evaluation, *, observed: Evaluation | None, parts: Any, relevant_change: Any, users: Any, by: Any,
+    min_group: int,
+) -> Case:  # fmt: skip
+    """The case of a finished result, with the parts that it was made from where they are given."""
+    made = (observed or evaluation).manifest
+    options = EvaluationOptions(
+        metrics=list(evaluation.specs.values()), threshold=made.get("threshold"), population=made["population"],
+        missing=made.get("missing") or "zero", ties=made["ties"], compat=made.get("compat"), interval="none",
+        seed=made.get("seed", 0), min_group=min_group,
+    )  # fmt: skip
+    given, test, train, leaked = None, None, None, pl.DataFrame()
+    if parts is not None:
+        given, test, train, _ = _logs(parts, None, None, None, None)
+        _check_data(made.get("data", {}), test, train)
+        _, leaked = _without_leaked(test, train)
+    subject = FinishedResult(evaluation, options, observed=observed)
+    margins = None if relevant_change is None else parse_margins(relevant_change)
+    table = _user_table(users, (test, train)) if by else None
+    return Case(
+        test, train, given, leaked, subject, margins, observed is not None, tuple(names_of(by)), table, min_group,
+        options.seed,
+    )  # fmt: skip
+
+
+def _check_data(made: Mapping[str, Any], test: Interactions, train: Interactions | None) -> None:
+    """Refuse parts that the result was not made from."""
+    for name, log in (("train", train), ("test", test)):
+        if log is not None and name in made and made[name] != log.fingerprint():
+            raise DataError(
+                f"the result was made from another {name} part", where="audit", found=log.name,
+                do="give the parts that were evaluated",
+            )  # fmt: skip
 
 
 def _logs(

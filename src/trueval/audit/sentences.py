@@ -76,11 +76,10 @@ def swapped_sentence(swapped: Sequence[Reversal], *, here: str) -> str:
     lost = [r for r in swapped if r.here.p < ALPHA]
     text = ""
     if close:
-        text += f" {listed(close)} are close {here}, and change places within noise."
+        text += f" Close {here}, and changing places within noise: {'; '.join(close)}."
     if lost:
         told = [
-            f"that of {r.better[0]} over {r.better[1]} {r.setting} ({size(r.there, turned=r.here.value < 0)})"
-            for r in lost
+            f"{r.better[0]} over {r.better[1]} {r.setting} ({size(r.there, turned=r.here.value < 0)})" for r in lost
         ]
-        text += f" Not confirmed, though not reversed either, is a lead: {first_of(told, 'lead')}"
+        text += f" Not confirmed, but after the correction not significantly reversed: {first_of(told, 'lead')}"
     return text

@@ -102,8 +102,14 @@ class Subject:
 
     @cached_property
     def here(self) -> dict[str, dict[Pair, Difference]]:
-        """All pairs of systems on each metric, as the reader has them."""
-        return {label: differences(self.base, label) for label in self.labels}
+        """All pairs of rivals on each metric, as the reader has them."""
+        return {label: differences(self.base, label, self.compared) for label in self.labels}
+
+    @cached_property
+    def compared(self) -> list[str]:
+        """The systems whose order is a conclusion: those that are meant to be random are a floor, and no rivals."""
+        found = [name for name in self.names if not self.is_random(name)]
+        return found if len(found) > 1 else self.names
 
     def view(self, name: str, change: Change, specs: Mapping[str, Spec] | None = None) -> Setting | None:
         """The values after a change of the facts; None where the metrics cannot be had then."""

@@ -17,6 +17,7 @@ from trueval.evaluation.outcome import Evaluation
 from trueval.evaluation.repeats import repeats_frame
 from trueval.metrics.grammar import parse
 from trueval.report.groups import gap_frame, group_frame
+from trueval.report.result_audit import ResultAudit
 from trueval.report.result_output import ResultOutput
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Result(ResultOutput):
+class Result(ResultOutput, ResultAudit):
     """What an evaluation found: values with confidence intervals, by system and metric. Prints as a table.
 
     `result["system", "metric"]` is one estimate (`value`, `low`, `high`, `n`, `undefined`), `result["system"]` all

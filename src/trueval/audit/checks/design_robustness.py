@@ -6,7 +6,6 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any
 
 from trueval.audit.case import Case
 from trueval.audit.drafts import Question, compare_orders, draft_of
@@ -26,22 +25,24 @@ _REMEDY = 'report the designs side by side: trueval run with designs = ["AR-TI-A
 
 
 @check(
-    heading="robustness", kind="estimate", needs=("pairs", "facts"), question="Does the order hold in other settings?"
+    heading="robustness",
+    kind="estimate",
+    needs=("systems", "pairs", "facts"),
+    question="Does the order hold in other settings?",
 )
 def design_robustness(case: Case) -> Iterable[Finding | Draft]:
     """Reversals under designs that ask the same of a system (one relevant item at a time, all items as candidates),
     and in how many settings each order is found. Popular and unjudged items have checks of their own."""
     subject, found = case.measured, case.robustness
-    orders = [
-        order for setting in _same_question(subject) for order in compare_orders(subject, setting, setting=setting.name)
-    ]
-    figures: dict[str, Any] = found.to_dict()
+    settings = list(_same_question(subject))
+    orders = [one for setting in settings for one in compare_orders(subject, setting, setting=setting.name)]
     told = _told(subject, found)
+    ways = " or ".join(setting.name for setting in settings)
     question = Question(
         "design_robustness", "robustness", f"under {subject.design}",
-        f"The order of systems holds: no significant difference is reversed with one relevant item at a time or with "
-        f"other candidates. {told}",
-        told, _REMEDY, figures=figures,
+        f"The order of systems holds: no significant difference is reversed {ways}. {told}", told, _REMEDY,
+        f"It cannot be told whether the order of systems holds under other designs: none could be tried. {told}",
+        found.to_dict(),
     )  # fmt: skip
     yield draft_of(question, orders)
 

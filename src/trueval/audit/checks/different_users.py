@@ -16,7 +16,15 @@ from trueval.render.numbers import number
 _REMEDY = '--missing zero (missing="zero"), or `trueval compare`, which takes the users that both systems have'
 
 
-@check(heading="data", kind="fact", needs=("pairs",), question="Are all systems measured on the same users?")
+@check(
+    heading="data",
+    kind="fact",
+    needs=(
+        "systems",
+        "pairs",
+    ),
+    question="Are all systems measured on the same users?",
+)
 def different_users(case: Case) -> Iterable[Finding]:
     """Whether means of the same metric are over the same users."""
     subject = case.measured

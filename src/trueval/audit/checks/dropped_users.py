@@ -16,7 +16,8 @@ from trueval.splits.parts import COLD
 @check(heading="data", kind="fact", question="Which users are the values about?")
 def dropped_users(case: Case) -> Iterable[Finding]:
     """Users without a relevant test item, and those whom the split left without test rows."""
-    assert case.test is not None
+    if case.test is None:
+        return  # a result without its parts
     everyone = case.test.n_users
     figures: dict[str, object] = {"test_users": everyone}
     about = "Values are"
@@ -37,8 +38,8 @@ def dropped_users(case: Case) -> Iterable[Finding]:
     if not lost:
         yield Finding("dropped_users", "data", "fine", "fact", f"{told}.", figures)
         return
-    reasons = [f"{many:,} ({reason})" for reason, many in lost.items()]
-    sentence = f"{told}. Nothing is known about users whom the split dropped: {listed(reasons)}."
+    reasons = [f"{counted(many, 'user')} ({reason})" for reason, many in lost.items()]
+    sentence = f"{told}. Nothing is known about those whom the split dropped: {listed(reasons)}."
     remedy = 'keep them: trueval split … --unseen keep (unseen="keep"), and report them separately'
     yield Finding("dropped_users", "data", "cannot tell", "fact", sentence, figures, remedy)
 

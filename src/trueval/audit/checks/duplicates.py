@@ -25,6 +25,8 @@ def duplicates(case: Case) -> Iterable[Finding]:
         yield Finding("duplicates", "data", "wrong", "fact", sentence, figures, "drop repeated rows from the lists")
         return
     if case.given is None:
+        if not isinstance(case.subject, GivenRuns):
+            return  # a result without its parts
         yield Finding("duplicates", "data", "fine", "fact", "No list has the same item twice.", figures)
         return
     same, others = case.leakage["duplicates"].count or 0, case.leakage["repeats"].count or 0

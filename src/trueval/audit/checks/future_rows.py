@@ -23,7 +23,8 @@ def future_rows(case: Case) -> Iterable[Finding | Draft]:
     """Whether the order of systems is another one when train and test are divided by time."""
     own, everybody = (case.leakage[name] for name in _NAMES)
     if own.count is None or everybody.count is None:
-        sentence = f"It cannot be told whether systems learn from the future: {own.meaning.partition(' (')[0]}."
+        why = own.meaning.partition(" (")[0].removeprefix("unknown: ")
+        sentence = f"It cannot be told whether systems learn from the future: {why}."
         yield Finding("future_rows", "leakage", "cannot tell", "fact", sentence, {}, own.do)
         return
     figures = {name: {"rows": one.count, "share": one.share} for name, one in zip(_NAMES, (own, everybody))}

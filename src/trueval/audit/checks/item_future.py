@@ -23,7 +23,8 @@ def item_future(case: Case) -> Iterable[Finding | Draft]:
     """Whether values and orders change without test rows that are older than all train rows of their item."""
     found = case.leakage["early_items"]
     if found.count is None:
-        sentence = f"It cannot be told whether items are known too early: {found.meaning.partition(' (')[0]}."
+        why = found.meaning.partition(" (")[0].removeprefix("unknown: ")
+        sentence = f"It cannot be told whether items are known too early: {why}."
         yield Finding("item_future", "leakage", "cannot tell", "fact", sentence, {}, found.do)
         return
     figures = {"rows": found.count, "share": found.share}

@@ -45,7 +45,8 @@ def missing_lists(case: Case) -> Iterable[Finding | Draft]:
     question = Question(
         "missing_lists", "data", f"with missing={subject.options.missing}",
         f"The order of systems does not depend on users without a list, {listed(users)}.{value}",
-        f"{listed(users)} have no list.{value}", _REMEDY, figures=figures,
+        f"{listed(users)} have no list.{value}", _REMEDY,
+        f"It cannot be told what {listed(users)} would make of a list, which they do not have.{value}", figures,
     )  # fmt: skip
     yield draft_of(question, compare_orders(subject, there, setting=f"with missing={other}"))
 

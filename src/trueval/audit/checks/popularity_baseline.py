@@ -72,18 +72,16 @@ def _against(subject: Subject, setting: Setting, label: str, own: list[str], nam
             p,
         )
 
-    return Draft(np.array([one.p if one.value < 0 else 1.0 - one.p / 2 if one.p == one.p else math.nan]), conclude)
+    return Draft(np.array([one.p / 2 if one.value < 0 else 1.0 if one.p == one.p else math.nan]), conclude)
 
 
 def _holds(one: Difference, best: str, name: str, label: str, share: float) -> str:
     lead = (
-        ""
-        if math.isnan(share)
-        else f" {name} reaches {short_percent(share)} of the lead of {best} over a random ranking."
+        "" if math.isnan(share) else f" {name} has {short_percent(share)} of the lead of {best} over a random ranking."
     )
     if one.value > 0 and one.p < ALPHA:
         return f"{best} is better than {name} on {label} by {size(one)}.{lead}"
-    return f"{best} and {name} are close on {label}: the difference is {size(one)}.{lead}"
+    return f"Neither {best} nor {name} is shown to be better on {label}, after the correction: {size(one)}.{lead}"
 
 
 def _explained(subject: Subject, label: str, best: float, popularity: float) -> float:

@@ -35,7 +35,7 @@ class Alternative:
 
 
 @check(
-    heading="popularity bias", kind="estimate", needs=("pairs", "facts", "popularity"),
+    heading="popularity bias", kind="estimate", needs=("systems", "pairs", "facts", "popularity"),
     question="Does the order of systems come from popular items?",
 )  # fmt: skip
 def popularity_bias(case: Case) -> Iterable[Finding | Draft]:

@@ -33,7 +33,8 @@ def random_baseline(case: Case) -> Iterable[Finding | Draft]:
     for name in names:
         one = next(iter(differences(setting, label, [name, CHANCE]).values()))
         leads[name] = one if one.first == name else one.turned()
-    chance, relevant = setting.value(CHANCE, label), case.relevant(label)
+    chance = setting.value(CHANCE, label)
+    relevant = {name: case.relevant(label) if case.relevant_change else one.detectable for name, one in leads.items()}
     figures = {"metric": label, "chance": chance, "leads": {name: one.value for name, one in leads.items()}}
     if not names:
         sentence = f"A random ranking scores {number(chance)} on {label}; no other system was given."
@@ -41,10 +42,10 @@ def random_baseline(case: Case) -> Iterable[Finding | Draft]:
         return
 
     def conclude(q: np.ndarray) -> Finding:
-        none = [name for name, at in zip(leads, q) if at < ALPHA]
+        none = [name for name, at in zip(leads, q) if at < ALPHA and not _above(leads[name])]
         least = float(np.nanmin(q)) if not np.isnan(q).all() else math.nan
         if not none:
-            below = [name for name, one in leads.items() if not (one.value > 0 and one.p < ALPHA)]
+            below = [name for name, one in leads.items() if not _above(one)]
             told = listed([f"{name} by {size(leads[name])}" for name in below])
             rest = f"; not shown to be better: {told}." if below else ", and all systems are better."
             sentence = f"A random ranking scores {number(chance)} on {label}{rest}"
@@ -52,15 +53,25 @@ def random_baseline(case: Case) -> Iterable[Finding | Draft]:
         told = listed([f"{name} by {size(leads[name])}" for name in none])
         sentence = (
             f"{listed(none)} cannot be told from a random ranking on {label} ({number(chance)}): the lead is {told}, "
-            f"less than the smallest relevant change of {number(relevant)}."
+            f"less than the smallest relevant change{_sizes(none, relevant)}."
         )
         return Finding("random_baseline", "robustness", "caution", "estimate", sentence, figures, _REMEDY, least)
 
-    yield Draft(np.array([_no_better(one, relevant) for one in leads.values()]), conclude)
+    yield Draft(np.array([_no_better(one, relevant[name]) for name, one in leads.items()]), conclude)
+
+
+def _above(lead: Difference) -> bool:
+    """Whether a system is shown to be better than chance, however little."""
+    return lead.value > 0 and lead.p < ALPHA
+
+
+def _sizes(names: list[str], relevant: dict[str, float]) -> str:
+    sizes = list(dict.fromkeys(number(relevant[name]) for name in names))
+    return f" of {sizes[0]}" if len(sizes) == 1 else f" ({', '.join(sizes)})"
 
 
 def _no_better(lead: Difference, relevant: float) -> float:
-    """p of a lead that is smaller than the smallest relevant change."""
-    if not lead.error > 0 or math.isnan(lead.p):
+    """p of a lead that is smaller than the smallest relevant change, by default the detectable lead."""
+    if not lead.error > 0 or math.isnan(lead.p) or math.isnan(relevant):
         return math.nan
     return t_test(lead.value - relevant, lead.error, lead.free, "less")

@@ -52,6 +52,9 @@ def ties_at_cut(case: Case) -> Iterable[Finding | Draft]:
             changes += value_changes(subject.base, named, label, relevant=case.relevant(label), systems=names)
     most = max(names, key=lambda name: cut[name])
     told = f"in {short_percent(cut[most])} of the lists of {most}, the cut falls between equal scores"
+    if not cut[most]:
+        most = max(names, key=lambda name: tied[name])
+        told = f"{short_percent(tied[most])} of the judged items that {most} ranks have an equal"
     question = Question(
         "ties_at_cut", "robustness", f"with ties={subject.options.ties}",
         f"No order of equal scores changes a conclusion: {told}, and in no order of ties a significant difference is "

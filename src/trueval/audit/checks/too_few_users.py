@@ -47,7 +47,8 @@ def _leaders(case: Case, label: str) -> Finding:
     """The best system against all others: Holm's correction over these, as reports have it."""
     subject = case.measured
     side = -1 if subject.specs[label].better == "lower" else 1
-    values = {name: side * value for name, value in subject.base.values(label).items() if not math.isnan(value)}
+    found = subject.base.values(label)
+    values = {name: side * found[name] for name in subject.compared if not math.isnan(found[name])}
     order = sorted(values, key=lambda name: -values[name])
     best = order[0]
     own = {name: _from(subject.here[label], best, name) for name in order[1:]}
@@ -61,13 +62,13 @@ def _leaders(case: Case, label: str) -> Finding:
     following = close[0] if close else next(iter(known))
     one = known[following]
     figures |= {"difference": one.value, "detectable": one.detectable, "close": close, "p": float(q[following])}
-    found = (
+    power = (
         ""
         if math.isnan(one.detectable)
         else f"{one.users:,} users find a true difference of {number(one.detectable)} with 80 % power"
     )
     if not close:
-        sentence = f"{best} is better than {following}, the next, on {label} by {size(one)}: {found}."
+        sentence = f"{best} is better than {following}, the next, on {label} by {size(one)}: {power}."
         return Finding("too_few_users", "robustness", "fine", "estimate", sentence, figures)
     relevant = case.relevant(label)
     ends = max(abs(one.low), abs(one.high)) if math.isfinite(one.low) and math.isfinite(one.high) else math.inf
@@ -78,12 +79,12 @@ def _leaders(case: Case, label: str) -> Finding:
         )
         return Finding("too_few_users", "robustness", "fine", "estimate", sentence, figures)
     sentence = f"It cannot be told whether {best} or {following} is better on {label}: the difference is {size(one)}"
-    sentence += f", and {found}." if found else "."
+    sentence += f", and {power}." if power else "."
     remedy = "report them as equal, or test more users"
     if one.value and not math.isnan(one.detectable):
         need = one.users * (one.detectable / one.value) ** 2
         if need < 1e9:
-            remedy += f": a true difference of {number(abs(one.value))} takes about {_rounded(need):,}"
+            remedy += f": a true difference of {number(abs(one.value))} takes about {_rounded(need):,} of them"
     return Finding("too_few_users", "robustness", "cannot tell", "estimate", sentence, figures, remedy)
 
 

@@ -37,8 +37,8 @@ def unjudged_items(case: Case) -> Iterable[Finding | Draft]:
         return
     label = next(iter(specs))
     figures = {"unjudged": shares.values(label), "depth": depth}
-    told = listed([f"{short_percent(share)} of {name}'s" for name, share in shares.values(label).items()])
-    told = told.replace("'s", f"'s first {depth}", 1)
+    told = listed([f"{name} {short_percent(share)}" for name, share in shares.values(label).items()])
+    told = f"unjudged of the first {depth}: {told}"
     only = [bool(one.facts.relevant.all()) for one in subject.ranked.values()]
     if all(only):
         sentence = (
@@ -51,9 +51,11 @@ def unjudged_items(case: Case) -> Iterable[Finding | Draft]:
     there = subject.view("", _condensed)
     question = Question(
         "unjudged_items", "sparsity bias", "with unjudged items as misses",
-        f"The order of systems holds where unjudged items are left out of the lists ({told} are unjudged): no "
+        f"The order of systems holds where unjudged items are left out of the lists ({told}): no "
         "significant difference is reversed.",
-        f"Unjudged are {told} items.", _REMEDY, figures=figures,
+        f"{told[0].upper()}{told[1:]}.", _REMEDY,
+        f"It cannot be told how good unjudged items are, which count as misses ({told}); a second system would tell "
+        "whether the order of both depends on them.", figures,
     )  # fmt: skip
     yield draft_of(question, compare_orders(subject, there, setting="on judged items alone"))
 
