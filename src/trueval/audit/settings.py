@@ -137,7 +137,6 @@ def keep_pairs(rows: pl.DataFrame) -> Change:
 
 def without_head(one: RankedSystem) -> RankingFacts:
     """The facts without judgements of the most popular items in train; the lists stay as they are."""
-    popularity = one.inputs.popularity
-    assert popularity is not None
+    popularity = one.inputs.supply("popularity", metric="the head")
     head = find_head(popularity.counts, HEAD, where="head")
     return keep_judged(one.facts, ~np.isin(one.facts.item, head))

@@ -11,7 +11,6 @@ from trueval.audit.changes import Reversal, differences
 from trueval.audit.drafts import Question, compare_orders, draft_of
 from trueval.audit.finding import Draft, Finding
 from trueval.audit.registry import check
-from trueval.audit.sentences import listed
 from trueval.audit.settings import HEAD, Setting, without_head
 from trueval.audit.subject import Subject
 from trueval.design.design import Design
@@ -51,7 +50,7 @@ def popularity_bias(case: Case) -> Iterable[Finding | Draft]:
         )
         yield Finding("popularity_bias", "popularity bias", "cannot tell", "estimate", sentence, figures, _REMEDY)
         return
-    ways = listed([one.words for one in found if one.orders])
+    ways = " or ".join(one.words for one in found if one.orders)
     question = Question(
         "popularity_bias", "popularity bias", "as evaluated",
         f"The order of systems does not come from popular items: no significant difference is reversed {ways}.",
