@@ -7,9 +7,9 @@ import json
 import numpy as np
 import polars as pl
 import pytest
+from audit_worlds import clean_world, one
 
 import trueval as tv
-from audit_worlds import clean_world, one
 from trueval.audit.audit import Audit
 from trueval.audit.conclusion import conclude
 from trueval.audit.finding import HEADINGS, VERDICTS, Draft, Finding

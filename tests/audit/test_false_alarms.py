@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
+from audit_worlds import clean_world
 
 import trueval as tv
-from audit_worlds import clean_world
 from trueval.audit.audit import Audit
 from trueval.data.simulated_world import make_world
 from trueval.statistics.binomial import clopper_pearson
@@ -25,16 +25,16 @@ def check_rate(raised: list[list[str]]) -> None:
     assert low <= 0.05, [names for names in raised if names]
 
 
-@pytest.mark.parametrize("metrics", ["ndcg@5", "recall@10,rr"])
-def test_lists_of_clean_worlds(metrics: str) -> None:
-    raised = [alarms(clean_world(seed, users=60 + seed % 3 * 30).audit(metrics=metrics)) for seed in range(60)]
+@pytest.mark.parametrize(("metrics", "worlds"), [("ndcg@5", 60), ("recall@10,rr", 20)])
+def test_lists_of_clean_worlds(metrics: str, worlds: int) -> None:
+    raised = [alarms(clean_world(seed, users=60 + seed % 3 * 30).audit(metrics=metrics)) for seed in range(worlds)]
     check_rate(raised)
 
 
 def test_lists_of_equal_systems() -> None:
     """Systems that do not differ: every order is noise, in every setting."""
     raised = []
-    for seed in range(60):
+    for seed in range(24):
         world = clean_world(1000 + seed, users=80)
         recs = {name: world.recs[name] for name in ("fair", "twin")}
         raised.append(alarms(type(world)(world.train, world.test, world.unbiased, world.users, recs).audit()))
@@ -54,18 +54,13 @@ def audit_fitted(seed: int, users: int) -> Audit:
     return tv.audit(parts, ["average", "puresvd[factors=4]", "random"], threshold=4, metrics="ndcg@5", seed=seed)
 
 
-def expected(found: Audit) -> list[str]:
-    """Alarms, less those that are right: in these worlds, random time stamps make systems neither better nor worse."""
-    return alarms(found)
-
-
 def test_fitted_systems_of_clean_worlds() -> None:
-    check_rate([expected(audit_fitted(seed, 60)) for seed in range(12)])
+    check_rate([alarms(audit_fitted(seed, 60)) for seed in range(8)])
 
 
 @pytest.mark.slow
 def test_many_fitted_systems_of_clean_worlds() -> None:
-    check_rate([expected(audit_fitted(seed, 80 + 40 * (seed % 3))) for seed in range(200)])
+    check_rate([alarms(audit_fitted(seed, 80 + 40 * (seed % 3))) for seed in range(200)])
 
 
 @pytest.mark.slow

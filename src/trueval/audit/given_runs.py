@@ -45,6 +45,7 @@ class GivenRuns(Subject):
         self.repeated: dict[str, int] = {}  # rows of runs that repeat a user and item
         self.seen: dict[str, np.ndarray] = {}  # rows of the lists: those with seen items, and all
         self.notes: dict[str, list[str]] = {}
+        self._vocabularies: list[Ids] = []
 
     def _all_items(self) -> pl.DataFrame:
         logs = [log.frame["item"] for log in (self.test, self.train, self.unbiased_test) if log is not None]
@@ -94,7 +95,15 @@ class GivenRuns(Subject):
             tested = truth.judged.rows.counts > 0
             notes = notes_on_users(run["user"], truth.users, tested=tested, in_run=listed)
             self.notes[name] = notes + notes_on_items(run["item"].unique(), replace(truth, catalogue=None), known)
-        return RankedSystem(name, facts, prepared.context.inputs)
+        return RankedSystem(name, facts.changed(users=self._shared(facts.users)), prepared.context.inputs)
+
+    def _shared(self, users: Ids) -> Ids:
+        """One object for vocabularies that are equal, as those of all runs are as a rule: it need not be compared."""
+        for known in self._vocabularies:
+            if len(known) == len(users) and known.values.equals(users.values):
+                return known
+        self._vocabularies.append(users)
+        return users
 
     @cached_property
     def with_popularity(self) -> Mapping[str, RankedSystem] | None:

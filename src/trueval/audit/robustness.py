@@ -56,9 +56,10 @@ class Robustness(Tabular, Shown):
         """Kendall's τ-b between the orders of every two settings, of the values found."""
         n = len(self.settings)
         found = np.full((n, n), np.nan)
-        for i, j in itertools.product(range(n), repeat=2):
-            if len(self.systems) > 1 and not np.isnan(self.scores[[i, j]]).any():
-                found[i, j] = taus(self.scores[[i]], self.scores[[j]])[0][0]
+        known = np.flatnonzero(~np.isnan(self.scores).any(axis=1))
+        one, other = (grid.ravel() for grid in np.meshgrid(known, known, indexing="ij"))
+        if len(self.systems) > 1 and len(known):
+            found[one, other] = taus(self.scores[one], self.scores[other])[0]
         return found
 
     def above(self, first: str, second: str) -> tuple[int, int]:

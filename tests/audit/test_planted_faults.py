@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
+from audit_worlds import clean_world, judged, one, ranked
 
 import trueval as tv
-from audit_worlds import clean_world, judged, one, ranked
 from trueval.splits.parts import Parts
 
 USERS = range(60)
@@ -97,7 +97,8 @@ def test_duplicates_in_logs_change_nothing() -> None:
 def test_ids_that_are_written_differently() -> None:
     world = clean_world(0)
     text = world.test.with_columns(user=pl.format("u{}", "user"))
-    recs = world.recs["good"].with_columns(user=pl.when(pl.col("user") < 80).then(pl.format("U{}", "user")).otherwise(pl.format("u{}", "user")))  # fmt: skip
+    upper = pl.when(pl.col("user") < 80).then(pl.format("U{}", "user")).otherwise(pl.format("u{}", "user"))
+    recs = world.recs["good"].with_columns(user=upper)
     finding = one(tv.audit(test=text, recs={"good": recs}, threshold=4, metrics="ndcg@5"), "unmet_ids")
     assert finding.verdict == "wrong"
     assert "differ from a known id only by" in finding.sentence
@@ -161,21 +162,23 @@ def test_different_users() -> None:
 
 
 def test_missing_lists_that_decide_an_order() -> None:
-    world = clean_world(0, users=300)
-    recs = {"good": world.recs["good"].filter(pl.col("user") % 3 == 0), "poor": world.recs["poor"]}
-    found = tv.audit(train=world.train, test=world.test, recs=recs, threshold=4, metrics="ndcg@5")
+    """`some` is right for a quarter of the users and silent for the others, `all` finds everything at rank 3."""
+    test = judged((u, u % 7, 5) for u in USERS)
+    some = {u: [u % 7, 20] for u in USERS if u % 4 == 0}
+    everyone = {u: [20, 21, u % 7] for u in USERS}
+    recs = {"some": ranked(some), "all": ranked(everyone)}
+    found = tv.audit(test=test, recs=recs, metrics="ndcg@3")
     finding = one(found, "missing_lists")
     assert finding.verdict == "caution"
-    assert list(finding.figures["reversed"][0]["systems"]) == ["poor", "good"]
+    assert finding.figures["reversed"][0]["systems"] == ["all", "some"]
     assert one(found, "different_users").verdict == "fine"  # missing=zero: all count
 
 
 def test_ties_at_the_cut() -> None:
     """All items of a list score alike, and stand in the order that suits the test set."""
     test = judged((u, u % 7, 5) for u in USERS)
-    tied = ranked({u: [u % 7, *(20 + (u + j) % 15 for j in range(9))] for u in USERS}).select(
-        "user", "item", score=pl.lit(1.0)
-    )
+    lists = ranked({u: [u % 7, *(20 + (u + j) % 15 for j in range(9))] for u in USERS})
+    tied = lists.select("user", "item", score=pl.lit(1.0))
     found = tv.audit(test=test, recs={"tied": tied}, metrics="ndcg@3", ties="given")
     finding = one(found, "ties_at_cut")
     assert finding.verdict == "caution"
@@ -192,7 +195,7 @@ def test_lists_drawn_around_the_test_set() -> None:
 
 
 def test_sampled_candidates_that_reverse_an_order() -> None:
-    """`steady` has the relevant item at rank 30 of 400 always, `lucky` first for a third of the users, else far down."""
+    """`steady` has the relevant item at rank 30 of 400, `lucky` first for a third of the users and else far down."""
     users, items = 150, 400
     log = pl.DataFrame({"user": np.arange(users), "item": np.arange(users)})
     train = pl.DataFrame({"user": np.arange(users), "item": 200 + np.arange(users) % 100})
@@ -243,12 +246,15 @@ def test_a_popularity_baseline_that_wins() -> None:
 
 
 def test_shuffled_ids_are_no_better_than_chance() -> None:
-    world = clean_world(0, users=400)
+    world = clean_world(0, users=2500)
     shuffled = np.random.default_rng(1).permutation(50)
     mine = world.recs["good"].with_columns(item=pl.Series(shuffled[world.recs["good"]["item"].to_numpy()]))
     items = pl.DataFrame({"item": np.arange(50)})
-    found = tv.audit(test=world.test, recs={"mine": mine}, threshold=4, metrics="ndcg@5", items=items)
-    assert one(found, "random_baseline").verdict == "caution"
+    recs = {"mine": mine, "good": world.recs["good"]}
+    found = tv.audit(test=world.test, recs=recs, threshold=4, metrics="ndcg@5", items=items)
+    finding = one(found, "random_baseline")
+    assert finding.verdict == "caution"
+    assert finding.sentence.startswith("mine cannot be told from a random ranking")
 
 
 def test_a_group_that_is_served_worse() -> None:
@@ -292,7 +298,7 @@ def test_an_order_that_comes_from_popular_items() -> None:
 
 def test_an_observed_order_that_is_not_the_true_one() -> None:
     observed = judged([*((u, u % 3, 5) for u in USERS), (0, 10, 1)])
-    true = judged((u, 10 + u % 3, 5) for u in USERS)
+    true = judged([*((u, 10 + u % 3, 5) for u in USERS), (0, 0, 1)])
     a = {u: [u % 3, 20, 21 + u % 2] for u in USERS}
     b = {u: [20, 10 + u % 3, 21 + u % 2] for u in USERS}
     train = judged((u, 90, 5) for u in USERS)
