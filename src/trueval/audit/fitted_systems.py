@@ -11,7 +11,7 @@ import polars as pl
 
 from trueval.audit.settings import RankedSystem, Setting
 from trueval.audit.subject import POPULARITY, Subject
-from trueval.data.interactions import Interactions
+from trueval.data.interactions import ROLES, Interactions
 from trueval.design.design import Design
 from trueval.errors import DefinitionError, TruevalError
 from trueval.evaluation.evaluate_systems import PreparedSplit, prepare_split, rank_tasks
@@ -105,7 +105,9 @@ class FittedSystems(Subject):
         if any(isinstance(spec, Run) or not isinstance(spec, str) for spec in self.named.values()):
             return None  # what is not made by name may be fitted already
         train, test = self.parts.train, self.parts.test
-        log = train.keep(pl.concat([train.frame, test.frame], how="vertical_relaxed"), name=train.name)
+        columns = [role for role in ROLES if train.has(role) and test.has(role)]
+        rows = [part.frame.select(columns) for part in (train, test)]
+        log = train.keep(pl.concat(rows, how="vertical_relaxed"), name=train.name)
         try:
             with hushed():
                 parts = split(log, "temporal", ratio=len(test) / len(log), seed=self.options.seed)
