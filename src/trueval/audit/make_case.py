@@ -44,6 +44,11 @@ def make_case(
         raise DefinitionError("systems and recs are both given", do="audit lists (recs) or systems, one at a time")
     given, own_test, own_train, unbiased_test = _logs(parts, train, test, unbiased, roles)
     clean, leaked = _without_leaked(own_test, own_train)
+    if not len(clean.frame) and (recs is not None or systems is not None):
+        raise DataError(
+            "every test row has its user and item in train, so that nothing is left to measure",
+            where=own_test.name, found=f"{len(leaked):,} rows", do="use a test set that was held out",
+        )  # fmt: skip
     subject: Subject | None = None
     if recs is not None:
         subject = GivenRuns(
@@ -131,11 +136,6 @@ def _without_leaked(test: Interactions, train: Interactions | None) -> tuple[Int
     if not len(leaked):
         return test, leaked
     clean = test.frame.join(pairs, on=_KEYS, how="anti", maintain_order="left")
-    if not len(clean):
-        raise DataError(
-            "every test row has its user and item in train, so that nothing is left to measure",
-            where=f"{train.name} and {test.name}", found=f"{len(leaked):,} rows", do="use a test set that was held out",
-        )  # fmt: skip
     return test.keep(clean), leaked
 
 

@@ -72,14 +72,17 @@ def first_of(sentences: Sequence[str], rest: str) -> str:
 
 def swapped_sentence(swapped: Sequence[Reversal], *, here: str) -> str:
     """Systems that change places, but not significantly so: they are close here, or not shown to differ there."""
-    close = list(dict.fromkeys(f"{r.here.first} and {r.here.second}" for r in swapped if not r.here.p < ALPHA))
+    close = list(
+        dict.fromkeys(f"{r.here.first} and {r.here.second} on {r.metric}" for r in swapped if not r.here.p < ALPHA)
+    )
     lost = [r for r in swapped if r.here.p < ALPHA]
     text = ""
     if close:
         text += f" Close {here}, and changing places within noise: {'; '.join(close)}."
     if lost:
         told = [
-            f"{r.better[0]} over {r.better[1]} {r.setting} ({size(r.there, turned=r.here.value < 0)})" for r in lost
+            f"{r.better[0]} over {r.better[1]} on {r.metric} {r.setting} ({size(r.there, turned=r.here.value < 0)})"
+            for r in lost
         ]
         text += f" Not confirmed, but after the correction not significantly reversed: {first_of(told, 'lead')}"
     return text

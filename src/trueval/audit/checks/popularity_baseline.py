@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from trueval.audit.case import Case
-from trueval.audit.changes import Difference, differences
+from trueval.audit.changes import differences
 from trueval.audit.finding import ALPHA, Draft, Finding
 from trueval.audit.registry import check
 from trueval.audit.sentences import size
@@ -52,36 +52,33 @@ def _against(subject: Subject, setting: Setting, label: str, own: list[str], nam
     figures: dict[str, Any] = {"metric": label, "values": values, "share_of_lead": share, "best": best}
 
     def conclude(q: np.ndarray) -> Finding:
-        p = float(q[0])
+        p, lead = float(q[0]), _lead(best, name, share)
+
+        def finding(verdict: str, sentence: str) -> Finding:
+            remedy = "" if verdict == "fine" else _REMEDY
+            return Finding("popularity_baseline", "popularity bias", verdict, "estimate", sentence, figures, remedy, p)
+
         if p < ALPHA and one.value < 0:
-            sentence = (
+            return finding(
+                "caution",
                 f"{name} is better than {best}, the best of the other systems, on {label} by {size(one, turned=True)}: "
-                f"{number(values[name])} against {number(values[best])}."
+                f"{number(values[name])} against {number(values[best])}.",
             )
-            return Finding(
-                "popularity_baseline", "popularity bias", "caution", "estimate", sentence, figures, _REMEDY, p
-            )
-        return Finding(
-            "popularity_baseline",
-            "popularity bias",
-            "fine",
-            "estimate",
-            _holds(one, best, name, label, share),
-            figures,
-            "",
-            p,
+        if one.value > 0 and one.p * len(own) < ALPHA:  # the best of so many
+            return finding("fine", f"{best} is better than {name} on {label} by {size(one)}.{lead}")
+        return finding(
+            "cannot tell",
+            f"It cannot be told whether {best}, the best of the other systems, is better than {name} on {label}: the "
+            f"difference is {size(one)}, and not significant after the correction over the audit.{lead}",
         )
 
     return Draft(np.array([one.p / 2 if one.value < 0 else 1.0 if one.p == one.p else math.nan]), conclude)
 
 
-def _holds(one: Difference, best: str, name: str, label: str, share: float) -> str:
-    lead = (
+def _lead(best: str, name: str, share: float) -> str:
+    return (
         "" if math.isnan(share) else f" {name} has {short_percent(share)} of the lead of {best} over a random ranking."
     )
-    if one.value > 0 and one.p < ALPHA:
-        return f"{best} is better than {name} on {label} by {size(one)}.{lead}"
-    return f"Neither {best} nor {name} is shown to be better on {label}, after the correction: {size(one)}.{lead}"
 
 
 def _explained(subject: Subject, label: str, best: float, popularity: float) -> float:

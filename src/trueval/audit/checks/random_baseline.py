@@ -49,18 +49,18 @@ def random_baseline(case: Case) -> Iterable[Finding | Draft]:
     def conclude(q: np.ndarray) -> Finding:
         none = [name for name, at in zip(leads, q) if at < ALPHA and not _above(leads[name])]
         below = [name for name, one in leads.items() if not _above(one)]
-        told = listed([f"{name} by {size(leads[name])}" for name in none or below])
+        told = listed([f"{name} {size(leads[name])}" for name in none or below])
         p = float(np.nanmin(q)) if not np.isnan(q).all() else math.nan
         if none:
             sentence = (
-                f"{listed(none)} cannot be told from a random ranking on {label} ({number(chance)}): better {told}, "
-                f"less than {words}, {number(least)}."
+                f"{listed(none)} cannot be told from a random ranking on {label} ({number(chance)}), with a lead of "
+                f"less than {words}, {number(least)}: {told}."
             )
             return Finding("random_baseline", "robustness", "caution", "estimate", sentence, figures, _REMEDY, p)
         if below:
             sentence = (
                 f"It cannot be told whether all systems are better than a random ranking on {label} "
-                f"({number(chance)}): {told}."
+                f"({number(chance)}), by a lead of {told}."
             )
             return Finding("random_baseline", "robustness", "cannot tell", "estimate", sentence, figures, _REMEDY, p)
         sentence = f"A random ranking scores {number(chance)} on {label}, and all systems are better."
