@@ -10,7 +10,7 @@ import numpy as np
 
 from trueval.audit.changes import Difference, Pair, Reversal, ValueChange, differences, reversals
 from trueval.audit.finding import ALPHA, Draft, Finding
-from trueval.audit.sentences import change_sentence, first_of, reversal_sentence, swapped_sentence
+from trueval.audit.sentences import change_sentence, close_sentence, first_of, reversal_sentence, unconfirmed_sentence
 from trueval.audit.settings import Setting
 from trueval.audit.subject import Subject
 
@@ -64,13 +64,15 @@ def draft_of(question: Question, orders: Sequence[Reversal], changes: Sequence[V
             "values": [asdict(one) for one in changes], "within_noise": len(swapped),
         }  # fmt: skip
         if not len(q) and question.unknown:
-            return Finding(
-                question.check, question.heading, "cannot tell", "estimate", question.unknown, figures, question.remedy
-            )
+            return _finding(question, "cannot tell", question.unknown, figures, np.nan)
         least = float(np.nanmin(q)) if len(q) and not np.isnan(q).all() else np.nan
         if not reversed_ and not moved:
-            text = f"{question.holds}{swapped_sentence(swapped, here=question.here)}"
-            return Finding(question.check, question.heading, "fine", "estimate", text, figures, "", least)
+            lost = [one for one in swapped if one.here.p < ALPHA]
+            close = close_sentence([one for one in swapped if not one.here.p < ALPHA], here=question.here)
+            text = f"{question.holds}{close}"
+            if lost:
+                return _finding(question, "cannot tell", f"{unconfirmed_sentence(lost)} {text}", figures, least)
+            return _finding(question, "fine", text, figures, least)
         said = []
         if reversed_:
             told = [reversal_sentence(one, here=question.here) for one in reversed_]
@@ -78,11 +80,14 @@ def draft_of(question: Question, orders: Sequence[Reversal], changes: Sequence[V
         if moved:
             said.append(first_of([change_sentence(one) for one in moved], "changed value"))
         text = f"{' '.join(said)} {question.why}"
-        return Finding(
-            question.check, question.heading, "caution", "estimate", text.strip(), figures, question.remedy, least
-        )
+        return _finding(question, "caution", text.strip(), figures, least)
 
     return Draft(p, conclude)
+
+
+def _finding(question: Question, verdict: str, sentence: str, figures: Mapping[str, Any], p: float) -> Finding:
+    remedy = "" if verdict == "fine" else question.remedy
+    return Finding(question.check, question.heading, verdict, "estimate", sentence, figures, remedy, p)
 
 
 def _record(one: Reversal) -> dict[str, Any]:

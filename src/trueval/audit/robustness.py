@@ -112,17 +112,17 @@ class Robustness(Tabular, Shown):
         )
         base = self.settings[0] if self.settings else ""
         tau = self.tau
-        rows = [
-            [name, rounded(float(tau[0, at])), rounded(self.power.get(name, float("nan")))]
-            for at, name in enumerate(self.settings)
-        ]
+        rows = [[name, _cell(tau[0, at]), _cell(self.power.get(name, np.nan))] for at, name in enumerate(self.settings)]
         text += printed(plain_table(["setting", f"τ with {base}", "power"], rows, title="Settings"))
         kept = [
-            [label, *(rounded(own[share]) for share in KEPT if share in own)]
-            for label, own in self.self_correlation.items()
+            [label, *(_cell(own.get(share, np.nan)) for share in KEPT)] for label, own in self.self_correlation.items()
         ]
         head = ["metric", *(f"{share:.0%}" for share in KEPT)]
         return text + (printed(plain_table(head, kept, title="τ with fewer judgements")) if kept else "")
+
+
+def _cell(value: float) -> str:
+    return "-" if np.isnan(value) else rounded(float(value))
 
 
 def measure_robustness(subject: Subject, *, seed: int) -> Robustness:

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 
 from trueval.audit.changes import Difference, Reversal, ValueChange
-from trueval.audit.finding import ALPHA
 from trueval.render.numbers import digits_for, number
 
 _MOST = 3  # of the same kind, in one sentence
@@ -70,19 +69,19 @@ def first_of(sentences: Sequence[str], rest: str) -> str:
     return "; ".join([*sentences[:_MOST], *([f"and {counted(more, rest)} more"] if more > 0 else [])]) + "."
 
 
-def swapped_sentence(swapped: Sequence[Reversal], *, here: str) -> str:
-    """Systems that change places, but not significantly so: they are close here, or not shown to differ there."""
-    close = list(
-        dict.fromkeys(f"{r.here.first} and {r.here.second} on {r.metric}" for r in swapped if not r.here.p < ALPHA)
+def close_sentence(swapped: Sequence[Reversal], *, here: str) -> str:
+    """Systems that are close here, and change places there."""
+    pairs = list(dict.fromkeys(f"{r.here.first} and {r.here.second} on {r.metric}" for r in swapped))
+    return f" Close {here}, and changing places within noise: {'; '.join(pairs)}." if pairs else ""
+
+
+def unconfirmed_sentence(lost: Sequence[Reversal]) -> str:
+    """Leads that are significant here, and there neither confirmed nor significantly reversed."""
+    told = [
+        f"{r.better[0]} over {r.better[1]} on {r.metric} {r.setting} ({size(r.there, turned=r.here.value < 0)})"
+        for r in lost
+    ]
+    which = "this lead holds, which is" if len(lost) == 1 else "these leads hold, which are"
+    return (
+        f"It cannot be told whether {which} not significantly reversed after the correction: {first_of(told, 'lead')}"
     )
-    lost = [r for r in swapped if r.here.p < ALPHA]
-    text = ""
-    if close:
-        text += f" Close {here}, and changing places within noise: {'; '.join(close)}."
-    if lost:
-        told = [
-            f"{r.better[0]} over {r.better[1]} on {r.metric} {r.setting} ({size(r.there, turned=r.here.value < 0)})"
-            for r in lost
-        ]
-        text += f" Not confirmed, but after the correction not significantly reversed: {first_of(told, 'lead')}"
-    return text

@@ -40,7 +40,7 @@ def design_robustness(case: Case) -> Iterable[Finding | Draft]:
     ways = " or ".join(setting.name for setting in settings)
     question = Question(
         "design_robustness", "robustness", f"under {subject.design}",
-        f"The order of systems holds: no significant difference is reversed {ways}. {told}", told, _REMEDY,
+        f"No significant difference between systems is reversed {ways}. {told}", told, _REMEDY,
         f"It cannot be told whether the order of systems holds under other designs: none could be tried. {told}",
         found.to_dict(),
     )  # fmt: skip

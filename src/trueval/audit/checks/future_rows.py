@@ -57,7 +57,7 @@ def _tested(case: Case, there: Setting, where: str, share: str, figures: dict[st
     values = {name: (subject.base.value(name, label), there.value(name, label)) for name in subject.names}
     question = Question(
         "future_rows", "leakage", "as split",
-        f"The order of systems holds {where}: no significant difference is reversed ({share}).",
+        f"No significant difference between systems is reversed {where} ({share}).",
         f"{share[0].upper()}{share[1:]}.", _REMEDY, figures={**figures, "as_split_and_by_time": values},
     )  # fmt: skip
     return draft_of(question, compare_orders(subject, there, setting=where))

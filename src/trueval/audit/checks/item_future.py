@@ -59,8 +59,8 @@ def item_future(case: Case) -> Iterable[Finding | Draft]:
     ]
     question = Question(
         "item_future", "leakage", "as split",
-        f"No conclusion comes from items that were not there yet: {rows}, and without them neither an order is "
-        "reversed nor a value changes by more than is relevant.",
+        "Without test rows from before their items were there, no significant difference is reversed and no value "
+        f"changes by more than is relevant: {rows}.",
         f"{rows[0].upper()}{rows[1:]}.", _REMEDY, figures=figures,
     )  # fmt: skip
     yield draft_of(question, compare_orders(subject, there, setting=where), changes)

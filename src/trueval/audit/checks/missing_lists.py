@@ -44,7 +44,8 @@ def missing_lists(case: Case) -> Iterable[Finding | Draft]:
     )  # fmt: skip
     question = Question(
         "missing_lists", "data", f"with missing={subject.options.missing}",
-        f"The order of systems does not depend on users without a list, {listed(users)}.{value}",
+        f"No significant difference between systems is reversed with missing={other}: {listed(users)} have no "
+        f"list.{value}",
         f"{listed(users)} have no list.{value}", _REMEDY,
         f"It cannot be told what {listed(users)} would make of a list, which they do not have.{value}", figures,
     )  # fmt: skip

@@ -53,7 +53,7 @@ def popularity_bias(case: Case) -> Iterable[Finding | Draft]:
     ways = " or ".join(one.words for one in found if one.orders)
     question = Question(
         "popularity_bias", "popularity bias", "as evaluated",
-        f"The order of systems does not come from popular items: no significant difference is reversed {ways}.",
+        f"No significant difference between systems is reversed {ways}.",
         "The order depends on how much popular items count.", _REMEDY, figures=figures,
     )  # fmt: skip
     yield draft_of(question, [order for one in found for order in one.orders])

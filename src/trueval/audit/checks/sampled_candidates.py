@@ -65,7 +65,7 @@ def sampled_candidates(case: Case) -> Iterable[Finding | Draft]:
     told = f"With {design.sample:,} sampled candidates {labels[first]} is another quantity: {listed(values)}."
     question = Question(
         "sampled_candidates", "sampled metrics", f"under {design}",
-        f"The order of systems is that of the full ranking: no significant difference is reversed. {told}",
+        f"No significant difference between systems is reversed in the full ranking. {told}",
         told, f"--design {full}", figures=figures,
     )  # fmt: skip
     yield draft_of(question, compare_orders(subject, there, setting=f"under {full}", labels=labels))

@@ -63,8 +63,8 @@ def seen_items(case: Case) -> Iterable[Finding | Draft]:
     ]
     question = Question(
         "seen_items", "data", "as given",
-        f"Seen items change no conclusion: {told} hold items of the user's train rows, and without them neither an "
-        "order is reversed nor a value changes by more than is relevant.",
+        "Without seen items no significant difference is reversed, and no value changes by more than is relevant: "
+        f"{told} hold items of the user's train rows.",
         f"Of the lists, {told} hold items of the user's train rows, which cannot be hits.", _REMEDY, figures=figures,
     )  # fmt: skip
     yield draft_of(question, compare_orders(subject, there, setting="without seen items"), changes)

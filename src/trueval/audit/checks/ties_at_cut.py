@@ -57,8 +57,8 @@ def ties_at_cut(case: Case) -> Iterable[Finding | Draft]:
         told = f"{short_percent(tied[most])} of the judged items that {most} ranks have an equal"
     question = Question(
         "ties_at_cut", "robustness", f"with ties={subject.options.ties}",
-        f"No order of equal scores changes a conclusion: {told}, and in no order of ties a significant difference is "
-        "reversed or a value changes by more than is relevant.",
+        "In no order of equal scores a significant difference is reversed, or a value changed by more than is "
+        f"relevant: {told}.",
         f"{told[0].upper()}{told[1:]}.", _REMEDY, figures=figures,
     )  # fmt: skip
     yield draft_of(question, orders, changes)

@@ -50,7 +50,7 @@ def unbiased_order(case: Case) -> Iterable[Finding | Draft]:
         return
     question = Question(
         "unbiased_order", "missing not at random", "on the observed test",
-        f"The observed order of systems holds on the unbiased test: no significant difference is reversed. {told}",
+        f"No significant difference on the observed test is reversed on the unbiased one. {told}",
         told, _REMEDY, figures=figures,
     )  # fmt: skip
     yield draft_of(question, compare_orders(subject, there, setting="on the unbiased test"))

@@ -51,8 +51,8 @@ def unjudged_items(case: Case) -> Iterable[Finding | Draft]:
     there = subject.view("", _condensed)
     question = Question(
         "unjudged_items", "sparsity bias", "with unjudged items as misses",
-        f"The order of systems holds where unjudged items are left out of the lists ({told}): no "
-        "significant difference is reversed.",
+        "No significant difference between systems is reversed where unjudged items are left out of the lists "
+        f"({told}).",
         f"{told[0].upper()}{told[1:]}.", _REMEDY,
         f"It cannot be told how good unjudged items are, which count as misses ({told}); a second system would tell "
         "whether the order of both depends on them.", figures,
