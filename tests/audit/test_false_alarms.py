@@ -10,7 +10,6 @@ from audit_worlds import clean_world
 import trueval as tv
 from trueval.audit.audit import Audit
 from trueval.data.simulated_world import make_world
-from trueval.statistics.binomial import clopper_pearson
 
 
 def alarms(found: Audit) -> list[str]:
@@ -19,10 +18,8 @@ def alarms(found: Audit) -> list[str]:
 
 
 def check_rate(raised: list[list[str]]) -> None:
-    """Not shown to be above 5 %: the lower end of the exact interval lies below."""
-    many = sum(map(bool, raised))
-    low, _ = clopper_pearson(many, len(raised), tail=0.01)
-    assert low <= 0.05, [names for names in raised if names]
+    """At most 5 % of the audits, whichever check spoke."""
+    assert sum(map(bool, raised)) <= 0.05 * len(raised), [names for names in raised if names]
 
 
 @pytest.mark.parametrize(("metrics", "worlds"), [("ndcg@5", 60), ("recall@10,rr", 20)])

@@ -105,6 +105,24 @@ def test_ids_that_are_written_differently() -> None:
     assert finding.sentence.startswith("ndcg@5 of good counts")
 
 
+def test_users_of_another_table() -> None:
+    """Most users of the lists are in no other table: those of the test set have none."""
+    world = clean_world(0)
+    recs = world.recs["good"].with_columns(
+        user=pl.when(pl.col("user") < 100).then(pl.col("user") + 9000).otherwise("user")
+    )
+    found = tv.audit(train=world.train, test=world.test, recs={"good": recs}, threshold=4, metrics="ndcg@5")
+    assert one(found, "unmet_ids").verdict == "wrong"
+
+
+def test_users_without_a_list_are_no_matter_of_ids() -> None:
+    world = clean_world(0)
+    recs = world.recs["good"].filter(pl.col("user") < 20)
+    found = tv.audit(train=world.train, test=world.test, recs={"good": recs}, threshold=4, metrics="ndcg@5")
+    assert one(found, "unmet_ids").verdict == "fine"
+    assert one(found, "missing_lists").verdict == "cannot tell"
+
+
 def test_ids_that_never_meet() -> None:
     world = clean_world(0)
     finding = one(tv.audit(train=world.train.with_columns(item=pl.col("item") + 1000), test=world.test), "unmet_ids")

@@ -69,10 +69,10 @@ def draft_of(question: Question, orders: Sequence[Reversal], changes: Sequence[V
         if not reversed_ and not moved:
             lost = [one for one in swapped if one.here.p < ALPHA]
             close = close_sentence([one for one in swapped if not one.here.p < ALPHA], here=question.here)
-            text = f"{question.holds}{close}"
             if lost:
-                return _finding(question, "cannot tell", f"{unconfirmed_sentence(lost)} {text}", figures, least)
-            return _finding(question, "fine", text, figures, least)
+                text = f"{unconfirmed_sentence(lost)} {question.why}{close}"
+                return _finding(question, "cannot tell", text, figures, least)
+            return _finding(question, "fine", f"{question.holds}{close}", figures, least)
         said = []
         if reversed_:
             told = [reversal_sentence(one, here=question.here) for one in reversed_]

@@ -22,6 +22,8 @@ from trueval.evaluation.held_out import HeldOut, prepare_run, read_held_out
 from trueval.evaluation.options import EvaluationOptions, specs_of
 from trueval.evaluation.run_notes import count_seen, notes_on_items, notes_on_users
 from trueval.facts.from_run import run_facts
+from trueval.facts.ranking_facts import RankingFacts
+from trueval.facts.truth import Truth
 from trueval.metrics.grammar import Spec
 
 _KEYS = ["user", "item"]
@@ -41,6 +43,7 @@ class GivenRuns(Subject):
         self.runs = {name: read_run(source, columns=own or None) for name, source in runs.items()}
         self.test, self.train, self.options, self.unbiased_test = test, train, options, unbiased_test
         self.leaked_rows = leaked_rows
+        self.catalogue_given = items is not None
         self.items = items if items is not None else self._all_items()
         self.repeated: dict[str, int] = {}  # rows of runs that repeat a user and item
         self.seen: dict[str, np.ndarray] = {}  # rows of the lists: those with seen items, and all
@@ -89,13 +92,22 @@ class GivenRuns(Subject):
             facts = run_facts(once, truth, ties=self.options.ties, name=name)
         if look:
             self.seen[name] = count_seen(facts, truth.train, self.specs.values())
-            listed = facts.length > 0
             popularity = prepared.context.inputs.popularity
             known = None if popularity is None else popularity.counts > 0
-            tested = truth.judged.rows.counts > 0
-            notes = notes_on_users(run["user"], truth.users, tested=tested, in_run=listed)
-            self.notes[name] = notes + notes_on_items(run["item"].unique(), replace(truth, catalogue=None), known)
+            self.notes[name] = self._look(run, facts, truth, known)
         return RankedSystem(name, facts.changed(users=self._shared(facts.users)), prepared.context.inputs)
+
+    def _look(self, run: pl.DataFrame, facts: RankingFacts, truth: Truth, known: np.ndarray | None) -> list[str]:
+        """What looks wrong with the ids of a run. Users without a list are no sign of that, unless strangers have one."""
+        logs = [log.frame["user"] for log in (self.test, self.train) if log is not None]
+        users = run["user"].unique()
+        strange = int((Ids.of(*logs).codes(users) < 0).sum())
+        tested, listed = truth.judged.rows.counts > 0, facts.length > 0
+        found = notes_on_users(users, truth.users, tested=tested, in_run=listed)
+        if 2 * strange <= len(users):
+            found = [note for note in found if not note.startswith("only ")]
+        offered = truth if self.catalogue_given else replace(truth, catalogue=None)
+        return [note.removesuffix("?") for note in found + notes_on_items(run["item"].unique(), offered, known)]
 
     def _shared(self, users: Ids) -> Ids:
         """One object for vocabularies that are equal, as those of all runs are as a rule: it need not be compared."""

@@ -52,7 +52,7 @@ def audit_command(
     threads: Threads = None,
     quiet: Quiet = False,
 ) -> None:
-    """Tell whether numbers can be trusted: leakage, ids, ties, samples, popularity, power, and what they do to you.
+    """Tell whether numbers can be trusted: leakage, ids, ties, samples, popularity, power, and what they do to your metric.
 
     Verdicts: wrong (a number is not what it claims to be), caution (a conclusion could change, which is tested), fine,
     cannot tell. Exit codes: 0; 1 with --raise-on where something is as severe as that; 2 bad input.
@@ -63,7 +63,7 @@ def audit_command(
 
       trueval audit --train train.csv --test test.csv --recs mine.csv theirs.csv --threshold 4 --raise-on wrong
 
-      trueval audit --train train.csv --test test.csv --systems popularity,itemknn,als --metrics ndcg@10,recall@20
+      trueval audit --train train.csv --test test.csv --systems popularity,itemknn,puresvd --metrics ndcg@10,recall@20
 
       trueval audit --train train.csv --test test.csv --recs mine.csv theirs.csv --unbiased random.csv -o audit.json
     """
