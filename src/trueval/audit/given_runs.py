@@ -98,7 +98,7 @@ class GivenRuns(Subject):
         return RankedSystem(name, facts.changed(users=self._shared(facts.users)), prepared.context.inputs)
 
     def _look(self, run: pl.DataFrame, facts: RankingFacts, truth: Truth, known: np.ndarray | None) -> list[str]:
-        """What looks wrong with the ids of a run: users without a list are no sign of that, unless strangers have one."""
+        """What looks wrong with the ids of a run. Users without a list are no sign of it, unless strangers have one."""
         logs = [log.frame["user"] for log in (self.test, self.train) if log is not None]
         users = run["user"].unique()
         strange = int((Ids.of(*logs).codes(users) < 0).sum())
