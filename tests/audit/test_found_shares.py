@@ -1,4 +1,4 @@
-"""How often a planted fault is found, at three strengths: the stronger, the more often, and nearly always at last."""
+"""How often a planted fault is found, at three strengths: the stronger, the more often."""
 
 from __future__ import annotations
 
@@ -47,12 +47,13 @@ def silent(world: CleanWorld, strength: float, seed: int) -> CleanWorld:
 
 
 Plant = Callable[[CleanWorld, float, int], CleanWorld]
-# How it is planted, the check that should find it, three strengths, and how often the strongest is found at least.
+# How it is planted, the check that should find it, three strengths, and how often the strongest is found at least. The
+# last are set below what was measured (100, 100, 87 and 67 % of 15 worlds): they notice a loss of power, and promise none.
 FAULTS: dict[str, tuple[Plant, str, tuple[float, float, float], float]] = {
     "seen items": (seen_first, "seen_items", (0.1, 0.4, 1.0), 0.8),
-    "shuffled ids": (shuffled, "random_baseline", (0.25, 0.5, 1.0), 0.0),
-    "a group served worse": (neglected, "served_groups", (0.25, 0.5, 1.0), 0.0),
-    "missing lists": (silent, "missing_lists", (0.2, 0.5, 0.8), 0.0),
+    "shuffled ids": (shuffled, "random_baseline", (0.25, 0.5, 1.0), 0.8),
+    "a group served worse": (neglected, "served_groups", (0.25, 0.5, 1.0), 0.6),
+    "missing lists": (silent, "missing_lists", (0.2, 0.5, 0.8), 0.4),
 }
 
 

@@ -52,7 +52,7 @@ def audit_command(
     threads: Threads = None,
     quiet: Quiet = False,
 ) -> None:
-    """Tell whether numbers can be trusted: leakage, ids, ties, samples, popularity, power, and their effect on a metric.
+    """Tell whether numbers can be trusted: leakage, ids, ties, samples, popularity, power, and their effects.
 
     Verdicts: wrong (a number is not what it claims to be), caution (a conclusion could change, which is tested), fine,
     cannot tell. Exit codes: 0; 1 with --raise-on where something is as severe as that; 2 bad input.
