@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
@@ -30,6 +32,7 @@ _HOME = {
     "compare": "trueval.report.compare_results",
     "agreement": "trueval.report.compare_results",
     "gate": "trueval.report.gate_results",
+    "audit": "trueval.audit.audit",
     "power": "trueval.statistics.power",
     "measure": "trueval.metrics.measure",
     "curve": "trueval.metrics.curve",
@@ -59,6 +62,7 @@ __all__ = ["__version__", *_HOME]
 
 if TYPE_CHECKING:
     from trueval.api import Result, evaluate, evaluate_run
+    from trueval.audit.audit import audit
     from trueval.calibration.calibrate import calibrate
     from trueval.calibration.calibrator import Calibrator
     from trueval.calibration.fit import fit_calibrator
@@ -106,3 +110,14 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+class _Package(ModuleType):
+    """A package in which a public name stays what it is when a folder of the same name (`audit`) is imported."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in _HOME and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

@@ -17,7 +17,7 @@ from trueval.report.csv_safety import BEGINNINGS, csv_safe
 from trueval.report.output_formats import FORMATS
 
 FORMULA = '=HYPERLINK("http://x","y")'
-WRITE_CSV = {"evaluate", "compare", "gate", "ab", "ope", "calibrate", "run"}
+WRITE_CSV = {"evaluate", "compare", "gate", "audit", "ab", "ope", "calibrate", "run"}
 
 
 def cells(text: str, separator: str = ",") -> list[str]:

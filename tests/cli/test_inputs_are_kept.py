@@ -58,6 +58,9 @@ COMMANDS = {
     "ab --report": (["ab", "ab.html", "--arm", "arm", "--report"], ["ab.html"]),
     "ope -o": (["ope", "ope.csv", "--target", "log.csv", "-o"], ["ope.csv", "log.csv"]),
     "compare -o": (["compare", "recs.csv", "-o"], ["recs.csv"]),
+    "audit -o": (
+        ["audit", "--train", "log.csv", "--test", "test.csv", "--recs", "recs.csv", "-o"],
+        ["log.csv", "test.csv", "recs.csv"]),
     "gate -o": (["gate", "recs.csv", "test.csv", "-o"], ["recs.csv", "test.csv"]),
     "track -o": (["track", "log.csv", "test.csv", "--items", "recs.csv", "-o"], ["log.csv", "test.csv", "recs.csv"]),
     "simulate loop -o": (["simulate", "loop", "log.csv", "-o"], ["log.csv"]),

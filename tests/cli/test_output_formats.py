@@ -20,6 +20,7 @@ WITHOUT_INPUT = {
     "evaluate": ["none.csv", "--test", "none.csv"],
     "compare": ["none"],
     "gate": ["none", "none"],
+    "audit": ["--train", "none.csv", "--test", "none.csv"],
     "run": ["none.toml"],
     "ab": ["none.csv", "--arm", "arm"],
     "ope": ["none.csv", "--target", "uniform"],
@@ -95,10 +96,20 @@ def asked(files: Path, trueval: Callable) -> dict[str, list[object]]:
         "agreement": ["compare", files / "three", "--agreement"],
         "ab": ["ab", files / "ab.csv", "--arm", "arm", "--metrics", "bought", "--user", "user"],
         "ope": ["ope", files / "log.csv", "--target", "uniform"],
+        "audit": [
+            "audit",
+            "--test",
+            files / "test.csv",
+            "--recs",
+            files / "recs.csv",
+            "--metrics",
+            "ndcg@3",
+            "--quiet",
+        ],
     }
 
 
-@pytest.mark.parametrize("command", ["evaluate", "compare", "agreement", "ab", "ope"])
+@pytest.mark.parametrize("command", ["evaluate", "compare", "agreement", "ab", "ope", "audit"])
 def test_a_file_holds_what_its_ending_says(trueval: Callable, files: Path, asked: dict, command: str) -> None:
     """The same as `--format` prints, and what it is called."""
     for name in RESULTS:

@@ -4,7 +4,7 @@
     python tests/fuzz/fuzz.py --seed 1 --only 1234 --keep X  one again, with its files kept in X
 
 A case is made from the seed and its number alone. A good end is exit code 0 (of the gate, also
-1 and 3), or 2 with a message and nothing written.
+1 and 3; of the audit, also 1), or 2 with a message and nothing written.
 Defects are tracebacks, hangs, other exit codes, inputs that changed, and files left over by a command that failed.
 """
 
@@ -33,7 +33,8 @@ from fuzz_inputs import EXPERIMENT, SCENARIOS, Scenario, frames
 from fuzz_mutations import ENDINGS, VALUES, encode, spoil_bytes, spoil_frame, spoil_place, spoil_toml
 
 PATIENCE = 60.0  # seconds until a command counts as hanging: far beyond what any of these inputs takes
-VERDICTS = (0, 1, 3)  # of `trueval gate`: pass, worse, cannot tell
+# Good ends besides 0: of `trueval gate` worse and cannot tell; of `trueval audit --raise-on`, that something is wrong.
+VERDICTS = {"gate": (0, 1, 3), "audit": (0, 1)}
 DEFECTS = ("traceback", "hang", "exit code", "no message", "input changed", "leftover")
 
 
@@ -196,7 +197,7 @@ def run_case(seed: int, number: int, worker: Worker, folder: Path) -> Outcome:
     answer = worker.ask(folder, words)
     if answer is None:
         return Outcome(number, "hang", words)
-    kind, detail = _judge(answer, VERDICTS if words[0] == "gate" else (0,))
+    kind, detail = _judge(answer, VERDICTS.get(words[0], (0,)))
     after = _contents(folder)
     changed = [name for name, content in before.items() if after.get(name) != content]
     extra = [name for name in after if name not in before and not name.startswith("__pycache__")]

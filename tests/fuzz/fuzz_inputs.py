@@ -71,6 +71,15 @@ SCENARIOS = [
         results=("one", "two"),
     ),
     Scenario(
+        ["audit", "--train", "{train}", "--test", "{test}", "--recs", "{recs}", "--metrics", "ndcg@3"],
+        ("train", "test", "recs"),
+        more={"--threshold": "3", "--relevant-change": "1%", "--missing": "drop", "--raise-on": "wrong"},
+    ),
+    Scenario(
+        ["audit", "--train", "{train}", "--test", "{test}", "--systems", "popularity,random", "--metrics", "recall@2"],
+        ("train", "test"), more={"--design": "1R-TI-AN", "-o": "{out:audit.json}"},
+    ),
+    Scenario(
         ["ab", "{ab}", "--arm", "arm", "--metrics", "ctr=clicks/shows,bought,amount,seconds"], ("ab",),
         more={"--pre": "past", "--where": "clicks > 1", "--report": "{out:ab.html}", "--segments": "country"},
     ),

@@ -1,1 +1,1 @@
-"""Measurements of what can make an evaluation misleading, and the audit that uses them."""
+"""Can the number be trusted? Checks of data, split, lists and comparisons, with their effect on the reader's metric."""

@@ -8,6 +8,7 @@ import typer
 
 from trueval.cli import data, simulate
 from trueval.cli.ab import ab_command, plan_command
+from trueval.cli.audit import audit_command
 from trueval.cli.calibrate import calibrate_command
 from trueval.cli.compare import compare_command
 from trueval.cli.demo import demo_command
@@ -41,6 +42,7 @@ def make_app() -> typer.Typer:
     app.command("run")(run_command)  # tv.run guards itself: only it knows which files the experiment reads
     app.command("compare")(guarded(compare_command))
     app.command("gate")(guarded(gate_command))
+    app.command("audit")(guarded(audit_command))
     app.command("split", cls=SplitCommand)(guarded(split_command, folder=_always))
     app.command("metrics")(metrics_command)
     app.command("systems")(systems_command)

@@ -51,6 +51,9 @@ _TEXTS: Kind = (_is_texts, "a list of strings", '["…", "…"]')
 _SEED: Kind = (_is_seed, "a whole number, 0 or more", "1")
 _SEEDS: Kind = (_is_seeds, f"a list of whole numbers, 0 or more, at most {MOST_SEEDS:,} of them", "[1, 2, 3]")
 _COLUMNS: Kind = (_is_columns, "a table from roles to names or positions", '{ user = "uid", item = "sku" }')
+_FINDINGS: Kind = (
+    lambda value: isinstance(value, Mapping), "a table by check", '{ future_rows = { reason = "…", data = "…" } }',
+)  # fmt: skip
 _ANY: Kind = (lambda value: True, "", "")
 
 _BY_NAME = {"number": _NUMBER, "whole": _WHOLE, "text": _TEXT, "texts": _TEXTS}
@@ -61,6 +64,7 @@ KINDS: dict[str, dict[str, Kind]] = {
         "designs": _TEXTS, "baseline": _TEXT, "test": _TEXT, "correct": _TEXT,
         **{name: _BY_NAME[kind] for name, kind in file_kinds().items()},
     },
+    "audit": {"accept": _FINDINGS},
     "systems": {},
 }  # fmt: skip
 _EXAMPLES = {

@@ -14,6 +14,7 @@ from trueval.evaluation.kept_facts import KeptFacts
 from trueval.evaluation.outcome import Evaluation
 from trueval.evaluation.repeats import repeats_frame
 from trueval.metrics.grammar import parse
+from trueval.report.result_audit import ResultAudit
 from trueval.report.result_groups import ResultGroups
 from trueval.report.result_output import ResultOutput
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Result(ResultGroups, ResultOutput):
+class Result(ResultGroups, ResultOutput, ResultAudit):
     """What an evaluation found: values with confidence intervals, by system and metric. Prints as a table.
 
     `result["system", "metric"]` is one estimate (`value`, `low`, `high`, `n`, `undefined`), `result["system"]` all

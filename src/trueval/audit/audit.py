@@ -1,0 +1,251 @@
+"""The audit: all checks of one case, corrected together; the public function."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TextIO
+
+import polars as pl
+
+from trueval.arguments import checked
+from trueval.audit.acceptance import Accepted, accept_findings, fingerprint
+from trueval.audit.case import Case
+from trueval.audit.conclusion import conclude
+from trueval.audit.finding import VERDICTS, Draft, Finding, worst
+from trueval.audit.make_case import make_case
+from trueval.audit.registry import all_checks, missing_need
+from trueval.audit.render import audit_latex, audit_markdown, audit_text, headline, print_audit
+from trueval.audit.robustness import Robustness
+from trueval.data.exported_tables import Tabular
+from trueval.data.json_values import without_nan
+from trueval.errors import DefinitionError, TruevalError, suggest
+from trueval.evaluation.group_values import MIN_GROUP
+from trueval.evaluation.groups import By
+from trueval.evaluation.manifest import make_manifest
+from trueval.kernels import use_threads
+from trueval.metrics.grammar import Spec
+from trueval.progress import hushed, progress
+from trueval.render.shown import Shown
+
+RAISE_ON = ("wrong", "caution")
+
+
+@dataclass(frozen=True)
+class Audit(Tabular, Shown):
+    """What an audit found. Prints what is wrong first; `audit["ties_at_cut"]` are the findings of one check.
+
+    >>> import trueval as tv
+    >>> log = pl.DataFrame({"user": [1, 1, 2, 2], "item": ["a", "b", "a", "b"]})
+    >>> found = tv.audit(train=log, test=log.head(1))
+    >>> found.verdict, found["leaked_pairs"][0].verdict
+    ('wrong', 'wrong')
+    """
+
+    findings: tuple[Finding, ...]
+    accepted: tuple[Accepted, ...]
+    manifest: dict[str, Any] = field(repr=False)
+    robustness: Robustness | None = field(default=None, repr=False)  # of two systems or more
+
+    @property
+    def verdict(self) -> str:
+        """The most severe verdict of a finding that was not accepted."""
+        return worst(self.findings)
+
+    def __getitem__(self, check: str) -> list[Finding]:
+        """The findings of one check, accepted or not."""
+        known = [one.name for one in all_checks()]
+        if check not in known:
+            raise DefinitionError(f"there is no check {check!r}", do=suggest(check, known))
+        return [one for one in (*self.findings, *(a.finding for a in self.accepted)) if one.check == check]
+
+    def __repr__(self) -> str:
+        return f"<Audit: {headline(self).removeprefix('audit: ')}>"
+
+    def __str__(self) -> str:
+        return audit_text(self)
+
+    def print(self, file: TextIO, *, width: int | None = None) -> None:
+        """Write the audit; colours only on a terminal."""
+        print_audit(self, file, width=width)
+
+    def table(self) -> pl.DataFrame:
+        """One row per finding: check, heading, verdict, kind, effect, remedy, p, accepted."""
+        rows = [(one, None) for one in self.findings] + [(one.finding, one.reason) for one in self.accepted]
+        columns = ("check", "heading", "verdict", "kind", "sentence", "remedy")
+        data = [
+            (*(getattr(one, name) for name in columns), None if one.p != one.p else one.p, why) for one, why in rows
+        ]
+        names = ("check", "heading", "verdict", "kind", "effect", "remedy")
+        schema = {**dict.fromkeys(names, pl.String), "p": pl.Float64, "accepted": pl.String}
+        return pl.DataFrame(data, schema=schema, orient="row")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record that `trueval audit --format json` prints; undefined numbers are None."""
+        found: dict[str, Any] = without_nan({
+            "verdict": self.verdict, "findings": [one.record() for one in self.findings],
+            "accepted": [one.record() for one in self.accepted], "manifest": self.manifest,
+        })  # fmt: skip
+        return found
+
+    def to_json(self) -> str:
+        """The record as text."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, indent=1, default=str)
+
+    def to_markdown(self) -> str:
+        """A row per finding, in Markdown."""
+        return audit_markdown(self)
+
+    def to_latex(self) -> str:
+        """A row per finding, as a LaTeX (booktabs) table."""
+        return audit_latex(self)
+
+    def reaches(self, verdict: str) -> bool:
+        """Whether a finding that was not accepted is as severe as this.
+
+        >>> Audit((), (), {}).reaches("caution")
+        False
+        """
+        if verdict not in RAISE_ON:
+            raise DefinitionError(f"unknown verdict to raise on: {verdict!r}", do=suggest(verdict, RAISE_ON))
+        return VERDICTS.index(self.verdict) <= VERDICTS.index(verdict)
+
+    def raise_on(self, verdict: str) -> None:
+        """Raise an error where a finding that was not accepted is "wrong", or as severe as "caution"."""
+        if self.reaches(verdict):
+            found = [one for one in self.findings if VERDICTS.index(one.verdict) <= VERDICTS.index(verdict)]
+            raise TruevalError(
+                f"the audit found what is {' or '.join(dict.fromkeys(one.verdict for one in found))}",
+                found="\n".join(f"{one.check}: {one.sentence}" for one in found),
+                do="mend it, or accept it with a reason (accept=…)",
+            )
+
+
+@checked
+def audit(
+    parts: Any = None,
+    systems: Any = None,
+    *,
+    train: Any = None,
+    test: Any = None,
+    recs: Any = None,
+    metrics: str | Sequence[str | Spec] = "ndcg@10",
+    design: Any = "AR-TI-AN",
+    relevant_change: str | float | Mapping[str, Any] | None = None,
+    unbiased: Any = None,
+    threshold: float | None = None,
+    population: str = "relevant",
+    missing: str = "zero",
+    ties: str = "random",
+    items: Any = None,
+    users: Any = None,
+    by: By = None,
+    min_group: int = MIN_GROUP,
+    columns: Mapping[str, Any] | str | None = None,
+    accept: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    threads: int | None = None,
+) -> Audit:
+    """Tell whether numbers can be trusted: data, split, lists and comparisons, and the effect on your own metric.
+
+    Each check has a verdict. "wrong": a number is not what it claims to be. "caution": a conclusion could change, which
+    is tested: two systems differ significantly one way as evaluated, and significantly the other way under the
+    alternative; or the paired interval of a value's change excludes all that is not relevant. "fine", or "cannot tell".
+    Facts are counted; estimates are tested, with Holm's correction over all tests of the audit.
+
+    Train and test alone are checked for leakage; lists or systems add checks of values and orders, an unbiased test the
+    comparison of observed and true orders.
+
+    Parameters
+    ----------
+    parts : Parts, optional
+        What `split` made. Or `train` and `test`.
+    systems : name, system, list, or mapping from names to systems, optional
+        Systems to fit on train (see `evaluate`); they can be ranked again under other designs.
+    train, test : table, file or log, optional
+        The train log and the test set, in place of parts.
+    recs : table, file, list of files, or mapping from names to these, optional
+        Recommendations already made (see `evaluate_run`), in place of systems.
+    metrics : text or list of metrics, default "ndcg@10"
+        The metrics whose values and orders are audited.
+    design : text or Design, default "AR-TI-AN"
+        Which items systems rank. Lists are taken as given.
+    relevant_change : text, number or mapping, optional
+        The smallest change of a metric that matters to you: 0.005, "1%" (of the best value), or by metric. Default: the
+        detectable difference of your data, that is found with 80 % power.
+    unbiased : table, file or log, optional
+        A second test set of items that were drawn at random.
+    threshold : number, optional
+        Relevance threshold (see `evaluate`).
+    population : {"relevant", "judged", "all"}, default "relevant"
+        The users to average over.
+    missing : {"zero", "drop", "error"}, default "zero"
+        How users without recommendations count.
+    ties : {"random", "expected", "worst", "best", "given"}, default "random"
+        Order of items with equal scores.
+    items : list of ids, table or file, optional
+        The catalogue. Default, for lists: all items of lists, test and train.
+    users : table or file, optional
+        Table of users with columns to group by.
+    by : text or list of text, optional
+        Columns of `users`: is a group served worse?
+    min_group : int, default 30
+        Groups with fewer users are not tested.
+    columns : mapping or text, optional
+        Column roles that common names do not tell.
+    accept : mapping, optional
+        Findings to accept: {"check": {"reason": "…", "data": "…"}}, where data is the fingerprint that the audit
+        printed. An accepted finding returns when the data change.
+    seed : int, default 0
+        Seed of everything random.
+    threads : int, optional
+        Number of threads. Default: one for each available core.
+
+    Returns
+    -------
+    Audit
+        The `findings`, each with a verdict, a sentence that begins with the effect, figures and a remedy; prints as
+        text; `raise_on("wrong")` raises where something is.
+
+    Raises
+    ------
+    TruevalError
+        For options that contradict each other, and for tables that cannot be read.
+
+    Examples
+    --------
+    >>> import polars as pl, trueval as tv
+    >>> log = pl.DataFrame([(u, (u + j * j) % 11) for u in range(8) for j in range(4)], ["user", "item"], orient="row")
+    >>> found = tv.audit(tv.split(log, "holdout", ratio=0.4), ["popularity", "random"], metrics="recall@3")
+    >>> found["leaked_pairs"][0].verdict
+    'fine'
+    """
+    with use_threads(threads):
+        case = make_case(
+            parts, systems, train=train, test=test, recs=recs, metrics=metrics, design=design,
+            relevant_change=relevant_change, unbiased=unbiased, threshold=threshold, population=population,
+            missing=missing, ties=ties, items=items, users=users, by=by, min_group=min_group, columns=columns,
+            seed=seed,
+        )  # fmt: skip
+        return audit_case(case, accept=accept)
+
+
+def audit_case(case: Case, *, accept: Mapping[str, Any] | None = None) -> Audit:
+    """All checks of one case."""
+    found: list[Finding | Draft] = []
+    checks = all_checks()
+    with progress("audit", len(checks)) as step:
+        for check in checks:
+            step(0, f"audit: {check.name}")
+            with hushed():
+                lacking = missing_need(check, case.there)
+                found += list(check.function(case)) if lacking is None else [lacking]
+            step(1)
+    findings, tests = conclude(found)
+    described = case.describe()
+    data = fingerprint(described["data"])
+    kept, accepted = accept_findings(findings, accept, known=[check.name for check in checks], data=data)
+    kept.sort(key=lambda one: VERDICTS.index(one.verdict))
+    manifest = make_manifest({}) | described | {"fingerprint": data, "tests": tests, "seed": case.seed}
+    return Audit(tuple(kept), tuple(accepted), manifest, vars(case).get("robustness"))

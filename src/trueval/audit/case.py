@@ -1,0 +1,102 @@
+"""Case: all that an audit was given, for checks to look at."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import polars as pl
+
+from trueval.audit.robustness import Robustness, measure_robustness
+from trueval.audit.subject import Subject
+from trueval.comparison.comparison import label_of
+from trueval.comparison.margins import Margins
+from trueval.data.interactions import Interactions
+from trueval.splits.leakage import Leakage, leakage
+from trueval.splits.parts import Parts
+
+
+@dataclass(frozen=True)
+class Case:
+    """Logs, systems and options of an audit. `given` are the parts as they came; the subject is measured without test
+    rows whose pair is in train (`leaked`)."""
+
+    test: Interactions | None = field(repr=False)
+    train: Interactions | None = field(repr=False)
+    given: Parts | None
+    leaked: pl.DataFrame = field(repr=False)
+    subject: Subject | None
+    relevant_change: Margins | None = None
+    has_unbiased: bool = False
+    by: tuple[str, ...] = ()
+    users: pl.DataFrame | None = field(default=None, repr=False)
+    min_group: int = 30
+    seed: int = 0
+
+    @cached_property
+    def leakage(self) -> Leakage:
+        """What the parts tell each other."""
+        assert self.given is not None
+        return leakage(self.given)
+
+    @cached_property
+    def robustness(self) -> Robustness:
+        """The order of systems over designs, metrics and shares of the judgements."""
+        return measure_robustness(self.measured, seed=self.seed)
+
+    @cached_property
+    def there(self) -> set[str]:
+        """What checks may need, as far as it is there."""
+        found = {"parts"} if self.given is not None else set()
+        if self.subject is not None:
+            found |= {"systems"} if self.subject.labels else set()
+            found |= {"pairs"} if len(self.subject.names) > 1 and self.subject.labels else set()
+            found |= {"facts"} if self.subject.ranked is not None else set()
+            found |= {"chance"} if self.subject.with_chance is not None else set()
+            found |= {"popularity"} if self.subject.with_popularity is not None else set()
+        found |= {"unbiased"} if self.has_unbiased else set()
+        return found | ({"groups"} if self.by and self.users is not None else set())
+
+    @property
+    def measured(self) -> Subject:
+        """The subject, where checks need one."""
+        assert self.subject is not None
+        return self.subject
+
+    def relevant(self, label: str) -> float:
+        """The smallest change of a metric that the reader calls relevant; 0 where nothing varies."""
+        own = self._relevant.get(label)
+        if own is None:
+            own = self._relevant[label] = self._of_reader(label)
+        return own
+
+    @cached_property
+    def _relevant(self) -> dict[str, float]:
+        return {}
+
+    def _of_reader(self, label: str) -> float:
+        margins, subject = self.relevant_change, self.measured
+        if margins is not None:
+            named = {label_of(name, subject.specs): one for name, one in margins.named.items()}
+            margin = named.get(label, margins.for_all)
+            if margin is not None:
+                values = [value for value in subject.base.values(label).values() if not math.isnan(value)]
+                return margin.of(max(map(abs, values), default=0.0))
+        found = subject.own_detectable(label)
+        return 0.0 if math.isnan(found) else found
+
+    def describe(self) -> dict[str, Any]:
+        """For the manifest."""
+        found: dict[str, Any] = {"data": self._data()}
+        if self.subject is not None:
+            found |= {"design": self.subject.design, "systems": self.subject.names, "metrics": self.subject.labels}
+            found["relevant_change"] = {label: self.relevant(label) for label in self.subject.labels}
+            found["relevant_change_from"] = "the reader" if self.relevant_change else "the detectable difference"
+        return found
+
+    def _data(self) -> dict[str, Any]:
+        logs = {"train": self.train, "test": self.test}
+        found: dict[str, Any] = {name: log.fingerprint() for name, log in logs.items() if log is not None}
+        return found | ({} if self.subject is None else self.subject.fingerprints())

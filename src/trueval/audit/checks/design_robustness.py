@@ -1,0 +1,87 @@
+"""Robustness of the order of systems: other designs, other metrics, fewer judgements."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from trueval.audit.case import Case
+from trueval.audit.drafts import Question, compare_orders, draft_of
+from trueval.audit.finding import Draft, Finding
+from trueval.audit.registry import check
+from trueval.audit.robustness import Robustness
+from trueval.audit.sentences import listed
+from trueval.audit.settings import Setting
+from trueval.audit.subject import Subject
+from trueval.design.design import Design
+from trueval.errors import TruevalError
+from trueval.facts.views import one_relevant
+from trueval.metrics.compute import has_meaning_in_1r
+from trueval.render.numbers import rounded, short_percent
+
+_REMEDY = 'report the designs side by side: trueval run with designs = ["AR-TI-AN", "1R-TI-AN", "AR-AI-AN"]'
+
+
+@check(
+    heading="robustness",
+    kind="estimate",
+    needs=("systems", "pairs", "facts"),
+    question="Does the order hold in other settings?",
+)
+def design_robustness(case: Case) -> Iterable[Finding | Draft]:
+    """Reversals under designs that ask the same of a system (one relevant item at a time, all items as candidates),
+    and in how many settings each order is found. Popular and unjudged items have checks of their own."""
+    subject, found = case.measured, case.robustness
+    settings = list(_same_question(subject))
+    orders = [one for setting in settings for one in compare_orders(subject, setting, setting=setting.name)]
+    told = _told(subject, found)
+    ways = " or ".join(setting.name for setting in settings)
+    question = Question(
+        "design_robustness", "robustness", f"under {subject.design}",
+        f"No significant difference between systems is reversed {ways}. {told}", told, _REMEDY,
+        f"It cannot be told whether the order of systems holds under other designs: none could be tried. {told}",
+        found.to_dict(),
+    )  # fmt: skip
+    yield draft_of(question, orders)
+
+
+def _same_question(subject: Subject) -> Iterator[Setting]:
+    design = _parsed(subject.design)
+    if design is None or (design.relevant == "AR" and not design.condensed and not design.sample):
+        specs = {label: spec for label, spec in subject.tested_specs.items() if has_meaning_in_1r(spec)}
+        words = "with one relevant item at a time (1R)"
+        setting = subject.view(words, lambda one: one_relevant(one.facts), specs) if specs else None
+        if setting is not None:
+            yield setting
+    if design is not None and design.candidates == "TI" and not design.uniform:
+        ranked = subject.under(str(replace(design, candidates="AI")))
+        setting = subject.measured("with all items as candidates (AI)", ranked, subject.tested_specs)
+        if setting is not None:
+            yield setting
+
+
+def _parsed(text: str) -> Design | None:
+    try:
+        return Design.parse(text)
+    except TruevalError:
+        return None
+
+
+def _told(subject: Subject, found: Robustness) -> str:
+    """How often neighbours in the reader's order are found in that order."""
+    label = subject.labels[0]
+    side = -1 if subject.specs[label].better == "lower" else 1
+    values = {name: side * value for name, value in subject.base.values(label).items() if not math.isnan(value)}
+    order = sorted(values, key=lambda name: -values[name])
+    pairs = [(first, second, *found.above(first, second)) for first, second in itertools.pairwise(order)]
+    text = "Of all settings (designs and metrics), " + listed(
+        [f"{first} is above {second} in {above} of {both}" for first, second, above, both in pairs]
+    )
+    text += "."
+    fewer = {share: tau for share, tau in found.self_correlation.get(label, {}).items() if share in (0.5, 0.1)}
+    if fewer:
+        taus = [f"{rounded(tau)} with {short_percent(share)}" for share, tau in fewer.items()]
+        text += f" τ between the order by {label} and that by fewer judgements: {listed(taus)} of them."
+    return text

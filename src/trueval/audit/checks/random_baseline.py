@@ -1,0 +1,101 @@
+"""Systems that are no better than a random ranking."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from trueval.audit.case import Case
+from trueval.audit.changes import Difference, differences
+from trueval.audit.finding import ALPHA, Draft, Finding
+from trueval.audit.registry import check
+from trueval.audit.sentences import listed, size
+from trueval.audit.settings import CHANCE, Setting
+from trueval.audit.subject import Subject
+from trueval.render.numbers import number
+from trueval.statistics.significance_tests import t_test
+
+_REMEDY = "check that scores and ids belong together (a shuffled column, an offset of one), and that higher is better"
+_SHARE = 0.1  # of the best lead over chance: what has less than that is as good as random
+
+
+@check(
+    heading="robustness", kind="estimate", needs=("systems", "facts", "chance"),
+    question="Are the systems better than chance?",
+)  # fmt: skip
+def random_baseline(case: Case) -> Iterable[Finding | Draft]:
+    """Systems shown to have hardly any lead over chance: less than is relevant or, by default, than a tenth of the lead
+    of the best system. A lead that is not shown is no such evidence, and cannot be told."""
+    subject = case.measured
+    assert subject.with_chance is not None
+    setting, label = subject.with_chance, subject.labels[0]
+    popular = getattr(subject, "popularity_name", "")
+    names = [name for name in subject.names if not subject.is_random(name) and name != popular]
+    leads = {name: _lead(setting, label, name) for name in names}
+    chance = setting.value(CHANCE, label)
+    figures = {"metric": label, "chance": chance, "leads": {name: one.value for name, one in leads.items()}}
+    if not names:
+        sentence = f"A random ranking scores {number(chance)} on {label}; there is no system to compare with it."
+        yield Finding("random_baseline", "robustness", "fine", "fact", sentence, figures)
+        return
+    if case.relevant_change is not None:
+        least, words = case.relevant(label), "the smallest relevant change"
+    else:
+        best, lead = _best(subject, setting, label, leads)
+        least, words = _SHARE * lead, f"a tenth of the lead of {best}"
+
+    def conclude(q: np.ndarray) -> Finding:
+        none = [name for name, at in zip(leads, q) if at < ALPHA and not _above(leads[name])]
+        below = [name for name, one in leads.items() if not _above(one)]
+        told = listed([f"{name} {size(leads[name])}" for name in none or below])
+        p = float(np.nanmin(q)) if not np.isnan(q).all() else math.nan
+        if none:
+            sentence = (
+                f"{listed(none)} cannot be told from a random ranking on {label} ({number(chance)}), with a lead of "
+                f"less than {words}, {number(least)}: {told}."
+            )
+            return Finding("random_baseline", "robustness", "caution", "estimate", sentence, figures, _REMEDY, p)
+        if below:
+            sentence = (
+                f"It cannot be told whether all systems are better than a random ranking on {label} "
+                f"({number(chance)}), by a lead of {told}."
+            )
+            return Finding("random_baseline", "robustness", "cannot tell", "estimate", sentence, figures, _REMEDY, p)
+        sentence = f"A random ranking scores {number(chance)} on {label}, and all systems are better."
+        return Finding("random_baseline", "robustness", "fine", "estimate", sentence, figures, "", p)
+
+    yield Draft(np.array([_no_better(one, least) for one in leads.values()]), conclude)
+
+
+def _lead(setting: Setting, label: str, name: str) -> Difference:
+    one = next(iter(differences(setting, label, [name, CHANCE]).values()))
+    return one if one.first == name else one.turned()
+
+
+def _best(subject: Subject, setting: Setting, label: str, leads: Mapping[str, Difference]) -> tuple[str, float]:
+    """The best lead over chance of a system or of the popularity baseline."""
+    found = {name: one.value for name, one in leads.items()}
+    popular = subject.measured("", subject.with_popularity, subject.tested_specs)
+    side = -1 if subject.specs[label].better == "lower" else 1
+    if popular is not None:
+        found |= {
+            name: side * (popular.value(name, label) - setting.value(CHANCE, label))
+            for name in popular.systems
+            if name not in found
+        }
+    best = max(found, key=lambda name: found[name])
+    return best, max(found[best], 0.0)
+
+
+def _above(lead: Difference) -> bool:
+    """Whether a system is shown to be better than chance, however little."""
+    return lead.value > 0 and lead.p < ALPHA
+
+
+def _no_better(lead: Difference, least: float) -> float:
+    """p of a lead that is smaller than this."""
+    if not lead.error > 0 or math.isnan(lead.p):
+        return math.nan
+    return t_test(lead.value - least, lead.error, lead.free, "less")

@@ -1,0 +1,113 @@
+"""Sampled candidates: relevant items ranked against a few others, instead of all."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from trueval.audit.case import Case
+from trueval.audit.drafts import Question, compare_orders, draft_of
+from trueval.audit.finding import Draft, Finding
+from trueval.audit.given_runs import GivenRuns
+from trueval.audit.registry import check
+from trueval.audit.sentences import listed
+from trueval.audit.subject import Subject
+from trueval.design.design import Design
+from trueval.errors import TruevalError
+from trueval.evaluation.options import specs_of
+from trueval.facts.ranking_facts import RankingFacts
+from trueval.facts.sampling_correction import corrected
+from trueval.render.numbers import number, short_percent
+
+_WHOLE = (
+    0.95  # share of users whose relevant items are all in their list: no recommender of a large catalogue does that
+)
+_SHORT = 0.5  # of the catalogue: longer lists may well hold everything
+
+
+@check(heading="sampled metrics", kind="estimate", needs=("systems", "facts"), question="Are items ranked against all?")
+def sampled_candidates(case: Case) -> Iterable[Finding | Draft]:
+    """Whether the order of systems is that of the full ranking."""
+    subject = case.measured
+    if isinstance(subject, GivenRuns):
+        yield _of_lists(subject)
+        return
+    design = Design.parse(subject.design) if subject.design else Design()
+    if not design.sample:
+        sentence = "All candidates are ranked: no value is that of a sample."
+        yield Finding("sampled_candidates", "sampled metrics", "fine", "fact", sentence, {"sample": 0})
+        return
+    full = str(replace(design, sample=0, weights="uniform", resample=False))
+    figures: dict[str, Any] = {"sample": design.sample, "corrected": _corrected(subject)}
+    ranked = subject.under(full)
+    specs = {label: spec for label, spec in specs_of(subject.options).items() if not spec.metric.system}
+    there = subject.measured(f"under {full}", ranked, specs)
+    if there is None:
+        sentence = (
+            f"It cannot be told whether the order of systems is that of the full ranking: items are ranked against "
+            f"{design.sample:,} sampled ones, and these systems cannot be ranked again."
+        )
+        yield Finding(
+            "sampled_candidates", "sampled metrics", "cannot tell", "estimate", sentence, figures, f"--design {full}"
+        )
+        return
+    labels = {label: label.partition("|n=")[0] for label in subject.labels}
+    first = subject.labels[0]
+    values = [
+        f"{name} {number(subject.base.value(name, first))} instead of {number(there.value(name, labels[first]))}"
+        for name in there.systems
+    ]
+    figures["full"] = {name: there.value(name, labels[first]) for name in there.systems}
+    told = f"With {design.sample:,} sampled candidates {labels[first]} is another quantity: {listed(values)}."
+    question = Question(
+        "sampled_candidates", "sampled metrics", f"under {design}",
+        f"No significant difference between systems is reversed in the full ranking. {told}",
+        told, f"--design {full}", figures=figures,
+    )  # fmt: skip
+    yield draft_of(question, compare_orders(subject, there, setting=f"under {full}", labels=labels))
+
+
+def _corrected(subject: Subject) -> dict[str, dict[str, Any]]:
+    """Estimates of the full values from the sampled ranks, where there are any."""
+    found: dict[str, dict[str, Any]] = {}
+    for name, one in (subject.ranked or {}).items():
+        for label in subject.labels:
+            try:
+                own = corrected(one.facts, label.partition("|n=")[0])
+            except TruevalError:
+                continue
+            found.setdefault(name, {})[label] = {"value": own.value, "low": own.low, "high": own.high, "note": own.note}
+    return found
+
+
+def _of_lists(subject: GivenRuns) -> Finding:
+    """Lists that hold all relevant items of nearly everybody were made around the test set."""
+    shares = {name: _whole(one.facts) for name, one in subject.ranked.items()}
+    figures = {"users_with_all_relevant_items_listed": shares}
+    odd = {name: share for name, share in shares.items() if share >= _WHOLE}
+    if odd:
+        label = subject.labels[0]
+        values = [f"{name} {number(subject.base.value(name, label))}" for name in odd]
+        held = [f"{name} {short_percent(share)}" for name, share in odd.items()]
+        sentence = (
+            f"{label} ({listed(values)}) is not that of a ranking of all items: lists hold every relevant test item of "
+            f"nearly all users ({listed(held)}) and only few other items. They rank a sample that was drawn around the "
+            "test set, or the test set was known."
+        )
+        remedy = "rank all items (or those with test ratings) for each user, and evaluate these lists"
+        return Finding("sampled_candidates", "sampled metrics", "wrong", "fact", sentence, figures, remedy)
+    sentence = "No list looks like a sample that was drawn around the test set: relevant items are missing from many."
+    return Finding("sampled_candidates", "sampled metrics", "fine", "fact", sentence, figures)
+
+
+def _whole(facts: RankingFacts) -> float:
+    """Share of users whose list holds all their relevant items, among those with a short list; NaN without any."""
+    short = (facts.R > 0) & (facts.length > 0) & (facts.length < _SHORT * facts.catalogue)
+    if short.sum() < 0.5 * (facts.R > 0).sum():
+        return math.nan
+    found = np.bincount(facts.unit[facts.relevant & (facts.rank > 0)], minlength=len(facts))
+    return float((found[short] == facts.R[short]).mean())

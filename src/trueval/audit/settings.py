@@ -1,0 +1,142 @@
+"""Settings: all systems measured in one way, so that the same pair of systems can be compared in several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from trueval.comparison.join_results import Joined, Replicate
+from trueval.data.ids import Ids
+from trueval.design.popular_head import find_head
+from trueval.evaluation.interval_method import IntervalMethod
+from trueval.evaluation.measurements import Measurements, measure_facts
+from trueval.evaluation.options import EvaluationOptions
+from trueval.evaluation.outcome import SystemResult, summarise
+from trueval.evaluation.population import check_anyone
+from trueval.facts.ranking_facts import RankingFacts
+from trueval.metrics.grammar import Spec
+from trueval.metrics.metric_inputs import Inputs
+
+CHANCE = "a random ranking"
+HEAD = 0.1  # of the items, which are taken for the head
+_NO_INTERVAL = IntervalMethod("none", 0, 1000)
+
+
+@dataclass(frozen=True, slots=True)
+class RankedSystem:
+    """What one system did, and what metrics need besides."""
+
+    name: str
+    facts: RankingFacts = field(repr=False)
+    inputs: Inputs = field(repr=False)
+
+
+Change = Callable[[RankedSystem], RankingFacts]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """All systems measured under one design, tie rule or test set."""
+
+    name: str
+    systems: Mapping[str, SystemResult] = field(repr=False)
+    specs: Mapping[str, Spec]
+
+    @cached_property
+    def joined(self) -> Joined:
+        """As comparisons take them."""
+        return joined_systems(self.systems, self.specs)
+
+    def value(self, system: str, label: str) -> float:
+        """One value."""
+        return float(self.systems[system].estimates[label].value)
+
+    def values(self, label: str) -> dict[str, float]:
+        """All values of a metric."""
+        return {name: self.value(name, label) for name in self.systems}
+
+    def users(self, system: str, label: str) -> int:
+        """Users with a value."""
+        return self.systems[system].sums[label].users
+
+
+def joined_systems(systems: Mapping[str, SystemResult], specs: Mapping[str, Spec]) -> Joined:
+    """Systems over one vocabulary of users."""
+    distinct = {id(system.users): system.users for system in systems.values()}
+    first, *others = distinct.values()
+    users = first if not others else Ids.of(*(ids.values for ids in distinct.values()))
+    return Joined([Replicate({}, dict(systems))], dict(specs), users, {})
+
+
+def measure_setting(
+    name: str,
+    ranked: Mapping[str, RankedSystem],
+    specs: Mapping[str, Spec],
+    options: EvaluationOptions,
+    *,
+    change: Change | None = None,
+    with_chance: bool = False,
+) -> Setting:
+    """Measure all systems, after a `change` of their facts where there is one.
+
+    `with_chance` adds the exact expectation of a random ranking as a system, where the target sets are known.
+    """
+    found: dict[str, SystemResult] = {}
+    for own in ranked.values():
+        facts = own.facts if change is None else change(own)
+        measured = measure_facts(
+            facts, dict(specs), population=options.averaged_over, missing=options.missing, inputs=own.inputs,
+            preset=options.preset, with_random=with_chance and CHANCE not in found, by_user=False,
+        )  # fmt: skip
+        check_anyone(len(measured), options.averaged_over)
+        found[own.name] = _summary(measured, facts, specs)
+        if with_chance and CHANCE not in found and set(measured.random) >= set(specs):
+            chance = Measurements(measured.unit_user, measured.stratum, measured.random, {}, {}, 0)
+            found[CHANCE] = _summary(chance, facts, specs)
+    return Setting(name, found, dict(specs))
+
+
+def _summary(measured: Measurements, facts: RankingFacts, specs: Mapping[str, Spec]) -> SystemResult:
+    ranges = {label: spec.range for label, spec in specs.items()}
+    return summarise(measured, users=facts.users, intervals=_NO_INTERVAL, ranges=ranges)
+
+
+def keep_judged(facts: RankingFacts, keep: np.ndarray) -> RankingFacts:
+    """The facts with some judgements alone; what the others were about stays in the ranking, unjudged.
+
+    >>> from trueval.metrics.measure import toy_facts
+    >>> facts = keep_judged(toy_facts(["a", "b"], {"a", "b"}), np.array([False, True]))
+    >>> facts.rank.tolist(), facts.R.tolist()
+    ([2], [1])
+    """
+    counts = np.bincount(facts.unit[keep], minlength=len(facts))
+    rows = {name: getattr(facts, name)[keep] for name in ("item", "value", "relevant", "rank", "above", "tied")}
+    optional = {
+        name: None if getattr(facts, name) is None else getattr(facts, name)[keep] for name in ("score", "list_rank")
+    }
+    return facts.changed(start=np.concatenate([[0], np.cumsum(counts)]), **rows, **optional)
+
+
+def keep_pairs(rows: pl.DataFrame) -> Change:
+    """A change that keeps the judgements of these users and items alone."""
+
+    def change(one: RankedSystem) -> RankingFacts:
+        facts = one.facts
+        user, item = facts.users.codes(rows["user"]), facts.items.codes(rows["item"])
+        known = (user >= 0) & (item >= 0)
+        kept = np.unique(user[known].astype(np.int64) * len(facts.items) + item[known])
+        pair = facts.unit_user[facts.unit].astype(np.int64) * len(facts.items) + facts.item
+        return keep_judged(facts, np.isin(pair, kept))
+
+    return change
+
+
+def without_head(one: RankedSystem) -> RankingFacts:
+    """The facts without judgements of the most popular items in train; the lists stay as they are."""
+    popularity = one.inputs.supply("popularity", metric="the head")
+    head = find_head(popularity.counts, HEAD, where="head")
+    return keep_judged(one.facts, ~np.isin(one.facts.item, head))

@@ -1,0 +1,101 @@
+"""trueval audit: can the numbers be trusted?"""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+from typer import Option
+
+from trueval.cli.options import CsvSafe, Format, Output, Quiet, Seed, Threads, give, result_format
+from trueval.evaluation.declared_options import default, help_of
+from trueval.report.output_formats import rendered
+
+_RECS = "Recommendations, a file per system; give the option once for each file, or several files after it."
+_METRICS = "Metrics whose values and orders are audited, separated by commas."
+_RELEVANT = (
+    "The smallest change of a metric that matters to you: 0.005, 1% (of the best value), or by metric: "
+    "ndcg@10=0.005,recall@10=1%. Default: the detectable difference of these data."
+)
+_UNBIASED = "A second test set, of items that were drawn at random: observed and true orders are compared."
+_SYSTEMS = "Systems to fit on train, separated by commas (see `trueval systems`), in place of --recs."
+_RAISE_ON = "Exit with code 1 where something is wrong, or (caution) wrong or uncertain: wrong or caution."
+_ACCEPTED = "Experiment file whose [audit.accept] section has findings that are accepted, each with reason and data."
+
+
+def audit_command(
+    test: Annotated[str, Option(help="Test set: user, item and optionally a value and a time.")],
+    more: Annotated[list[str] | None, typer.Argument(help="More files of recommendations, after --recs.")] = None,
+    train: Annotated[str | None, Option(help="Train set.")] = None,
+    recs: Annotated[list[str] | None, Option(help=_RECS)] = None,
+    systems: Annotated[str | None, Option(help=_SYSTEMS)] = None,
+    unbiased: Annotated[str | None, Option(help=_UNBIASED)] = None,
+    metrics: Annotated[str, Option(help=_METRICS)] = "ndcg@10",
+    design: Annotated[str, Option(help="Design of --systems: which items are ranked.")] = "AR-TI-AN",
+    relevant_change: Annotated[str | None, Option(help=_RELEVANT)] = None,
+    threshold: Annotated[float | None, Option(help=help_of("threshold"))] = None,
+    population: Annotated[str, Option(help=help_of("population"))] = default("population"),
+    missing: Annotated[str, Option(help=help_of("missing"))] = default("missing"),
+    ties: Annotated[str, Option(help=help_of("ties"))] = default("ties"),
+    items: Annotated[str | None, Option(help="Catalogue: one row per item.")] = None,
+    users: Annotated[str | None, Option(help="Table of users with columns to group by.")] = None,
+    by: Annotated[str | None, Option(help="Columns of --users: is a group served worse?")] = None,
+    min_group: Annotated[int, Option(help="Do not test groups with fewer users.")] = default("min_group"),
+    columns: Annotated[str | None, Option(help="Roles of columns: user=uid,item=sku,score=pred.")] = None,
+    accepted: Annotated[str | None, Option(help=_ACCEPTED)] = None,
+    raise_on: Annotated[str | None, Option(help=_RAISE_ON)] = None,
+    format: Format = None,
+    output: Output = None,
+    csv_safe: CsvSafe = False,
+    seed: Seed = 0,
+    threads: Threads = None,
+    quiet: Quiet = False,
+) -> None:
+    """Tell whether numbers can be trusted: leakage, ids, ties, samples, popularity, power, and their effects.
+
+    Verdicts: wrong (a number is not what it claims to be), caution (a conclusion could change, which is tested), fine,
+    cannot tell. Exit codes: 0; 1 with --raise-on where something is as severe as that; 2 bad input.
+
+    Examples:
+
+      trueval audit --train train.parquet --test test.parquet
+
+      trueval audit --train train.csv --test test.csv --recs mine.csv theirs.csv --threshold 4 --raise-on wrong
+
+      trueval audit --train train.csv --test test.csv --systems popularity,itemknn,puresvd --metrics ndcg@10,recall@20
+
+      trueval audit --train train.csv --test test.csv --recs mine.csv theirs.csv --unbiased random.csv -o audit.json
+    """
+    from trueval.audit.audit import RAISE_ON, audit
+    from trueval.errors import DefinitionError, suggest
+    from trueval.progress import set_quiet
+
+    set_quiet(quiet)
+    chosen = result_format("table" if format == "text" else format, output, csv_safe=csv_safe)
+    if raise_on is not None and raise_on not in RAISE_ON:
+        raise DefinitionError(f"unknown verdict {raise_on!r}", where="--raise-on", do=suggest(raise_on, RAISE_ON))
+    runs = [*(recs or []), *(more or [])]
+    if more and not recs:
+        raise DefinitionError("files without an option", found=", ".join(more), do=f"--recs {' '.join(more)}")
+    found = audit(
+        None, systems, train=train, test=test, recs=runs or None, metrics=metrics, design=design,
+        relevant_change=relevant_change, unbiased=unbiased, threshold=threshold, population=population,
+        missing=missing, ties=ties, items=items, users=users, by=by, min_group=min_group, columns=columns,
+        accept=_accepted(accepted), seed=seed, threads=threads,
+    )  # fmt: skip
+    if output is None and chosen == "table":
+        found.print(sys.stdout)
+    else:
+        give(rendered(found, chosen, csv_safe=csv_safe), output)
+    if raise_on is not None and found.reaches(raise_on):
+        raise typer.Exit(1)
+
+
+def _accepted(file: str | None) -> dict[str, object] | None:
+    """The accepted findings of an experiment file."""
+    if file is None:
+        return None
+    from trueval.experiments.accepted_findings import read_accepted
+
+    return read_accepted(file)
