@@ -9,11 +9,13 @@ from typing import Any
 
 import polars as pl
 
+from trueval.audit.item_pairs import ItemPairs, item_pairs
 from trueval.audit.robustness import Robustness, measure_robustness
 from trueval.audit.subject import Subject
 from trueval.comparison.comparison import label_of
 from trueval.comparison.margins import Margins
 from trueval.data.interactions import Interactions
+from trueval.errors import TruevalError
 from trueval.splits.leakage import Leakage, leakage
 from trueval.splits.parts import Parts
 
@@ -34,6 +36,7 @@ class Case:
     users: pl.DataFrame | None = field(default=None, repr=False)
     min_group: int = 30
     seed: int = 0
+    threshold: float | None = None
 
     @cached_property
     def leakage(self) -> Leakage:
@@ -47,6 +50,19 @@ class Case:
         return measure_robustness(self.measured, seed=self.seed)
 
     @cached_property
+    def item_pairs(self) -> ItemPairs | None:
+        """Whether popular items are liked more, and what true and false positives make of pairs of items.
+
+        None where train has no ratings of both kinds.
+        """
+        if self.train is None or not self.train.has("value"):
+            return None
+        try:
+            return item_pairs(self.train, threshold=self.threshold, seed=self.seed)
+        except TruevalError:
+            return None
+
+    @cached_property
     def there(self) -> set[str]:
         """What checks may need, as far as it is there."""
         found = {"parts"} if self.given is not None else set()
@@ -56,6 +72,7 @@ class Case:
             found |= {"facts"} if self.subject.ranked is not None else set()
             found |= {"chance"} if self.subject.with_chance is not None else set()
             found |= {"popularity"} if self.subject.with_popularity is not None else set()
+        found |= {"ratings"} if self.item_pairs is not None else set()
         found |= {"unbiased"} if self.has_unbiased else set()
         return found | ({"groups"} if self.by and self.users is not None else set())
 

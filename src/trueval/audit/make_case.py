@@ -61,7 +61,7 @@ def make_case(
     table = _user_table(users, (own_test, own_train)) if by else None
     return Case(
         own_test, own_train, given, leaked, subject, margins, unbiased_test is not None and subject is not None,
-        tuple(names_of(by)), table, min_group, seed,
+        tuple(names_of(by)), table, min_group, seed, threshold,
     )  # fmt: skip
 
 
@@ -86,7 +86,7 @@ def case_of_result(
     table = _user_table(users, (test, train)) if by else None
     return Case(
         test, train, given, leaked, subject, margins, observed is not None, tuple(names_of(by)), table, min_group,
-        options.seed,
+        options.seed, options.threshold,
     )  # fmt: skip
 
 

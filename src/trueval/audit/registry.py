@@ -23,6 +23,7 @@ NEEDS = {
     "facts": ("the ranks behind the values", "audit the lists or the systems themselves"),
     "chance": ("the number of items that could have been recommended", "--items FILE"),
     "popularity": ("train rows, in which popularity is counted", "--train FILE"),
+    "ratings": ("ratings of train that users like and others that they do not", "--train FILE --threshold VALUE"),
     "unbiased": (
         "a test set of items drawn at random, not chosen by users or by a recommender", "--unbiased FILE",
     ),

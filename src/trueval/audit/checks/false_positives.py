@@ -1,0 +1,94 @@
+"""True or false positives: which of them tells the better system, where what is popular is not what is liked?
+
+Observed precision is distorted where popular items are liked less, observed antiprecision where they are liked more
+(Mena-Maldonado et al. 2020). The order of systems by antiprecision is compared with that of the reader; the alignment
+of popularity and liking in train says which of the two to trust.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from trueval.audit.case import Case
+from trueval.audit.changes import Reversal
+from trueval.audit.drafts import compare_orders
+from trueval.audit.finding import ALPHA, Draft, Finding
+from trueval.audit.item_pairs import ItemPairs
+from trueval.audit.registry import check
+from trueval.audit.sentences import first_of, reversal_sentence
+from trueval.audit.settings import Setting
+from trueval.audit.subject import Subject
+from trueval.render.numbers import short_percent, with_interval
+
+_NAME, _HEADING = "false_positives", "false positives"
+_TOLD = {
+    "aligned": "popular items are liked more than others, which speaks for true positives, unless users rate what they "
+    "like rather than what they do not",
+    "opposed": "popular items are liked less than others: false positives are nearer to the truth",
+    "unclear": "it is unclear whether popular items are liked more or less than others",
+}
+
+
+@check(
+    heading=_HEADING, kind="estimate", needs=("ratings",),
+    question="Should systems be judged by what users like, or by what they dislike?",
+)  # fmt: skip
+def false_positives(case: Case) -> Iterable[Finding | Draft]:
+    """Orders by antiprecision against those of the reader, and which to trust."""
+    found = case.item_pairs
+    assert found is not None  # the need
+    direction = found.alignment.direction
+    told = _sentence(found)
+    figures: dict[str, Any] = {"direction": direction, "item_pairs": found.to_dict()}
+    depth, there = _by_false_positives(case.subject)
+    remedy = f"--metrics antiprecision@{depth},fallout@{depth}; items drawn at random would tell (--unbiased FILE)"
+    if there is None:
+        yield _finding("cannot tell" if direction == "opposed" else "fine", told, figures, remedy)
+        return
+    label, subject = f"antiprecision@{depth}", case.measured
+    labels = dict.fromkeys((one for one in subject.labels if subject.specs[one].better == "higher"), label)
+    orders = compare_orders(subject, there, setting=f"by {label}", labels=labels)
+
+    def conclude(q: np.ndarray) -> Finding:
+        reversed_ = [one for one, at in zip(orders, q) if at < ALPHA]
+        least = float(np.nanmin(q)) if len(q) and not np.isnan(q).all() else np.nan
+        more = {**figures, "reversed": len(reversed_), "pairs": len(orders), label: there.values(label)}
+        if not reversed_:
+            same = f"No significant difference between systems is reversed by {label}. {told}"
+            return _finding("fine", same, more, remedy, least)
+        first = first_of([reversal_sentence(one, here="by what is liked") for one in reversed_], "reversed order")
+        # Likes among ratings overstate the liking of items that are rated when they are liked, so that an observed
+        # alignment is no proof: only its opposite, which that choice would hide, is taken for one.
+        verdict = "caution" if direction == "opposed" else "cannot tell"
+        return _finding(verdict, f"{first} {told}", more, remedy, least)
+
+    yield Draft(_p_values(orders), conclude)
+
+
+def _p_values(orders: list[Reversal]) -> np.ndarray:
+    return np.array([one.p for one in orders], float)
+
+
+def _sentence(found: ItemPairs) -> str:
+    """Which to trust, with the numbers that say so."""
+    value = with_interval(found.alignment.value, found.alignment.low, found.alignment.high, 3, sign=True)
+    disagree = short_percent(found.disagree.share)
+    return (
+        f"In train, {_TOLD[found.alignment.direction]} (likes of ratings minus mean share of items: {value}). The best "
+        f"rankings by observed precision and by observed antiprecision disagree on {disagree} of the pairs of items."
+    )
+
+
+def _by_false_positives(subject: Subject | None) -> tuple[int, Setting | None]:
+    """The systems by antiprecision at the reader's cutoff; None where it is not known."""
+    if subject is None or len(subject.names) < 2 or not subject.labels:
+        return 10, None
+    depth = max([subject.specs[label].k or 0 for label in subject.labels]) or 10
+    return depth, subject.view("", lambda one: one.facts, subject.more_specs([f"antiprecision@{depth}"]))
+
+
+def _finding(verdict: str, sentence: str, figures: dict[str, Any], remedy: str, p: float = np.nan) -> Finding:
+    return Finding(_NAME, _HEADING, verdict, "estimate", sentence, figures, "" if verdict == "fine" else remedy, p)
