@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TextIO
+from typing import Any, ClassVar, TextIO
 
 import polars as pl
 
@@ -26,6 +26,7 @@ from trueval.evaluation.groups import By
 from trueval.evaluation.manifest import make_manifest
 from trueval.kernels import use_threads
 from trueval.metrics.grammar import Spec
+from trueval.pictures import Reported
 from trueval.progress import hushed, progress
 from trueval.render.shown import Shown
 
@@ -33,7 +34,7 @@ RAISE_ON = ("wrong", "caution")
 
 
 @dataclass(frozen=True)
-class Audit(Tabular, Shown):
+class Audit(Tabular, Shown, Reported):
     """What an audit found. Prints what is wrong first; `audit["ties_at_cut"]` are the findings of one check.
 
     >>> import trueval as tv
@@ -43,10 +44,12 @@ class Audit(Tabular, Shown):
     ('wrong', 'wrong')
     """
 
+    report_kind: ClassVar[str] = "audit"
     findings: tuple[Finding, ...]
     accepted: tuple[Accepted, ...]
     manifest: dict[str, Any] = field(repr=False)
     robustness: Robustness | None = field(default=None, repr=False)  # of two systems or more
+    measured: Mapping[str, Any] = field(default_factory=dict, repr=False)  # records that have charts, by their kind
 
     @property
     def verdict(self) -> str:
@@ -248,4 +251,4 @@ def audit_case(case: Case, *, accept: Mapping[str, Any] | None = None) -> Audit:
     kept, accepted = accept_findings(findings, accept, known=[check.name for check in checks], data=data)
     kept.sort(key=lambda one: VERDICTS.index(one.verdict))
     manifest = make_manifest({}) | described | {"fingerprint": data, "tests": tests, "seed": case.seed}
-    return Audit(tuple(kept), tuple(accepted), manifest, vars(case).get("robustness"))
+    return Audit(tuple(kept), tuple(accepted), manifest, vars(case).get("robustness"), case.measurements)

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from trueval.audit.item_pairs import ItemPairs, item_pairs
+from trueval.audit.popularity_curve import popularity_curve
 from trueval.audit.robustness import Robustness, measure_robustness
 from trueval.audit.subject import Subject
 from trueval.comparison.comparison import label_of
@@ -61,6 +62,14 @@ class Case:
             return item_pairs(self.train, threshold=self.threshold, seed=self.seed)
         except TruevalError:
             return None
+
+    @property
+    def measurements(self) -> dict[str, Any]:
+        """What can be drawn of the data, by the kind of its charts."""
+        found: dict[str, Any] = {}
+        if self.given is not None:
+            found["popularity_curve"] = popularity_curve(self.given, threshold=self.threshold)
+        return found if self.item_pairs is None else {**found, "item_pairs": self.item_pairs}
 
     @cached_property
     def there(self) -> set[str]:

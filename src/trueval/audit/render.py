@@ -35,7 +35,7 @@ def print_audit(audit: Audit, file: TextIO, *, width: int | None = None) -> None
             continue
         console.print()
         say(verdict.upper(), style=_STYLES[verdict])
-        for name, sentence, remedy in _entries(found):
+        for name, sentence, remedy in entries(found):
             say(f"{name}: {sentence}", begin="  ")
             if remedy:
                 say(f"→ {remedy}", begin="    ")
@@ -79,7 +79,7 @@ def describe(audit: Audit) -> Iterator[str]:
     yield f"data {made['fingerprint']}"
 
 
-def _entries(found: Sequence[Finding]) -> Iterator[tuple[str, str, str]]:
+def entries(found: Sequence[Finding]) -> Iterator[tuple[str, str, str]]:
     """Name, sentence and remedy; checks that lack the same thing are told together."""
     lacking: dict[str, list[Finding]] = {}
     for one in found:

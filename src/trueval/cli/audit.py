@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from typer import Option
 
-from trueval.cli.options import CsvSafe, Format, Output, Quiet, Seed, Threads, give, result_format
+from trueval.cli.options import CsvSafe, Format, Output, Quiet, Report, Seed, Threads, give, result_format, write_page
 from trueval.evaluation.declared_options import default, help_of
 from trueval.report.output_formats import rendered
 
@@ -48,6 +48,7 @@ def audit_command(
     format: Format = None,
     output: Output = None,
     csv_safe: CsvSafe = False,
+    report: Report = None,
     seed: Seed = 0,
     threads: Threads = None,
     quiet: Quiet = False,
@@ -70,9 +71,10 @@ def audit_command(
     from trueval.audit.audit import RAISE_ON, audit
     from trueval.errors import DefinitionError, suggest
     from trueval.progress import set_quiet
+    from trueval.report.pages import page_of
 
     set_quiet(quiet)
-    chosen = result_format("table" if format == "text" else format, output, csv_safe=csv_safe)
+    chosen = result_format("table" if format == "text" else format, output, report, csv_safe=csv_safe)
     if raise_on is not None and raise_on not in RAISE_ON:
         raise DefinitionError(f"unknown verdict {raise_on!r}", where="--raise-on", do=suggest(raise_on, RAISE_ON))
     runs = [*(recs or []), *(more or [])]
@@ -83,6 +85,10 @@ def audit_command(
         relevant_change=relevant_change, unbiased=unbiased, threshold=threshold, population=population,
         missing=missing, ties=ties, items=items, users=users, by=by, min_group=min_group, columns=columns,
         accept=_accepted(accepted), seed=seed, threads=threads,
+    )  # fmt: skip
+    write_page(
+        lambda made_from: page_of("audit", found, origin=made_from),
+        report, train, test, runs, items, users, unbiased, accepted,
     )  # fmt: skip
     if output is None and chosen == "table":
         found.print(sys.stdout)

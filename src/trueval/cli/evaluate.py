@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -103,8 +104,10 @@ def evaluate_command(
       trueval evaluate recs.csv --test test.csv --metrics "snips(recall)@10" --propensity display_share:displays.csv
     """
     from trueval.api import evaluate_run
+    from trueval.audit.audit import audit
     from trueval.evaluation.compat import supported
     from trueval.progress import set_quiet
+    from trueval.report.html_audit import audited
     from trueval.report.html_result import result_page
 
     set_quiet(quiet)
@@ -121,8 +124,15 @@ def evaluate_command(
             min_group=min_group, propensity=propensity, engine=engine,
         )  # fmt: skip
         _write_side_files(result, baseline, per_user, csv_safe=csv_safe)
+        checks = partial(
+            audit, train=train, test=test, recs=recs, metrics=list(result.evaluation.specs.values()),
+            threshold=threshold, population=population, missing=missing, ties=ties, items=items, users=users, by=by,
+            min_group=min_group, columns=columns, seed=seed, threads=threads,
+        )  # fmt: skip
         write_page(
-            lambda made_from: result_page(result, baseline=baseline, title=_title(recs, test), origin=made_from),
+            lambda made_from: result_page(
+                result, baseline=baseline, title=_title(recs, test), origin=made_from, audit=audited(checks)
+            ),
             report, recs, test, train, items, users,
         )  # fmt: skip
         _give(result, chosen, baseline, output, csv_safe=csv_safe)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from trueval.errors import DefinitionError
-from trueval.experiments.experiment_file import read_written, show
+from trueval.experiments.experiment_file import Written, read_written, show
 
 
 def read_accepted(source: str | Path | Mapping[str, Any]) -> dict[str, Any]:
@@ -16,7 +16,11 @@ def read_accepted(source: str | Path | Mapping[str, Any]) -> dict[str, Any]:
     >>> read_accepted({"audit": {"accept": {"future_rows": {"reason": "known", "data": "0a1b"}}}})
     {'future_rows': {'reason': 'known', 'data': '0a1b'}}
     """
-    written = read_written(source)
+    return accepted_findings(read_written(source))
+
+
+def accepted_findings(written: Written) -> dict[str, Any]:
+    """The same of an experiment that was read."""
     found = written.section("audit").get("accept", {})
     if not isinstance(found, Mapping):
         raise DefinitionError(

@@ -15,7 +15,7 @@ from trueval.render.svg import bar
 
 _CHIPS = {
     "ok": "good", "better": "good", "worse": "bad", "wrong": "bad", "caution": "care", "unknown": "care",
-    "not shown": "calm", "different": "calm",
+    "not shown": "calm", "different": "calm", "fine": "good", "cannot tell": "calm", "accepted": "calm",
 }  # fmt: skip
 
 

@@ -24,6 +24,7 @@ def designs_page(
     before: Sequence[Section] = (),
     after: Sequence[Section] = (),
     manifest: Mapping[str, Any] | None = None,
+    audit: str = "",
 ) -> str:
     """The page: notes, the findings under each design between sections about all of them, and every definition.
 
@@ -39,6 +40,7 @@ def designs_page(
         own = comparisons.get(name, ())
         body.append(results(evaluation, own, title=name, notes=findings(evaluation, own), place=str(number)))
         body += map(section, group_sections(evaluation))
+    body.append(audit)
     if evaluations:
         name, first = next(iter(evaluations.items()))
         body.append(closer_look(first, title=f"A closer look: {name}" if len(evaluations) > 1 else "A closer look"))

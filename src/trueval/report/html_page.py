@@ -46,11 +46,12 @@ def html_page(
     about: Mapping[str, str] | None = None,
     notes: Sequence[str] | None = None,
     sections: Sequence[Section] = (),
+    audit: str = "",
 ) -> str:
     """The page: findings, differences, every metric with its intervals, pictures, sections, definitions.
 
     `notes` are the sentences at the top; without them they are computed (see `findings`). `about` says what the page
-    was made from.
+    was made from, `audit` is a part of the page that says whether the numbers can be trusted.
 
     >>> import polars as pl, trueval as tv
     >>> recs = pl.DataFrame({"user": [1, 2], "item": ["a", "b"], "rank": [1, 1]})
@@ -60,7 +61,7 @@ def html_page(
     (True, False)
     """
     notes = findings(evaluation, comparisons) if notes is None else notes
-    body = [sentences(notes), results(evaluation, comparisons), closer_look(evaluation), *map(section, sections)]
+    body = [sentences(notes), results(evaluation, comparisons), audit, closer_look(evaluation), *map(section, sections)]
     return page(title, body, lead=lead, about=about, foot=foot(evaluation.manifest))
 
 

@@ -20,9 +20,12 @@ if TYPE_CHECKING:
 
 
 def result_page(
-    result: Result, *, baseline: str | None = None, title: str = "Evaluation", origin: Origin = UNKNOWN
-) -> str:
+    result: Result, *, baseline: str | None = None, title: str = "Evaluation", origin: Origin = UNKNOWN,
+    audit: str = "",
+) -> str:  # fmt: skip
     """The page of a result. Without a baseline, systems are compared with the first, where they can be.
+
+    `audit` is the part of the page that says whether the numbers can be trusted (see `audited`).
 
     >>> import polars as pl, trueval as tv
     >>> recs = pl.DataFrame({"user": [1, 2], "item": ["a", "b"], "rank": [1, 1]})
@@ -38,6 +41,7 @@ def result_page(
             title=title,
             about=about,
             sections=[*_repeats(result), *group_sections(result.evaluation)],
+            audit=audit,
         )
     sides = {TITLES[side]: one for side, one in result.sides.items()}
     alike = result.alike
@@ -51,6 +55,7 @@ def result_page(
         title=title,
         about=about,
         before=agreement,
+        audit=audit,
         manifest={name: value for name, value in result.manifest.items() if name != "definitions"},
     )
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from trueval.report.html_ab import ab_page
+from trueval.report.html_audit import audit_page
 from trueval.report.html_calibration import calibration_page, pointwise_page
 from trueval.report.html_comparisons import agreement_page, comparisons_page
 from trueval.report.html_ope import ope_page
@@ -18,6 +19,7 @@ PAGES: dict[str, Callable[..., str]] = {
     "ope": ope_page,
     "calibration": calibration_page,
     "pointwise": pointwise_page,
+    "audit": audit_page,
 }
 
 

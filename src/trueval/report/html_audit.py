@@ -1,0 +1,89 @@
+"""An audit as sections of an HTML page, and as a page of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from trueval.audit.audit import Audit
+from trueval.audit.finding import VERDICTS
+from trueval.audit.render import describe, entries, headline
+from trueval.errors import TruevalError
+from trueval.render.html_elements import Section, chip, escape, framed, hint, page, prose, section
+from trueval.report.html_charts import figures
+from trueval.report.html_comparisons import manifest_foot
+from trueval.report.origin import UNKNOWN, Origin
+
+TITLE = "Can the numbers be trusted?"
+_TILES = {
+    "wrong": "a number is not what it claims to be",
+    "caution": "a conclusion could change",
+    "cannot tell": "what data would tell is said",
+    "fine": "nothing that changes a conclusion",
+}
+
+
+def audit_section(found: Audit) -> str:
+    """The findings as a part of a page: how many there are, and each with its effect and its remedy.
+
+    >>> import polars as pl, trueval as tv
+    >>> log = pl.DataFrame({"user": [1, 1, 2, 2], "item": ["a", "b", "a", "b"]})
+    >>> "leaked_pairs" in audit_section(tv.audit(train=log, test=log.head(1)))
+    True
+    """
+    many = {verdict: sum(one.verdict == verdict for one in found.findings) for verdict in VERDICTS}
+    tiles = [(str(many[verdict]), f"{verdict}: {text}") for verdict, text in _TILES.items()]
+    return "\n".join([section(Section(TITLE, tiles=tiles)), _findings(found), hint(describe(found))])
+
+
+def audited(make: Callable[[], Audit]) -> str:
+    """The section of an audit, or why there is none: a report is not lost with its audit."""
+    try:
+        return audit_section(make())
+    except TruevalError as error:
+        return section(Section(TITLE, [f"No audit was made: {error.what}."]))
+
+
+def audit_page(found: Audit, *, title: str = TITLE, origin: Origin = UNKNOWN) -> str:
+    """A page that needs nothing else: the findings, pictures of what they rest on, and what was audited.
+
+    >>> import polars as pl, trueval as tv
+    >>> log = pl.DataFrame({"user": [1, 1, 2, 2], "item": ["a", "b", "a", "b"]})
+    >>> "<h1>Can the numbers be trusted?</h1>" in audit_page(tv.audit(train=log, test=log.head(1)))
+    True
+    """
+    body = [section(Section("Findings")), _findings(found)]
+    drawn = [figure for kind, record in found.measured.items() for figure in figures(kind, record)]
+    if drawn:
+        body.append(section(Section("What they rest on", figures=drawn)))
+    if found.robustness is not None:
+        body.append(section(_robustness(found)))
+    body.append(hint(describe(found)))
+    return page(title, body, lead=headline(found), about=origin.about(), foot=manifest_foot(found.manifest))
+
+
+def _findings(found: Audit) -> str:
+    """A table of them, the most severe first; accepted ones last, with the reason."""
+    rows = []
+    for verdict in VERDICTS:
+        for name, sentence, remedy in entries([one for one in found.findings if one.verdict == verdict]):
+            rows.append(_row(verdict, name, sentence, remedy))
+    for one in found.accepted:
+        rows.append(_row("accepted", one.finding.check, one.finding.sentence, f"accepted: {one.reason}"))
+    return framed(["verdict", "check", "effect", "what to do"], rows)
+
+
+def _row(verdict: str, name: str, sentence: str, remedy: str) -> str:
+    name = escape(name.replace("_", " ").replace(",", ", "))
+    return f"<tr><td>{chip(verdict)}</td><td>{name}</td><td>{prose(sentence)}</td><td>{prose(remedy)}</td></tr>"
+
+
+def _robustness(found: Audit) -> Section:
+    """In how many settings one system is above another."""
+    assert found.robustness is not None
+    rows = [
+        [f"{row[0]} above {row[1]}", f"{row[2]} of {row[3]}", str(row[4]), str(row[5])]
+        for row in found.robustness.table().rows()
+    ]
+    text = f"Settings are designs times metrics: {', '.join(found.robustness.settings)}."
+    columns = ["systems", "settings", "significantly above", "significantly below"]
+    return Section("Who is above whom, in how many settings", [text], columns=columns, rows=rows)
