@@ -48,7 +48,7 @@ def silent(world: CleanWorld, strength: float, seed: int) -> CleanWorld:
 
 Plant = Callable[[CleanWorld, float, int], CleanWorld]
 # How it is planted, the check that should find it, three strengths, and how often the strongest is found at least. The
-# last are set below what was measured (100, 100, 87 and 67 % of 15 worlds): they notice a loss of power, and promise none.
+# last are set below what was measured (100, 100, 87 and 67 % of 15 worlds): they notice a loss of power, no more.
 FAULTS: dict[str, tuple[Plant, str, tuple[float, float, float], float]] = {
     "seen items": (seen_first, "seen_items", (0.1, 0.4, 1.0), 0.8),
     "shuffled ids": (shuffled, "random_baseline", (0.25, 0.5, 1.0), 0.8),
