@@ -6,10 +6,10 @@ import numpy as np
 import polars as pl
 import pytest
 from audit_worlds import clean_world
-from trueval.data.simulated_world import make_world
 
 import trueval as tv
 from trueval.audit.audit import Audit
+from trueval.simulation.demo_world import make_world
 
 
 def alarms(found: Audit) -> list[str]:

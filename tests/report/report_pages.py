@@ -53,6 +53,8 @@ def made_pages() -> dict[str, str]:
     policy = pl.DataFrame({"item": ["a", "b"], "probability": [0.8, 0.2]})
     p = rng.random(n)
     predictions = pl.DataFrame({"user": np.arange(n), "item": 0, "p": p, "label": (rng.random(n) < p**2).astype(int)})
+    world = tv.simulate("opposed", users=150, items=80, ratings=3000, seed=1)
+    parts = tv.split(world.log, "holdout", ratio=0.3)
     records = {
         "comparisons": result.compare("system 0"),
         "agreement": result.agreement(),
@@ -60,6 +62,7 @@ def made_pages() -> dict[str, str]:
         "ope": tv.ope(log, policy),
         "calibration": tv.calibrate(predictions[:200], validation=predictions[200:]),
         "pointwise": tv.pointwise(predictions),
+        "audit": tv.audit(parts, ["popularity", "average"], metrics="precision@5", threshold=4),
     }
     pages = {kind: page_of(kind, record, origin=MADE_FROM) for kind, record in records.items()}
     return {"result": result_page(result, title="Three systems", origin=MADE_FROM), **pages}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -25,6 +27,7 @@ FIGURES = {
     "ope": ["ope_estimates"],
     "calibration": ["reliability"],
     "pointwise": ["reliability"],
+    "audit": ["popularity_curve", "item_pairs"],
 }  # fmt: skip
 
 
@@ -130,3 +133,19 @@ def test_files_are_named_with_sizes(tmp_path: object, monkeypatch: pytest.Monkey
     given = ["a.csv", "b.csv", "b.csv", None, "c.csv", ".", "uniform", "x" * 5000, "a\0b", 3]
     assert origin.named_files(given) == ("a.csv (12 bytes)", "b.csv (4.3 kB)", "c.csv (5.0 MB)", ".")
     assert MADE_FROM.about("x")["Data"] == "x"
+
+
+def test_reports_say_whether_they_can_be_trusted(tmp_path: Path, trueval: Callable) -> None:
+    """Of the same files; where they are evaluated in another way than audits do, of the result."""
+    pairs = [(u, i) for u in range(40) for i in range(4)]
+    log = pl.DataFrame(pairs, schema=["user", "item"], orient="row")
+    log.head(100).write_csv(tmp_path / "train.csv")
+    log.tail(60).write_csv(tmp_path / "test.csv")
+    log.tail(60).with_columns(rank=pl.int_range(1, 61)).write_csv(tmp_path / "recs.csv")
+    page = tmp_path / "page.html"
+    for options in ([], ["--condensed"]):
+        given = ["--test", tmp_path / "test.csv", "--train", tmp_path / "train.csv", "--report", page]
+        assert trueval("evaluate", tmp_path / "recs.csv", *given, "--metrics", "hit@2", *options, "--quiet").code == 0
+        text = page.read_text(encoding="utf-8")
+        assert "Can the numbers be trusted?" in text
+        assert "leaked pairs" in text

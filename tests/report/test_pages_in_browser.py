@@ -10,7 +10,7 @@ from report_pages import made_pages
 
 from browser_pages import Browser
 
-KINDS = ("result", "comparisons", "agreement", "ab_test", "ope", "calibration", "pointwise")
+KINDS = ("result", "comparisons", "agreement", "ab_test", "ope", "calibration", "pointwise", "audit")
 
 
 @pytest.fixture(scope="module")

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
@@ -30,6 +29,7 @@ from trueval.report.output_formats import RESULTS, ROWS, endings, format_of, ren
 
 if TYPE_CHECKING:
     from trueval.api import Result
+    from trueval.audit.audit import Audit
 
 METRICS = "precision@10,recall@10,ndcg@10,ap@10,rr@10,hit@10,coverage@10"
 _WITHOUT_HEAD = (
@@ -104,11 +104,8 @@ def evaluate_command(
       trueval evaluate recs.csv --test test.csv --metrics "snips(recall)@10" --propensity display_share:displays.csv
     """
     from trueval.api import evaluate_run
-    from trueval.audit.audit import audit
     from trueval.evaluation.compat import supported
     from trueval.progress import set_quiet
-    from trueval.report.html_audit import audited
-    from trueval.report.html_result import result_page
 
     set_quiet(quiet)
     chosen = _check_output(format, output, per_user, report, csv_safe=csv_safe)
@@ -124,17 +121,13 @@ def evaluate_command(
             min_group=min_group, propensity=propensity, engine=engine,
         )  # fmt: skip
         _write_side_files(result, baseline, per_user, csv_safe=csv_safe)
-        checks = partial(
-            audit, train=train, test=test, recs=recs, metrics=list(result.evaluation.specs.values()),
-            threshold=threshold, population=population, missing=missing, ties=ties, items=items, users=users, by=by,
-            min_group=min_group, columns=columns, seed=seed, threads=threads,
-        )  # fmt: skip
-        write_page(
-            lambda made_from: result_page(
-                result, baseline=baseline, title=_title(recs, test), origin=made_from, audit=audited(checks)
-            ),
-            report, recs, test, train, items, users,
-        )  # fmt: skip
+        if report is not None:
+            other = any(one not in (None, False) for one in (compat, design, condensed, without_head, seen, propensity))
+            _write_report(
+                result, report, baseline=baseline, recs=recs, again=not other and engine == "local", train=train,
+                test=test, items=items, users=users, by=by, threshold=threshold, population=population,
+                missing=missing, ties=ties, min_group=min_group, columns=columns, seed=seed, threads=threads,
+            )  # fmt: skip
         _give(result, chosen, baseline, output, csv_safe=csv_safe)
 
 
@@ -202,6 +195,41 @@ def _write_side_files(result: Result, baseline: str | None, per_user: Path | Non
         result.compare(baseline)  # a wrong name is refused before anything is written
     if per_user is not None:
         save_per_user(result.evaluation, per_user, csv_safe=csv_safe)
+
+
+def _write_report(
+    result: Result, report: Path, *, baseline: str | None, recs: list[str], again: bool, **given: Any
+) -> None:
+    """The page, with an audit of the same files; of other designs than that of the audit, only of the result."""
+    from trueval.audit.audit import audit
+    from trueval.report.html_audit import audited
+    from trueval.report.html_result import result_page
+
+    def checks() -> Audit:
+        if not again:
+            return result.audit()
+        by = _columns_among(given["users"], given["by"])
+        return audit(recs=recs, metrics=list(result.evaluation.specs.values()), **{**given, "by": by})
+
+    title = _title(recs, given["test"])
+    files = recs, given["test"], given["train"], given["items"], given["users"]
+    write_page(
+        lambda made_from: result_page(
+            result, baseline=baseline, title=title, origin=made_from, audit=audited(checks)
+        ),
+        report, *files,
+    )  # fmt: skip
+
+
+def _columns_among(users: str | None, by: str | None) -> list[str] | None:
+    """Those of the groups that are columns of the users: an audit asks whether users are served alike."""
+    if users is None or by is None:
+        return None
+    from trueval.data.users import read_users
+    from trueval.evaluation.groups import names_of
+
+    columns = read_users(users).columns
+    return [name for name in names_of(by) if name in columns] or None
 
 
 def _title(recs: list[str], test: str) -> str:
