@@ -196,7 +196,7 @@ def run_case(seed: int, number: int, worker: Worker, folder: Path) -> Outcome:
     answer = worker.ask(folder, words)
     if answer is None:
         return Outcome(number, "hang", words)
-    kind, detail = _judge(answer, VERDICTS if words[0] == "gate" else (0,))
+    kind, detail = _judge(answer, VERDICTS if words[:1] == ["gate"] else (0,))
     after = _contents(folder)
     changed = [name for name, content in before.items() if after.get(name) != content]
     extra = [name for name in after if name not in before and not name.startswith("__pycache__")]

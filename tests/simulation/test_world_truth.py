@@ -117,6 +117,29 @@ def test_true_propensities_make_ips_unbiased(value_bias: float) -> None:
     assert np.mean(observed) < 0.6 * true
 
 
+def test_propensities_of_a_held_out_share_make_ips_unbiased() -> None:
+    """Systems recommend what is not in train: of such pairs, s p / (1 - (1 - s) p) are in the test set."""
+    base = tv.simulate("world", users=150, items=40, ratings=1500, seed=5)
+    differences, plain = [], []
+    for seed in range(40):
+        again = replace(base, seen=replace(base.seen, seed=1000 + seed))
+        parts = tv.split(again.log, "holdout", ratio=0.2, seed=seed)
+        both = tv.split(parts.train, "given", test=parts.test)
+        true = again.truth("popularity", "precision@5", train=parts.train, population="all")
+        for found, p in ((differences, again.propensity_of(parts.test, held_out=0.2)), (plain, again.propensity)):
+            result = tv.evaluate(
+                both if found is differences else parts, ["popularity"], design="AR-AI-AN",
+                metrics="ips(precision)@5", threshold=4, population="all", items=base.item_table, propensity=p,
+                interval="none",
+            )  # fmt: skip
+            users = len(set(parts.train.frame["user"]) | set(parts.test.frame["user"]))
+            found.append(result["popularity", "ips(precision)@5"].value * users / 150 - true)
+    assert abs(np.mean(differences)) < 4 * np.std(differences, ddof=1) / np.sqrt(40) + 0.003
+    assert np.mean(plain) > 0.05  # the product of both probabilities makes too much of the popular
+    with pytest.raises(DefinitionError, match="held_out"):
+        base.propensity_of(base.log, held_out=0.0)
+
+
 def test_a_random_sample_is_unbiased() -> None:
     world = tv.simulate("world", users=400, items=60, seed=2)
     sample = world.sample(per_user=15, seed=1)

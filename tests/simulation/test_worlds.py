@@ -338,6 +338,12 @@ def test_impossible_worlds(kind: str, asked: dict, said: str) -> None:
         tv.simulate(kind, **asked)
 
 
+@pytest.mark.parametrize("kind", ["world", "skew"])
+def test_worlds_that_do_not_fit_into_memory(kind: str) -> None:
+    with pytest.raises(DataError, match="not enough memory for 1,000,000,000,000 users"):
+        tv.simulate(kind, users=10**12, items=500, ratings=1000)
+
+
 def test_data_that_no_world_can_follow() -> None:
     few = pl.DataFrame({"user": [1, 2], "item": [1, 2]})
     with pytest.raises(DataError, match="too small"):

@@ -12,6 +12,7 @@ from trueval.arguments import checked
 from trueval.data.ids import Ids
 from trueval.errors import DefinitionError
 from trueval.kernels.seeds import derive
+from trueval.memory import need_memory
 from trueval.simulation.observation import MOST, ByPopularity, activity_for, log_normal_activity
 from trueval.simulation.side_tables import (
     draw_factors,
@@ -138,6 +139,8 @@ def check_size(users: int, items: int, ratings: int) -> None:
     for name, number, least in (("users", users, 1), ("items", items, 2)):
         if number < least:
             raise DefinitionError(f"a world needs more {name}", found=f"{number}", do=f"ask for at least {least}")
+    size = 400.0 * (users + items)  # factors, activities, weights, times, and the tables of both
+    need_memory(size, f"{users:,} users and {items:,} items", do="make a smaller world")
     if not 1 <= ratings <= users * items / 2:
         raise DefinitionError(
             "so many ratings cannot be drawn: at most half of all pairs are observed",

@@ -148,11 +148,28 @@ class World(Clickable, Shown):
         """The true probability of every pair in the log, for `evaluate(…, propensity=world.propensity)`."""
         return self.propensity_of(self.log)
 
-    def propensity_of(self, rows: Any) -> Propensity:
-        """The true probabilities of some pairs: a log or a table with the columns user and item."""
+    def propensity_of(self, rows: Any, *, held_out: float = 1.0) -> Propensity:
+        """The true probabilities of some pairs.
+
+        Parameters
+        ----------
+        rows : log or table
+            The pairs: user and item.
+        held_out : number, default 1.0
+            The share s of the log that was held out at random as the test set, where systems do not recommend what is
+            in the rest: of a pair that can be recommended, the probability to be tested is s p / (1 − (1 − s) p).
+
+        Returns
+        -------
+        Propensity
+            For `evaluate(…, propensity=…)`, with parts of a "given" split where `held_out` is set.
+        """
+        if not 0 < held_out <= 1:
+            raise DefinitionError("held_out is the share that was held out", found=f"{held_out!r}", do="0.2 is usual")
         frame = rows.frame if isinstance(rows, Interactions) else rows
         pairs = frame.select("user", "item").unique(maintain_order=True)
         p = self.probability(*self.codes_of(pairs))
+        p = held_out * p / (1 - (1 - held_out) * p)
         return given(pairs.with_columns(p=pl.Series(p)), f"true probabilities of the {self.kind} world")
 
     def sample(self, *, per_user: int = 10, users: Names | None = None, seed: int = 0) -> Interactions:
