@@ -264,7 +264,7 @@ class World(Clickable, Shown):
         )
 
     def save(self, folder: str | Path, *, force: bool = False) -> Path:
-        """Write the world into a new or empty folder: the log in a stream, the truth beside it; `force` replaces one."""
+        """Write the world to a new or empty folder: the log in a stream, the truth beside (`force` replaces one)."""
         from trueval.simulation.files import save_world
 
         return save_world(self, folder, force=force)
