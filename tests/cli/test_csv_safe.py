@@ -17,7 +17,7 @@ from trueval.report.csv_safety import BEGINNINGS, csv_safe
 from trueval.report.output_formats import FORMATS
 
 FORMULA = '=HYPERLINK("http://x","y")'
-WRITE_CSV = {"evaluate", "compare", "gate", "audit", "ab", "ope", "calibrate", "run"}
+WRITE_CSV = {"evaluate", "compare", "gate", "audit", "ab", "ope", "calibrate", "run", "track", "simulate loop"}
 
 
 def cells(text: str, separator: str = ",") -> list[str]:
@@ -48,7 +48,8 @@ def files(tmp_path: Path) -> Path:
 
 
 def test_every_command_that_writes_csv_has_the_option() -> None:
-    commands = typer.main.get_command(make_app()).commands
+    commands = dict(typer.main.get_command(make_app()).commands)
+    commands |= {f"simulate {name}": one for name, one in commands["simulate"].commands.items()}
     having = {name for name, command in commands.items() if any("--csv-safe" in p.opts for p in command.params)}
     assert having == WRITE_CSV
 
@@ -160,3 +161,25 @@ def test_kinds_of_columns() -> None:
     assert (made.rows(), changed) == ([("'-x", -1, -0.5), (None, None, 1.0), ("y", 2, None)], 1)
     assert csv_safe(pl.DataFrame({"c": pl.Series([], dtype=pl.String)}))[1] == 0
     assert {made.name for made in FORMATS.values() if made.separator} == {"csv", "tsv"}
+
+
+def test_snapshots_and_rounds(trueval: Callable, tmp_path: Path) -> None:
+    """Names of snapshots and of groups come from files."""
+    rows = pl.DataFrame({"user": [1, 1, 2, 2], "item": [1, 2, 1, 3]})
+    for name in ("=a", "=b"):
+        rows.write_parquet(tmp_path / f"{name}.parquet")
+    pl.DataFrame({"item": [1, 2, 3], "brand": [FORMULA, "x", "y"]}).write_csv(tmp_path / "items.csv")
+    words = [
+        "track",
+        tmp_path / "=a.parquet",
+        tmp_path / "=b.parquet",
+        "--items",
+        tmp_path / "items.csv",
+        "--by",
+        "brand",
+    ]
+    ran = trueval(*words, "--format", "csv")
+    assert formulas(cells(ran.out)) == ["=a", "=b"]
+    ran = trueval(*words, "--format", "csv", "--csv-safe")
+    assert ran.code == 0, ran.err
+    assert not formulas(cells(ran.out))

@@ -105,6 +105,7 @@ def test_a_loop_in_words_tables_and_pages(even: tv.World) -> None:
     ("asked", "said"),
     [
         ({"rounds": 0}, "rounds must be"),
+        ({"rounds": 10**6}, "at most 10,000 rounds"),
         ({"k": 0}, "k must be"),
         ({"k": 100}, "shorter than the catalogue"),
         ({"active": 0.0}, "active must be"),
@@ -194,5 +195,9 @@ def test_impossible_series(even: tv.World, tmp_path) -> None:
             tv.track(even.log, periods=periods)
     with pytest.raises(DefinitionError, match="no groups 'x'"):
         tv.track(even.log, by="x")
+    with pytest.raises(DataError, match="item ids are of different types"):
+        tv.track([even.log.frame, even.log.frame.with_columns(pl.col("item").cast(pl.String))])
+    with pytest.raises(DataError, match="item ids are of different types"):
+        tv.track(even.log, items=["a", "b"])
     with pytest.raises(DefinitionError, match="table of items"):
         tv.track([even.log.frame, even.log.frame], by="x")

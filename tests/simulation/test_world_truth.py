@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -71,6 +70,16 @@ def test_truth_of_a_run_is_that_of_the_system_that_made_it(world: tv.World) -> N
     assert world.truth(run, "precision@10") == pytest.approx(made[0])  # nothing else was recommended
 
 
+def test_a_world_is_observed_anew(world: tv.World) -> None:
+    one, two = world.redrawn(1), world.redrawn(2)
+    assert not one.log.frame.equals(two.log.frame)
+    assert one.log.frame.equals(world.redrawn(1).log.frame)
+    assert world.redrawn(world.seed).log.frame.equals(world.log.frame)
+    assert (one.complete == world.complete).all()
+    both = one.log.frame.join(two.log.frame, on=["user", "item"])
+    assert (both["value"] == both["value_right"]).all()
+
+
 def test_a_perfect_system_is_perfect(world: tv.World) -> None:
     best = tv.Function(lambda users: world.ratings(users), ids=True)
     found = world.truths({"best": best, "popularity": "popularity"}, "ndcg@10,auc,rr")
@@ -102,7 +111,7 @@ def test_true_propensities_make_ips_unbiased(value_bias: float) -> None:
     lists = base.sample(per_user=10, seed=1).frame
     lists = lists.select("user", "item", rank=pl.int_range(1, pl.len() + 1).over("user"))
     for seed in range(repeats):
-        again = replace(base, seen=replace(base.seen, seed=1000 + seed))  # the same ratings, met anew
+        again = base.redrawn(1000 + seed)
         met = again.log
         found = tv.evaluate_run(
             lists, met, metrics="precision@10,ips(precision)@10", threshold=4, population="all", interval="none",
@@ -115,6 +124,29 @@ def test_true_propensities_make_ips_unbiased(value_bias: float) -> None:
     error = np.std(weighted, ddof=1) / np.sqrt(repeats)
     assert abs(np.mean(weighted) - true) < 4 * error + 0.002
     assert np.mean(observed) < 0.6 * true
+
+
+def test_propensities_of_a_held_out_share_make_ips_unbiased() -> None:
+    """Systems recommend what is not in train: of such pairs, s p / (1 - (1 - s) p) are in the test set."""
+    base = tv.simulate("world", users=150, items=40, ratings=1500, seed=5)
+    differences, plain = [], []
+    for seed in range(40):
+        again = base.redrawn(1000 + seed)
+        parts = tv.split(again.log, "holdout", ratio=0.2, seed=seed)
+        both = tv.split(parts.train, "given", test=parts.test)
+        true = again.truth("popularity", "precision@5", train=parts.train, population="all")
+        for found, p in ((differences, again.propensity_of(parts.test, held_out=0.2)), (plain, again.propensity)):
+            result = tv.evaluate(
+                both if found is differences else parts, ["popularity"], design="AR-AI-AN",
+                metrics="ips(precision)@5", threshold=4, population="all", items=base.item_table, propensity=p,
+                interval="none",
+            )  # fmt: skip
+            users = len(set(parts.train.frame["user"]) | set(parts.test.frame["user"]))
+            found.append(result["popularity", "ips(precision)@5"].value * users / 150 - true)
+    assert abs(np.mean(differences)) < 4 * np.std(differences, ddof=1) / np.sqrt(40) + 0.003
+    assert np.mean(plain) > 0.05  # the product of both probabilities makes too much of the popular
+    with pytest.raises(DefinitionError, match="held_out"):
+        base.propensity_of(base.log, held_out=0.0)
 
 
 def test_a_random_sample_is_unbiased() -> None:

@@ -69,6 +69,18 @@ def test_the_log_is_drawn_with_the_probabilities_that_the_world_tells(kind: str)
     assert world.expected == pytest.approx(p.sum(), rel=0.15)
 
 
+@pytest.mark.parametrize("value_bias", [-0.8, 0.0, 1.0])
+def test_rows_of_every_level_of_rating(value_bias: float) -> None:
+    """Many rows: their number by level is the sum of the probabilities of the pairs with that rating."""
+    world = tv.simulate("world", users=800, items=150, ratings=20_000, value_bias=value_bias, seed=2)
+    p = world.probability(np.arange(800)[:, None], np.arange(150))
+    for level in (1, 2, 3, 4, 5):
+        own = p[world.complete == level]
+        rows = (world.log.frame["value"] == level).sum()
+        assert abs(rows - own.sum()) < 4 * np.sqrt((own * (1 - own)).sum())
+    assert len(world.log) == pytest.approx(20_000, rel=0.03)
+
+
 def test_value_bias_by_level() -> None:
     """The probability of a row falls by e^-bias with each level, and p / that is what popularity alone gives."""
     world = tv.simulate("world", users=60, items=40, value_bias=0.7, seed=1)
@@ -336,6 +348,12 @@ def test_folders_are_not_overwritten(tmp_path: Path) -> None:
 def test_impossible_worlds(kind: str, asked: dict, said: str) -> None:
     with pytest.raises(DefinitionError, match=said):
         tv.simulate(kind, **asked)
+
+
+@pytest.mark.parametrize("kind", ["world", "skew"])
+def test_worlds_that_do_not_fit_into_memory(kind: str) -> None:
+    with pytest.raises(DataError, match="not enough memory for 1,000,000,000,000 users"):
+        tv.simulate(kind, users=10**12, items=500, ratings=1000)
 
 
 def test_data_that_no_world_can_follow() -> None:

@@ -33,6 +33,7 @@ __all__ = ["feedback_loop"]
 
 _DAY = 86_400
 _MOST_GROUPS = 12
+_MOST_ROUNDS = 10_000
 _OBSERVED = "precision@{k}"
 
 
@@ -254,6 +255,8 @@ def _check(world: Any, rounds: int, k: int, active: float) -> None:
     for name, value in (("rounds", rounds), ("k", k)):
         if value < 1:
             raise DefinitionError(f"{name} must be at least 1", found=f"{value}")
+    if rounds > _MOST_ROUNDS:
+        raise DefinitionError(f"at most {_MOST_ROUNDS:,} rounds are run", found=f"{rounds:,}", do="10 are usual")
     if k >= len(world.items):
         found = f"lists of {k} of {len(world.items):,} items"
         raise DefinitionError("lists must be shorter than the catalogue", found=found, do="give a smaller k")

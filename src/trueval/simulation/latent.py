@@ -12,7 +12,8 @@ from trueval.arguments import checked
 from trueval.data.ids import Ids
 from trueval.errors import DefinitionError
 from trueval.kernels.seeds import derive
-from trueval.simulation.observation import MOST, ByPopularity, activity_for, log_normal_activity
+from trueval.memory import need_memory
+from trueval.simulation.observation import MOST, ByPopularity, activity_for, at_most, log_normal_activity
 from trueval.simulation.side_tables import (
     draw_factors,
     draw_genres,
@@ -98,7 +99,8 @@ def observed_world(
     share, activity = 1.0, activity_for(per_user, weight)
     for _ in range(3 if min(kept) < 1 else 0):  # who meets more meets less popular items, too
         share = kept_share(tastes, kept, ByPopularity(activity, weight), times, seed)
-        activity = activity_for(np.minimum(per_user / share, MOST * len(weight)), weight)
+        meet = at_most(per_user / share, 0.9 * MOST * len(weight))
+        activity = activity_for(meet, weight)
     return World(
         kind, tastes, Ids(user_table["user"].alias("")), Ids(item_table["item"].alias("")),
         threshold, ByPopularity(activity, weight, seed), user_table, item_table, kept=kept, kept_share=share,
@@ -138,6 +140,8 @@ def check_size(users: int, items: int, ratings: int) -> None:
     for name, number, least in (("users", users, 1), ("items", items, 2)):
         if number < least:
             raise DefinitionError(f"a world needs more {name}", found=f"{number}", do=f"ask for at least {least}")
+    size = 400.0 * (users + items)  # factors, activities, weights, times, and the tables of both
+    need_memory(size, f"{users:,} users and {items:,} items", do="make a smaller world")
     if not 1 <= ratings <= users * items / 2:
         raise DefinitionError(
             "so many ratings cannot be drawn: at most half of all pairs are observed",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -24,7 +24,14 @@ Rows = tuple[np.ndarray, np.ndarray]  # codes of users and of items
 
 
 class Observation(Protocol):
-    """Which pairs are met."""
+    """Which pairs are met; a dataclass with a seed."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def seed(self) -> int:
+        """The seed of what is met."""
+        ...
 
     def probability(self, users: np.ndarray, items: np.ndarray) -> np.ndarray:
         """The probability that each pair is met."""
@@ -202,9 +209,20 @@ def log_normal_activity(
 
     weight = np.exp(spread * ndtri(np.maximum(coins(seed, "activity", users), 2.0**-54)))
     weight = weight if factor is None else weight * factor
-    number = weight * (mean / weight.mean())
-    for _ in range(50):  # what the limit takes from some users goes to the others
-        number = np.minimum(number * (mean / number.mean()), most)
-        if abs(number.mean() - mean) < 1e-9 * mean:
+    return at_most(weight * (mean / weight.mean()), most)
+
+
+def at_most(number: np.ndarray, most: float) -> np.ndarray:
+    """Numbers with a limit and, where that is possible, the same sum: what it takes from some goes to the others.
+
+    >>> at_most(np.array([1.0, 2.0, 9.0]), 6.0).round(6).tolist()
+    [2.0, 4.0, 6.0]
+    """
+    total, found = number.sum(), np.minimum(number, most)
+    for _ in range(100):
+        free = found < most
+        if not free.any() or abs(found.sum() - total) < 1e-9 * total:
             break
-    return number
+        found[free] *= (total - found[~free].sum()) / found[free].sum()
+        found = np.minimum(found, most)
+    return found

@@ -13,6 +13,7 @@ from trueval.data.ids import Ids
 from trueval.data.interactions import Interactions
 from trueval.data.power_law import fit_power_law
 from trueval.errors import DefinitionError
+from trueval.memory import need_memory
 from trueval.simulation.observation import ByCounts
 from trueval.simulation.pair_draws import shuffled
 from trueval.simulation.rating_counts import curve_of_size, expected_counts, whole_counts
@@ -126,6 +127,8 @@ def _size_of(
     for name, least in (("users", 1), ("items", 2)):
         if found[name] < least:
             raise DefinitionError(f"a world needs more {name}", found=f"{found[name]}", do=f"ask for at least {least}")
+    size = 200.0 * (found["users"] + found["items"])
+    need_memory(size, f"{found['users']:,} users and {found['items']:,} items", do="make a smaller world")
     if not found["c2"] > -1:
         raise DefinitionError("c2 must be above -1", found=f"{found['c2']:g}", do="0 or more is usual")
     return found

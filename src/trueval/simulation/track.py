@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from trueval.arguments import checked
-from trueval.data.ids import Ids
+from trueval.data.ids import Ids, check_same_kind
 from trueval.data.interactions import Interactions
 from trueval.data.items import read_items
 from trueval.data.read import read
@@ -88,6 +88,7 @@ def track(
         if first.items is None:
             raise DefinitionError("groups need a table of items", found=f"by = {by!r}, no items", do="give items=…")
         table = first.items
+    _check_ids(logs, table)
     ids = Ids.of(*(log.frame["item"] for log in logs.values()), *([] if table is None else [table["item"]]))
     groups = _group_of(table, by, ids)
     least = min(map(len, logs.values()))
@@ -100,6 +101,14 @@ def track(
         rows.append(_measured(name, log, ids, counts, head, groups, least, seed))
     frame = pl.DataFrame(rows, infer_schema_length=None).with_columns(pl.col(pl.Float64).fill_nan(None))
     return Trajectory(frame, {"snapshots": list(logs), "items": len(ids), "by": by, "seed": seed})
+
+
+def _check_ids(logs: Mapping[str, Interactions], table: pl.DataFrame | None) -> None:
+    """Refuse item ids that are numbers in one table and text in another: none would be found again."""
+    name, first = next(iter(logs.items()))
+    others = [(other, log.frame["item"]) for other, log in logs.items()]
+    for other, items in [*others, *([] if table is None else [("items", table["item"])])]:
+        check_same_kind(first.frame["item"], items, role="item", where=(name, other))
 
 
 def _measured(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -93,8 +93,6 @@ class World(Clickable, Shown):
     def __repr__(self) -> str:
         return f"<World: {str(self).splitlines()[0]}>"
 
-    # ---- what is observed ---------------------------------------------------------------------------------------
-
     @cached_property
     def log(self) -> Interactions:
         """What was observed: user, item, value, time. Drawn when first asked for; `save` writes it in a stream."""
@@ -128,7 +126,7 @@ class World(Clickable, Shown):
         at = 1.0 if times is None or self.times is None else self.times.relative(times)
         place = self.tastes.places(user, item, at=at)
         if min(self.kept, default=1.0) < 1:
-            enter = pair_coins(self.seed, "kept", user, item) < np.asarray(self.kept)[place]
+            enter = pair_coins(self._closed_form.seed, "kept", user, item) < np.asarray(self.kept)[place]
             user, item, place = user[enter], item[enter], place[enter]
             times = None if times is None else times[enter]
         columns = {"user": self.users.decode(user), "item": self.items.decode(item)}
@@ -148,12 +146,33 @@ class World(Clickable, Shown):
         """The true probability of every pair in the log, for `evaluate(…, propensity=world.propensity)`."""
         return self.propensity_of(self.log)
 
-    def propensity_of(self, rows: Any) -> Propensity:
-        """The true probabilities of some pairs: a log or a table with the columns user and item."""
+    def propensity_of(self, rows: Any, *, held_out: float = 1.0) -> Propensity:
+        """The true probabilities of some pairs.
+
+        Parameters
+        ----------
+        rows : log or table
+            The pairs: user and item.
+        held_out : number, default 1.0
+            The share s of the log that was held out at random as the test set, where systems do not recommend what is
+            in the rest: of a pair that can be recommended, the probability to be tested is s p / (1 − (1 − s) p).
+
+        Returns
+        -------
+        Propensity
+            For `evaluate(…, propensity=…)`, with parts of a "given" split where `held_out` is set.
+        """
+        if not 0 < held_out <= 1:
+            raise DefinitionError("held_out is the share that was held out", found=f"{held_out!r}", do="0.2 is usual")
         frame = rows.frame if isinstance(rows, Interactions) else rows
         pairs = frame.select("user", "item").unique(maintain_order=True)
         p = self.probability(*self.codes_of(pairs))
+        p = held_out * p / (1 - (1 - held_out) * p)
         return given(pairs.with_columns(p=pl.Series(p)), f"true probabilities of the {self.kind} world")
+
+    def redrawn(self, seed: int) -> World:
+        """The same world, ratings and truth, with another log: observed anew, by a seed of its own."""
+        return replace(self, seen=replace(self._closed_form, seed=seed), drawn=None, fit=None)
 
     def sample(self, *, per_user: int = 10, users: Names | None = None, seed: int = 0) -> Interactions:
         """Ratings of items drawn at random for each user: an unbiased test set (MAR).
@@ -182,8 +201,6 @@ class World(Clickable, Shown):
         if self.times is not None:
             rows = rows.with_columns(time=pl.lit(self.times.end, pl.Int64))
         return Interactions.of(rows, name=f"{self.kind}, random items", users=self.user_table, items=self.item_table)
-
-    # ---- what is true -------------------------------------------------------------------------------------------
 
     def truth(self, of: Any, metric: str = "ndcg@10", **options: Any) -> float:
         """The true value of a metric of a system or a run: against the complete ratings of all unseen items.
@@ -246,46 +263,18 @@ class World(Clickable, Shown):
             self, systems, metrics, train=train, users=users, threshold=threshold, population=population, seed=seed
         )
 
-    # ---- files --------------------------------------------------------------------------------------------------
-
     def save(self, folder: str | Path, *, force: bool = False) -> Path:
-        """Write the world into a folder: the log as parquet, in a stream, and the truth beside it.
-
-        Parameters
-        ----------
-        folder : path
-            A new or empty folder; `World.load` reads it.
-        force : bool, default False
-            Replace a world that is there.
-
-        Returns
-        -------
-        Path
-            The folder.
-        """
+        """Write the world to a new or empty folder: the log in a stream, the truth beside (`force` replaces one)."""
         from trueval.simulation.files import save_world
 
         return save_world(self, folder, force=force)
 
     @staticmethod
     def load(folder: str | Path) -> World:
-        """Read a world from a folder that `save` or `trueval simulate` wrote.
-
-        Parameters
-        ----------
-        folder : path
-            The folder.
-
-        Returns
-        -------
-        World
-            The world; its log is read, not drawn again.
-        """
+        """Read a world from a folder that `save` or `trueval simulate` wrote; its log is read, not drawn again."""
         from trueval.simulation.files import load_world
 
         return load_world(folder)
-
-    # ---- inside -------------------------------------------------------------------------------------------------
 
     @property
     def _closed_form(self) -> Observation:
