@@ -253,6 +253,10 @@ _RECORDS = {
     "ab_test": "an A/B test: `tv.ab_test(…).plot(name)`",
     "ope": "off-policy estimates: `tv.ope(…).plot()`",
     "calibration": "a calibration: `tv.calibrate(…).plot()`",
+    "item_pairs": "pairs of items: `tv.item_pairs(…).plot()`",
+    "popularity_curve": "popularity: `tv.popularity_curve(…).plot()`",
+    "sparsity": "sparsity: `tv.sparsity(…).plot()`",
+    "trajectory": "a feedback loop, or snapshots: `tv.feedback_loop(…).plot(name)`",
     "pointwise": "click probabilities: `tv.pointwise(…).plot()`",
 }
 

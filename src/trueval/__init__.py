@@ -33,6 +33,9 @@ _HOME = {
     "agreement": "trueval.report.compare_results",
     "gate": "trueval.report.gate_results",
     "audit": "trueval.audit.audit",
+    "item_pairs": "trueval.audit.item_pairs",
+    "popularity_curve": "trueval.audit.popularity_curve",
+    "sparsity": "trueval.audit.sparsity",
     "power": "trueval.statistics.power",
     "measure": "trueval.metrics.measure",
     "curve": "trueval.metrics.curve",
@@ -63,6 +66,9 @@ __all__ = ["__version__", *_HOME]
 if TYPE_CHECKING:
     from trueval.api import Result, evaluate, evaluate_run
     from trueval.audit.audit import audit
+    from trueval.audit.item_pairs import item_pairs
+    from trueval.audit.popularity_curve import popularity_curve
+    from trueval.audit.sparsity import sparsity
     from trueval.calibration.calibrate import calibrate
     from trueval.calibration.calibrator import Calibrator
     from trueval.calibration.fit import fit_calibrator
