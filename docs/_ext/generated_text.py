@@ -253,6 +253,10 @@ _RECORDS = {
     "ab_test": "an A/B test: `tv.ab_test(…).plot(name)`",
     "ope": "off-policy estimates: `tv.ope(…).plot()`",
     "calibration": "a calibration: `tv.calibrate(…).plot()`",
+    "item_pairs": "pairs of items: `trueval.audit.item_pairs.item_pairs(…).plot()`",
+    "popularity_curve": "a popularity curve: `trueval.audit.popularity_curve.popularity_curve(…).plot()`",
+    "sparsity": "sparsity: `trueval.audit.sparsity.sparsity(…).plot()`",
+    "trajectory": "rounds of a loop, or snapshots: `tv.track(…).plot(name)`",
     "pointwise": "click probabilities: `tv.pointwise(…).plot()`",
 }
 
