@@ -262,3 +262,9 @@ def test_tests_mirror_the_source() -> None:
     folders = {path.parent.relative_to(tests).as_posix() for path in tests.rglob("test_*.py")} - {"."}
     sources = {path.parent.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py")}
     assert folders - sources <= TESTS_OF_MORE
+
+
+def test_no_two_test_files_share_a_name() -> None:
+    """Pytest imports them by name: of two, only one can be collected."""
+    names = [path.name for path in Path(__file__).parent.rglob("test_*.py")]
+    assert sorted(names) == sorted(set(names))

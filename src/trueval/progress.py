@@ -102,7 +102,10 @@ def _bar(title: str, total: int, after: float) -> Iterator[NamedStep]:
 
 
 def _one_line(title: str, total: int, after: float) -> Iterator[NamedStep]:
-    """A line that is written over, at most twice a second, and is gone at the end."""
+    """A line that is written over, at most twice a second, and is gone at the end.
+
+    It goes to standard output: standard error has a red ground in notebooks, which stays when the line is gone.
+    """
     begun = time.monotonic()
     written, finished, width = -math.inf, 0, 0
 
@@ -116,13 +119,13 @@ def _one_line(title: str, total: int, after: float) -> Iterator[NamedStep]:
             full = min(_CELLS, _CELLS * finished // total)
             text = f"{_far(title, finished, total, now - begun)} {'█' * full}{'·' * (_CELLS - full)}"
             width = max(width, len(text))
-            print(f"\r{text:<{width}}", end="", file=sys.stderr, flush=True)
+            print(f"\r{text:<{width}}", end="", flush=True)
 
     try:
         yield step
     finally:
         if width:
-            print("\r" + " " * width + "\r", end="", file=sys.stderr, flush=True)
+            print("\r" + " " * width + "\r", end="", flush=True)
 
 
 def _far(title: str, finished: int, total: int, seconds: float) -> str:

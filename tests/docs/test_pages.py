@@ -145,3 +145,8 @@ def test_values_by_chance_are_those_of_formulas() -> None:
 @pytest.mark.parametrize("module", [page_examples, check_offline])
 def test_examples_of_the_builder(module: Any) -> None:
     assert not doctest.testmod(module).failed
+
+
+def test_every_kind_of_record_with_charts_is_listed() -> None:
+    offered = importlib.import_module("trueval.charts.offered")
+    assert set(generated_text._RECORDS) == set(offered.OFFERS)

@@ -80,6 +80,31 @@ def test_words_follow_the_values() -> None:
     assert any("no rating from the user" in line and f"{unjudged} of good's" in line for line in told)
 
 
+def test_a_baseline_that_beats_all_is_said_without_a_catalogue_too() -> None:
+    pairs = [(u, i) for u in range(60) for i in (u, u + 100)]
+    test = pl.DataFrame(pairs, ["user", "item"], orient="row")
+    runs = {
+        name: test.with_columns(item=pl.col("item") + 1000 * (pl.col("user") % n > 0), rank=pl.Series([1, 2] * 60))
+        for name, n in (("all", 1), ("half", 2), ("third", 3))
+    }
+    compared = tv.evaluate_run(runs, test, metrics="precision@2,coverage@2")
+    assert not compared.evaluation.random
+    told = findings(compared.evaluation, compared.compare("all"))
+    start = "The baseline, all, is better than every other system on precision@2; half comes closest (-0.5000"
+    assert told[0].startswith(start)
+    assert findings(compared.evaluation, compared.compare("third"))[0].startswith("all is better than third")
+
+
+def test_one_user_is_no_comparison() -> None:
+    test = pl.DataFrame({"user": [1], "item": [1]})
+    lists = {"a": [1, 2], "b": [2, 1]}
+    runs = {name: pl.DataFrame({"user": [1, 1], "item": items, "rank": [1, 2]}) for name, items in lists.items()}
+    found = tv.evaluate_run(runs, test, metrics="hit@1")
+    assert findings(found.evaluation, found.compare("b")) == [
+        "a and b cannot be compared on hit@1: only one user has a value for both systems."
+    ]
+
+
 def test_what_is_no_better_than_chance_is_said() -> None:
     shuffled = np.random.default_rng(1).permuted(np.tile(np.arange(12), (200, 1)), axis=1)
     run = pl.DataFrame({"user": np.repeat(np.arange(200), 2), "item": shuffled[:, :2].ravel(), "rank": [1, 2] * 200})

@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
+import polars as pl
 import pytest
 from report_pages import made_pages
 
+import trueval as tv
 from browser_pages import Browser
 
 KINDS = ("result", "comparisons", "agreement", "ab_test", "ope", "calibration", "pointwise", "audit")
@@ -29,6 +31,19 @@ def test_pages_have_no_faults(browser: Browser, folder: Path, kind: str, width: 
         visit.page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
         assert visit.faults() == []
         assert visit.asked == [visit.page.url]
+
+
+@pytest.mark.parametrize("width", [1200, 390])
+def test_long_names_do_not_widen_a_page(browser: Browser, tmp_path: Path, width: int) -> None:
+    pytest.importorskip("altair", reason="no charts: pip install '.[charts]'")
+    test = pl.DataFrame({"user": range(20), "item": range(20)})
+    names = ("a_name_without_any_place_to_break_" + 90 * "a", "a name of many words, " * 6, "b")
+    runs = {name: test.with_columns(item=pl.col("item") // (n + 1), rank=1) for n, name in enumerate(names)}
+    page = tv.evaluate_run(runs, test, metrics="hit@1,coverage@1").to_html()
+    (tmp_path / "page.html").write_text(page, encoding="utf-8")
+    with browser.open(tmp_path / "page.html", width=width) as visit:
+        visit.page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+        assert visit.wider() == 0
 
 
 def column(visit: object, table: str, place: int) -> list[str]:

@@ -120,7 +120,7 @@ def sparsity(
     parts: Parts | None = None,
     threshold: float | None = None,
     metrics: str | Sequence[str] = "precision@10",
-    removed: Sequence = REMOVED,
+    removed: Sequence[float] = REMOVED,
     sizes: Sequence[int] = SIZES,
     k: int = 10,
     repeats: int = 5,

@@ -123,7 +123,8 @@ class Calibrator(Shown):
                 if self.slope < 1
                 else "; slope above 1: the predictions were underconfident"
             )
-        return f"sigmoid({self.slope:.4g} · {x} {self.intercept:+.4g}){change}; ranking kept"
+        sign = "−" if self.intercept < 0 else "+"
+        return f"sigmoid({self.slope:.4g} · {x} {sign} {abs(self.intercept):.4g}){change}; ranking kept"
 
     def to_dict(self, *, sample: bool = True) -> dict[str, Any]:
         """As plain data; with or without the sample of rows by which those of the fit are recognised."""

@@ -9,7 +9,7 @@ import polars as pl
 
 from trueval.charts.altair import GOOD, INK, WIDTH, altair
 from trueval.charts.chart import Chart
-from trueval.charts.series import in_order
+from trueval.charts.series import in_order, listed
 from trueval.errors import DefinitionError, suggest
 from trueval.online.ab.daily_sums import DailySums
 from trueval.online.ab.result import AbTest
@@ -67,10 +67,10 @@ def _description(data: pl.DataFrame, level: float, tuned: int, *, adjusted: bool
         value = "undefined" if last["difference"] is None else number(last["difference"], sign=True)
         apart = own.filter((pl.col("always_low") > 0) | (pl.col("always_high") < 0))
         when = f"first exclude 0 on day {apart['day'][0]}" if len(apart) else "never exclude 0"
-        parts.append(f"{arm}: {value} in the end; the always-valid bounds {when}")
+        parts.append(f"{arm}: {value} in the end, the always-valid bounds {when}")
     shown = level_percent(level)
     return (
-        f"{'. '.join(parts)}. Users count from the day of their first event, with all they did until the end of the "
+        f"{listed(parts)}. Users count from the day of their first event, with all they did until the end of the "
         f"table{'; not adjusted by CUPED' if adjusted else ''}. The band is the {shown} interval of a single look, "
         f"dashed lines are always valid: they hold {shown} of the time at all looks together (narrowest at {tuned:,} "
         "users)."
@@ -89,7 +89,7 @@ def _draw(data: pl.DataFrame, name: str) -> Any:
     panels = []
     for arm in arms:
         base = alt.Chart(data.filter(pl.col("arm") == arm)).encode(x=x)
-        title = f"{arm}: effect on {name}" if len(arms) > 1 else f"effect on {name}"
+        title = f"effect on {name}" if len(arms) == 1 else "effect"  # a low panel has no room for names at its side
         y = alt.Y("difference:Q", title=title, scale=scale, axis=alt.Axis(format="~g", grid=True))
         band = base.mark_area(color=GOOD, opacity=0.25, clip=True).encode(y=alt.Y("low:Q", title=title), y2="high:Q")
         bounds = [
@@ -98,7 +98,6 @@ def _draw(data: pl.DataFrame, name: str) -> Any:
         ]
         line = base.mark_line(color=GOOD, strokeWidth=2, clip=True, point=dots).encode(y=y)
         zero = base.mark_rule(color=INK, strokeWidth=1).encode(y=alt.datum(0))
-        panels.append(
-            alt.layer(band, zero, *bounds, line).properties(width=WIDTH, height=240 if len(arms) == 1 else 170)
-        )
+        panel = alt.layer(band, zero, *bounds, line).properties(width=WIDTH, height=240 if len(arms) == 1 else 170)
+        panels.append(panel if len(arms) == 1 else panel.properties(title=alt.TitleParams(arm, anchor="start")))
     return panels[0] if len(panels) == 1 else alt.vconcat(*panels, spacing=12)

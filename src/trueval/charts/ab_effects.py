@@ -17,6 +17,8 @@ from trueval.online.ab.result import AbTest
 from trueval.render.marks import verdict_text
 from trueval.render.numbers import level_percent, number, percent
 
+_NAMED = 3  # arms in a title
+
 
 def ab_effects_chart(test: AbTest) -> Chart:
     """Each arm minus the control on each metric: relative to the control where that is defined, else absolute.
@@ -28,7 +30,9 @@ def ab_effects_chart(test: AbTest) -> Chart:
     [('bought', 'b', 'relative', 2.0, 'higher')]
     """
     data = effect_rows(test.comparisons)
-    title = f"Effects of {', '.join(test.arms[1:])} against {test.arms[0]}"
+    others = test.arms[1:]
+    those = ", ".join(others) if len(others) <= _NAMED else f"{len(others)} arms"
+    title = f"Effects of {those} against {test.arms[0]}"
     return Chart("ab_effects", title, effects_description(data, test), data, _draw)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 from types import ModuleType
 from typing import Any
 
@@ -19,8 +18,12 @@ WIDTH = 560  # of the part that holds the marks, in pixels
 
 
 def are_available() -> bool:
-    """Whether pictures can be made here."""
-    return all(importlib.util.find_spec(name) is not None for name in ("altair", "vl_convert"))
+    """Whether pictures can be made here: the libraries are there, and can be imported."""
+    try:
+        altair(), converter()
+    except DefinitionError:
+        return False
+    return True
 
 
 def altair() -> ModuleType:

@@ -43,8 +43,11 @@ def differences_chart(comparisons: Sequence[Comparison], *, panels: int | None =
 def _description(data: pl.DataFrame, level: str) -> str:
     counts = [(name, int((data["verdict"] == name).sum())) for name in COLOURS]
     parts = [f"{n} {name}" for name, n in counts if n]
+    counted = f"Of {len(data)} comparisons: {', '.join(parts)}."
+    if data["low"].is_null().all():
+        return f"{counted} There are no confidence intervals: a difference may be due to chance."
     return (
-        f"Of {len(data)} comparisons: {', '.join(parts)}. Lines are {level} confidence intervals; an interval that "
+        f"{counted} Lines are {level} confidence intervals; an interval that "
         "crosses the dashed line at 0 leaves open which is better."
     )
 

@@ -19,6 +19,7 @@ from trueval.render.numbers import rounded, short_percent
 STEPS = 20  # points of a Lorenz curve, besides its ends
 _LORENZ, _RANKS, _TRAIN = "share of items", "popularity rank", "popularity rank, train log"
 _WIDTH, _HEIGHT = 255, 255
+_HALF_NAME = 25.0  # pixels of "train log"
 
 
 def popularity_chart(evaluation: Evaluation) -> Chart:
@@ -157,9 +158,48 @@ def _ranks(data: pl.DataFrame, look: Any) -> Any:
     points = base.mark_point(filled=True, size=36, opacity=1).encode(shape=look.shape)
     train = alt.Chart(positive.filter(of_train)).encode(x=x, y=y)
     usual = train.mark_line(strokeDash=[4, 3], color=INK, strokeWidth=1)
-    name = (
-        alt.Chart(positive.filter(of_train).drop_nulls("share")[-1:])
-        .mark_text(align="right", dx=4, dy=-14, color=INK, fontSize=11)
-        .encode(x=x, y=y, text=alt.value("train log"))
-    )
+    place, dy = free_place(positive.filter(of_train), positive.filter(~of_train))
+    name = alt.Chart(place).mark_text(dy=dy, color=INK, fontSize=11).encode(x=x, y=y, text=alt.value("train log"))
     return alt.layer(usual, lines, points, name).properties(width=_WIDTH, height=_HEIGHT)
+
+
+def free_place(train: pl.DataFrame, systems: pl.DataFrame) -> tuple[pl.DataFrame, float]:
+    """The point of the train curve that has the most room above or below for a name, and how far the name is moved.
+
+    >>> curve = pl.DataFrame({"at": [1.0, 10.0, 100.0, 1000.0], "share": [0.1, 0.1, 0.1, 0.1]})
+    >>> above = curve.with_columns(system=pl.lit("a"), share=pl.Series([0.2, 0.2, 0.2, 0.2]))
+    >>> below = above.with_columns(system=pl.lit("b"), share=pl.Series([0.09, 0.09, 0.001, 0.09]))
+    >>> place, dy = free_place(curve, pl.concat([above, below]))
+    >>> place["at"].item(), dy
+    (100.0, 12.0)
+    """
+    known = train.drop_nulls("share")
+    drawn = [own.drop_nulls("share") for own in systems.partition_by("system", maintain_order=True)]
+    curves = [np.log(own.select("at", "share").to_numpy()) for own in [known, *drawn] if len(own)]
+    points = np.concatenate(curves)
+    low, high = points.min(axis=0), points.max(axis=0)
+    scale = np.array([_WIDTH, -_HEIGHT]) / np.maximum(high - low, 1e-9)
+    own, *others = [_between(curve) * scale for curve in curves]
+    others = others or [own[:0]]
+    places = curves[0] * scale
+    within = np.flatnonzero(np.abs(places[:, 0] - low[0] * scale[0] - _WIDTH / 2) <= _WIDTH / 2 - _HALF_NAME)
+    room = {}
+    for at in within if len(within) else range(len(places)):
+        for dy in (-12.0, 12.0):
+            middle = places[at] + [0.0, dy]
+            to_own = _room(own - middle)  # to be beside it is enough
+            room[int(at), dy] = min(_room(np.concatenate(others) - middle), _HEIGHT if to_own > 3 else to_own)
+    at, dy = max(room, key=lambda key: room[key])
+    return known[at : at + 1], dy
+
+
+def _room(away: np.ndarray) -> float:
+    """How far the nearest of some points is from the box of the name; they are given from its middle."""
+    beside = np.maximum(np.abs(away) - [_HALF_NAME, 6.0], 0)
+    return float(np.min(np.hypot(*beside.T), initial=_HEIGHT))
+
+
+def _between(curve: np.ndarray, steps: int = 16) -> np.ndarray:
+    """Points along the lines of a curve."""
+    along = np.linspace(0, len(curve) - 1, steps * max(len(curve) - 1, 1) + 1)
+    return np.stack([np.interp(along, np.arange(len(curve)), column) for column in curve.T], axis=1)

@@ -64,7 +64,7 @@ def _description(points: pl.DataFrame, names: dict[str, str], evaluation: Evalua
     front = undominated(known, *(evaluation.specs[label] for label in names.values()))
     text = f"{'; '.join(bests) or 'Nothing is defined'}. "
     if front:
-        text += f"No other system is at least as good on both as: {', '.join(front)}. "
+        text += f"Systems that no other equals or beats on both: {', '.join(front)}. "
     level = evaluation.manifest.get("level")
     has = any(points[f"{axis}_low"].is_not_null().any() for axis in names)
     return (

@@ -6,14 +6,14 @@ STYLE = """
   --paper: #faf9f6; --card: #ffffff; --ink: #1c1e21; --soft: #5f6670; --faint: #686f79; --line: #e4e1da;
   --track: #ecebe6; --bar: #a9b6c4; --best: #0f766e; --whisker: #1c1e21; --chance: #c2410c;
   --good: #0f766e; --good-back: #e0f2ee; --bad: #b42318; --bad-back: #fce9e6;
-  --care: #92600a; --care-back: #fbf0d9; --calm: #5f6670; --calm-back: #eeedea; --code: #f2f0eb;
+  --care: #92600a; --care-back: #fbf0d9; --calm: #5f6670; --calm-back: #eeedea; --code: #f2f0eb; --shade: #00000040;
 }
 @media screen and (prefers-color-scheme: dark) {
   :root {
     --paper: #121417; --card: #1a1d21; --ink: #e9e7e2; --soft: #a4abb5; --faint: #9299a3; --line: #2b2f35;
     --track: #262a30; --bar: #566474; --best: #2dd4bf; --whisker: #f5f3ee; --chance: #fb923c;
     --good: #5eead4; --good-back: #12332f; --bad: #fca5a5; --bad-back: #3b1c1b;
-    --care: #fcd34d; --care-back: #362a10; --calm: #a4abb5; --calm-back: #262a30; --code: #16181c;
+    --care: #fcd34d; --care-back: #362a10; --calm: #a4abb5; --calm-back: #262a30; --code: #16181c; --shade: #ffffff40;
   }
 }
 * { box-sizing: border-box; }
@@ -21,6 +21,7 @@ html { -webkit-text-size-adjust: 100%; }
 body {
   margin: 0; background: var(--paper); color: var(--ink);
   font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "DejaVu Sans", sans-serif;
+  overflow-wrap: break-word;
 }
 main, header, footer { max-width: 1080px; margin: 0 auto; padding: 0 24px; }
 header { padding-top: 56px; }
@@ -67,7 +68,16 @@ svg.plot { display: block; overflow: visible; }
 .wide thead th { color: var(--soft); font-weight: 550; font-size: 13px; white-space: nowrap; }
 .wide tr:last-child td, .wide tr:last-child th { border-bottom: 0; }
 .wide td:first-child { white-space: nowrap; } .wide th:last-child, .wide td:last-child { padding-right: 0; }
+.wide td:last-child { min-width: 5.8em; }
 .wide td.plotted { min-width: 140px; width: 26%; vertical-align: middle; }
+/* a shadow at the side where there is more to scroll to; at the end, paper moves over it */
+.wide, .drawing {
+  background:
+    linear-gradient(to right, var(--paper) 40%, transparent) left / 32px 100% no-repeat local,
+    linear-gradient(to left, var(--paper) 40%, transparent) right / 32px 100% no-repeat local,
+    radial-gradient(farthest-side at 0 50%, var(--shade), transparent) left / 12px 100% no-repeat scroll,
+    radial-gradient(farthest-side at 100% 50%, var(--shade), transparent) right / 12px 100% no-repeat scroll;
+}
 .wide:focus-visible, .drawing:focus-visible, pre:focus-visible { outline: 2px solid var(--best); outline-offset: 2px; }
 figure { margin: 26px 0 0; } .drawing { overflow-x: auto; } .drawing svg { display: block; min-width: 460px; }
 @media (min-width: 900px) {
@@ -128,7 +138,8 @@ dt { color: var(--ink); } dd { margin: 0; overflow-wrap: anywhere; }
   .card, .tiles div, figure, tr { break-inside: avoid; } h2, h3 { break-after: avoid; }
   .tools, details.data, button.sort::after { display: none; }
   details::details-content { content-visibility: visible; block-size: auto; } summary { list-style: none; }
-  .wide { overflow: visible; } .wide table { font-size: 8pt; } .wide th, .wide td { padding: 3px 6px 3px 0; }
+  .wide, .drawing { overflow: visible; background: none; }
+  .wide table { font-size: 8pt; } .wide th, .wide td { padding: 3px 6px 3px 0; }
   .wide .num, .wide thead th { font-size: 7.5pt; white-space: normal; overflow-wrap: anywhere; }
 }
 """

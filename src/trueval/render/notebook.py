@@ -31,6 +31,7 @@ _RULES = {
     ".yellow": "color:#a87000",
 }
 _CLASS = "trueval-shown"
+_LEFT = ' style="text-align:left"'  # at the cell: it stays where our style is dropped
 _STYLE = "".join(f".{_CLASS} {at.format('.' + _CLASS)}{{{rule}}}".replace(" {", "{") for at, rule in _RULES.items())
 _COLOURS = {1: "red", 2: "green", 3: "yellow"}  # by their numbers on a terminal
 _SET = ("█", "◆")  # lines with bars keep their blanks, as do those that begin with one
@@ -47,7 +48,7 @@ def notebook_html(*parts: str | Table) -> str:
     >>> made[made.index("<p>"):made.index("<table>")]
     '<p>A &amp; B</p>'
     >>> made[made.index("<tbody>"):made.index("</tbody>")]
-    '<tbody><tr><td>&lt;i&gt;</td><td class="r">0.31</td></tr>'
+    '<tbody><tr><td style="text-align:left">&lt;i&gt;</td><td class="r">0.31</td></tr>'
     """
     body = [_table(part) if isinstance(part, Table) else _lines(part) for part in parts]
     return f'<div class="{_CLASS}"><style>{_STYLE}</style>{"".join(body)}</div>'
@@ -70,7 +71,7 @@ def _table(table: Table) -> str:
 
 
 def _row(cells: Sequence[str], sides: Sequence[str], *, style: str, cut: bool) -> str:
-    made = (f"<td{class_of(side)}>{_marked(cell, style)}</td>" for cell, side in zip(cells, sides))
+    made = (f"<td{class_of(side) or _LEFT}>{_marked(cell, style)}</td>" for cell, side in zip(cells, sides))
     return f"<tr{class_of('cut' if cut else '')}>{''.join(made)}</tr>"
 
 
@@ -111,7 +112,8 @@ def _styled(text: Text) -> str:
     for segment in text.render(_PLAIN):
         names = _classes(segment.style) if segment.style else []
         shown = escape(segment.text)
-        made.append(f"<span{class_of(' '.join(names))}>{shown}</span>" if names else shown)
+        tag = "b" if "b" in names else "span"  # pages that drop our style, as of a notebook not trusted, keep <b>
+        made.append(f"<{tag}{class_of(' '.join(names))}>{shown}</{tag}>" if names else shown)
     return "".join(made)
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from trueval.comparison.comparison import Comparison
+from trueval.comparison.sentences import comparison_sentence
 from trueval.evaluation.outcome import Evaluation
 from trueval.render.numbers import level_percent, p_phrase, short_percent
 from trueval.statistics.multiple_comparisons import NAMES
@@ -14,7 +16,7 @@ def findings(evaluation: Evaluation, comparisons: Sequence[Comparison] = ()) -> 
     """Sentences about chance, the baseline, unjudged items, and how much of the catalogue is recommended.
 
     There is a sentence only where the evaluation has the values for it. Accuracy means the first accuracy metric
-    with a known expected value of a random ranking.
+    with a known expected value of a random ranking, or, without one (as without a catalogue), the first of all.
 
     >>> import polars as pl, trueval as tv
     >>> recs = pl.DataFrame({"user": [1, 2], "item": ["a", "b"], "rank": [1, 1]})
@@ -26,6 +28,10 @@ def findings(evaluation: Evaluation, comparisons: Sequence[Comparison] = ()) -> 
     sentences: list[str] = []
     if label is not None:
         sentences += _against_chance(evaluation, label)
+    else:
+        accuracy = (n for n, spec in evaluation.specs.items() if spec.metric.family == "accuracy")
+        label = next((n for n in accuracy if evaluation.specs[n].better == "higher"), None)
+    if label is not None:
         sentences += _against_baseline(evaluation, comparisons, label)
     return sentences + _unjudged(evaluation) + _coverage(evaluation)
 
@@ -67,9 +73,11 @@ def _against_baseline(evaluation: Evaluation, comparisons: Sequence[Comparison],
     own = [c for c in comparisons if c.metric == label]
     if not own:
         return []
-    known, chance, baseline = values(evaluation, label), evaluation.random[label], own[0].baseline
+    known, chance, baseline = values(evaluation, label), evaluation.random.get(label, math.nan), own[0].baseline
     sentences = []
     best = max(own, key=lambda c: c.difference)
+    if math.isnan(best.p):  # a single user, for example
+        return [comparison_sentence(best)]
     if chance < known.get(baseline, chance) < known.get(best.system, chance):
         share = (known[baseline] - chance) / (known[best.system] - chance)
         sentences.append(
@@ -77,7 +85,10 @@ def _against_baseline(evaluation: Evaluation, comparisons: Sequence[Comparison],
         )
     interval = f"{best.difference:+.4f}, {level_percent(best.level)} interval {best.low:+.4f} to {best.high:+.4f}"
     sure = f"{p_phrase(best.p_corrected)} after {NAMES[best.correction]}'s correction"
-    if best.verdict == "not shown":
+    if len(own) > 1 and all(c.verdict == "worse" for c in own):
+        all_worse = f"The baseline, {baseline}, is better than every other system on {label}"
+        sentences.append(f"{all_worse}; {best.system} comes closest ({interval}, {sure}).")
+    elif best.verdict == "not shown":
         no_difference = f"There is no significant difference between {best.system} and {baseline} on {label}"
         sentences.append(f"{no_difference} ({interval}, {sure}).")
     else:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from trueval.online.ab.render import describe_control, foot, rows, visible_columns
 from trueval.online.ab.result import AbTest
+from trueval.online.ab.sentences import comparison_sentence
 from trueval.render.html_elements import Section, hint, page, section, sentences, warned
 from trueval.render.numbers import p_value, percent
 from trueval.report.html_charts import figures
@@ -13,6 +14,7 @@ from trueval.report.html_comparisons import manifest_foot
 from trueval.report.origin import UNKNOWN, Origin
 
 _MOST_CHECKS = 30
+_MOST_SENTENCES = 8  # about single comparisons
 
 
 def ab_sections(found: AbTest) -> list[Section]:
@@ -63,10 +65,27 @@ def _table_section(title: str, found: AbTest, segment: str, drawn: Sequence[str]
     return Section(title, figures=drawn, columns=names, rows=cells)
 
 
+def _told(found: AbTest) -> list[str]:
+    """The verdict; of many comparisons only those that show a difference one by one, the others by number."""
+    if found.stopped or len(found.comparisons) <= _MOST_SENTENCES:
+        return found.verdict.split("\n")
+    every = [comparison_sentence(c, found) for c in found.comparisons]
+    begin = found.verdict.removesuffix("\n".join(every))
+    told = [line for c, line in zip(found.comparisons, every) if c.verdict != "not shown"]
+    for metric in dict.fromkeys(c.metric for c in found.comparisons):
+        own = [c for c in found.comparisons if c.metric == metric]
+        open_ = [c for c in own if c.verdict == "not shown"]
+        if open_:
+            arms = f"{len(open_)} of" if len(open_) < len(own) else "any of the"
+            arms = f"{arms} {len(own)} arms" if len(own) > 1 else open_[0].arm
+            told.append(f"{metric}: there is no significant difference between {arms} and {open_[0].control}.")
+    return [*begin.splitlines(), *told]
+
+
 def ab_page(found: AbTest, *, title: str = "A/B test", origin: Origin = UNKNOWN) -> str:
     """A page that needs nothing else: the verdict in sentences, the sections, and what the numbers rest on."""
     body = [
-        sentences(found.verdict.split("\n")),
+        sentences(_told(found)),
         hint([describe_control(found)]),
         *map(section, ab_sections(found)),
         hint(foot(found)),

@@ -8,6 +8,7 @@ from trueval.calibration.render import calibration_notes, change_grid, point_gri
 from trueval.render.html_elements import Section, hint, page, section, sentences, warned
 from trueval.render.marks import verdict_text
 from trueval.render.numbers import with_interval
+from trueval.report.findings import listed
 from trueval.report.html_charts import figures
 from trueval.report.html_comparisons import manifest_foot
 from trueval.report.origin import UNKNOWN, Origin
@@ -24,12 +25,15 @@ def calibration_page(found: Calibration, *, title: str = "Calibration", origin: 
     True
     """
     columns, rows = change_grid(found)
+    changes = {name: change for name, change in found.changes.items() if change.difference == change.difference}
+    kept = [name for name, change in changes.items() if change.difference == change.low == change.high == 0]
     told = [
         f"{name} after calibration: {verdict_text(change.verdict)} "
         f"({with_interval(change.difference, change.low, change.high, sign=True)})."
-        for name, change in found.changes.items()
-        if change.difference == change.difference
+        for name, change in changes.items()
+        if name not in kept
     ]
+    told += [f"{listed(kept)} after calibration: unchanged."] if kept else []
     body = [
         sentences(told),
         section(Section("Reliability", figures=figures("calibration", found))),

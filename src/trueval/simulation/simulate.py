@@ -52,7 +52,7 @@ def simulate(kind: str = "world", data: Any = None, *, seed: int = 0, **options:
           `drift` (0: how much the mean of an item rises or falls over the period), `fade` (1.3: above 1, interest is
           strongest when an item is new), `genres` (8), `providers` (5), `groups` ((0.7, 0.3), shares of user groups),
           `threshold` (4).
-        - skew: `alpha` (1.4), `users`, `items`, `ratings`, `c1`, `c2` of |R(i_k)| = c1 + β (c2 + k)^(-alpha), `prior`
+        - skew: `alpha` (1.4), `users`, `items`, `ratings`, `c1`, `c2` of `|R(i_k)| = c1 + β (c2 + k)^(-alpha)`, `prior`
           (mapping from rating to share), `threshold`.
         - opposed: `strength` (1; less mixes the order with chance), and the options of "world" or, with data, "like".
         - like: `taste` (0.5, share of what item and user do not explain of ratings that is stable taste: a log does

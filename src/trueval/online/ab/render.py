@@ -65,7 +65,7 @@ def foot(result: AbTest) -> list[str]:
 
 
 def _correction(correct: str, n: int) -> str:
-    return "uncorrected" if correct == "none" else f"corrected by {NAMES[correct]} over {n} comparisons"
+    return "uncorrected" if correct == "none" or n == 1 else f"corrected by {NAMES[correct]} over {n} comparisons"
 
 
 def headings(result: AbTest) -> list[str]:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from report_pages import MADE_FROM, made_pages, made_result
 
 import trueval as tv
 from page_outline import Outline
-from trueval.charts import altair
 from trueval.report import origin
 from trueval.report.html_result import result_page
 from trueval.report.pages import PAGES
@@ -83,7 +84,7 @@ def test_bold_are_those_not_shown_to_be_worse_than_the_best() -> None:
 
 
 def test_without_libraries_tables_stand_in_the_places_of_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(altair.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "vl_convert", None)  # as if it were not installed, or could not be loaded
     page = result_page(made_result())
     assert "pip install &#x27;trueval[charts]&#x27;" in page or "pip install 'trueval[charts]'" in page
     figure = page[page.index('<figure class="chart" id="chart-differences"') :]
@@ -149,3 +150,25 @@ def test_reports_say_whether_they_can_be_trusted(tmp_path: Path, trueval: Callab
         text = page.read_text(encoding="utf-8")
         assert "Can the numbers be trusted?" in text
         assert "leaked pairs" in text
+
+
+def test_many_arms_are_told_by_number() -> None:
+    rng = np.random.default_rng(5)
+    arm = rng.integers(0, 12, 6000)
+    bought = rng.random(6000) < np.where(arm == 7, 0.5, 0.1)
+    table = pl.DataFrame({"arm": [f"arm {n:02}" for n in arm], "bought": bought.astype(int)})
+    page = tv.ab_test(table, arm="arm", metrics="bought", control="arm 00").to_html()
+    told = re.findall("<li>(.*?)</li>", page)
+    assert len(told) == 2
+    assert told[0].startswith("bought: arm 07 is higher than arm 00 by ")
+    assert told[1] == "bought: there is no significant difference between 10 of 11 arms and arm 00."
+    assert "Effects of 11 arms against arm 00" in page
+
+
+def test_no_intervals_are_not_described() -> None:
+    test = pl.DataFrame({"user": [1], "item": [1]})
+    lists = {"a": [1, 2], "b": [2, 1]}
+    runs = {name: pl.DataFrame({"user": [1, 1], "item": items, "rank": [1, 2]}) for name, items in lists.items()}
+    about = tv.evaluate_run(runs, test, metrics="hit@1").plot("differences").description
+    assert "There are no confidence intervals" in about
+    assert "Lines are" not in about
