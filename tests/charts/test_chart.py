@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import xml.etree.ElementTree as ET
@@ -73,3 +74,14 @@ def test_nothing_is_loaded_before_a_picture_is_made():
     code = "import sys, trueval, trueval.charts.differences; print({'altair', 'vl_convert'} & set(sys.modules))"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "set()"
+
+
+def test_a_notebook_shows_the_picture_without_trust() -> None:
+    """JupyterLab takes inline SVG out of notebooks that the reader did not run; pictures as data stay."""
+    pytest.importorskip("altair", reason="no charts: pip install '.[charts]'")
+    test = pl.DataFrame({"user": [1, 2], "item": ["a", "b"]})
+    made = tv.evaluate_run(test.with_columns(rank=1), test, metrics="rr", interval="none").plot("users")._repr_html_()
+    assert "<svg" not in made
+    picture = base64.b64decode(made.split("base64,")[1].split('"')[0]).decode()
+    assert picture.startswith("<svg")
+    assert 'fill="#fff"' in picture.split(">")[1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import Callable
@@ -123,7 +124,14 @@ class Chart:
         return f'<figure class="chart" id="chart-{escape(name)}">{title}{drawn}{caption}{numbers}</figure>'
 
     def _repr_html_(self) -> str:
-        return f"<h4>{escape(self.title)}</h4>{self.to_svg()}<p>{escape(self.description)}</p>"
+        """For notebooks, on white: the theme of a notebook cannot be known, and inline SVG does not get through to the
+        readers of one that they did not run themselves."""
+        svg = self.to_svg()
+        begin = svg.index(">") + 1
+        on_white = f'{svg[:begin]}<rect width="100%" height="100%" fill="#fff"/>{svg[begin:]}'
+        source = f"data:image/svg+xml;base64,{base64.b64encode(on_white.encode()).decode()}"
+        picture = f'<img alt="{escape(self.title)}" src="{source}">'
+        return f"<h4>{escape(self.title)}</h4>{picture}<p>{prose(self.description)}</p>"
 
 
 def _write_bytes(place: Path, content: bytes) -> None:
