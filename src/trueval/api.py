@@ -102,7 +102,9 @@ def evaluate(
     propensity : text, table, file or Propensity, optional
         Probability that a relevant pair was observed, needed by ips(m) and snips(m): "column:NAME" of the log,
         "popularity:GAMMA", "display_share:FILE", "position_model:FILE", "randomised:FILE", or p by user, item or
-        position. It is multiplied by the share that was held out where the split drew the test part at random.
+        position. Where the split drew a share s of the log at random, p is of the whole log, and pairs outside train
+        are tested with probability s p / (1 - t p), t being the share of train; with s p where train items may be
+        recommended (design …-seen), and where p is known up to a factor only (by popularity, display or position).
     level : number, default 0.95
         Confidence level of the intervals.
     keep_facts : bool, optional

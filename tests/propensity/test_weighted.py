@@ -10,7 +10,6 @@ import pytest
 
 import trueval as tv
 from trueval.evaluation.compat import PRESETS
-from trueval.evaluation.weighted_metrics import held_out_share
 from trueval.splits import save_parts
 
 ITEMS = 100
@@ -273,7 +272,8 @@ MORE = pl.concat([P, pl.DataFrame({"item": EXTRA, "p": [1.0, 1.0]})])
     ],
 )
 def test_a_random_share_is_allowed_for(how, options, tmp_path: Path):
-    """Propensities of the whole log, a test that is part of it: over all users ips finds the true precision."""
+    """Propensities of the whole log, a test that is part of it, lists that know nothing of train and may have its
+    items: over all users ips finds the true precision."""
     users, shown, values, unscaled = 400, [0, 1, 2, 30, 60, 90], [], []
     for seed in range(25):
         log = observed(users, seed=seed, liked=80)
@@ -282,6 +282,7 @@ def test_a_random_share_is_allowed_for(how, options, tmp_path: Path):
         made = tv.split(log, how, seed=seed, **options)
         parts = made[0] if isinstance(made, list) else made
         asked = {"metrics": "ips(precision)@6", "propensity": MORE, "population": "all", "interval": "none"}
+        asked["seen"] = "allow"
         folder = tmp_path / str(seed)
         save_parts(parts, folder)
         found = tv.evaluate_run(lists(users, shown), folder / "test.parquet", **asked)
@@ -294,22 +295,6 @@ def test_a_random_share_is_allowed_for(how, options, tmp_path: Path):
     truth = 80 / ITEMS
     assert np.mean(values) == pytest.approx(truth, abs=4 * np.std(values) / 5 + 0.01)
     assert np.mean(unscaled) < 0.6 * truth
-
-
-def test_shares_of_splits():
-    log = tv.read(observed(60, seed=1, liked=50))
-    assert held_out_share(tv.split(log, "holdout", ratio=0.25)) == 0.25
-    assert [held_out_share(parts) for parts in tv.split(log, "kfold", n=5)] == [0.2] * 5
-    for how, options in (
-        ("holdout", {"ratio": 0.3, "by": "user", "validation": 0.2}),
-        ("leave_one_out", {"which": "random"}),
-    ):
-        parts = tv.split(log, how, **options)
-        share = dict(held_out_share(parts).rows())
-        rows = dict(log.frame["user"].value_counts().rows())
-        tested = dict(parts.test.frame["user"].value_counts().rows())
-        assert share == {user: tested.get(user, 0) / number for user, number in rows.items()}
-    assert held_out_share(tv.split(log, "given", test=log)) is None
 
 
 def test_users_with_too_few_rows_to_be_tested_are_said():
@@ -329,8 +314,12 @@ def test_systems_on_a_split_of_ours_are_weighted_by_the_share():
     asked = {"metrics": "ips(precision)@5,snips(recall)@5", "propensity": flat, "population": "all", "interval": "none"}
     found = tv.evaluate(parts, ["popularity"], **asked)
     weighted, plain = (found["popularity", m].value for m in ("ips(precision)@5", "precision@5"))
-    assert weighted == pytest.approx(plain / (0.5 * 0.2))
-    assert found.manifest["propensity"]["mean"] == pytest.approx(10)
+    outside = 0.5 * 0.2 / (1 - 0.8 * 0.5)  # tested, of the pairs that are not in train
+    assert weighted == pytest.approx(plain / outside)
+    assert found.manifest["propensity"]["mean"] == pytest.approx(1 / outside)
+    allowed = tv.evaluate(parts, ["popularity"], design="AR-TI-AN-seen", **asked)
+    plain_of_all = allowed["popularity", "precision@5"].value
+    assert allowed["popularity", "ips(precision)@5"].value == pytest.approx(plain_of_all / (0.5 * 0.2))
     assert not any("random share" in note for note in found.warnings)
     given = tv.evaluate(tv.split(parts.train, "given", test=parts.test), ["popularity"], **asked)
     assert given["popularity", "ips(precision)@5"].value == pytest.approx(plain / 0.5)

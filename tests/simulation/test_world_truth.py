@@ -129,22 +129,27 @@ def test_true_propensities_make_ips_unbiased(value_bias: float) -> None:
 def test_propensities_of_a_held_out_share_make_ips_unbiased() -> None:
     """Systems recommend what is not in train: of such pairs, s p / (1 - (1 - s) p) are in the test set."""
     base = tv.simulate("world", users=150, items=40, ratings=1500, seed=5)
-    differences, plain = [], []
+    given, split, product = [], [], []
     for seed in range(40):
         again = base.redrawn(1000 + seed)
         parts = tv.split(again.log, "holdout", ratio=0.2, seed=seed)
         both = tv.split(parts.train, "given", test=parts.test)
         true = again.truth("popularity", "precision@5", train=parts.train, population="all")
-        for found, p in ((differences, again.propensity_of(parts.test, held_out=0.2)), (plain, again.propensity)):
+        times = again.propensity.table.with_columns(pl.col("p") * 0.2)
+        for found, data, p in (
+            (given, both, again.propensity_of(parts.test, held_out=0.2)),
+            (split, parts, again.propensity),  # evaluate knows what was held out
+            (product, both, times),
+        ):
             result = tv.evaluate(
-                both if found is differences else parts, ["popularity"], design="AR-AI-AN",
-                metrics="ips(precision)@5", threshold=4, population="all", items=base.item_table, propensity=p,
-                interval="none",
+                data, ["popularity"], design="AR-AI-AN", metrics="ips(precision)@5", threshold=4, population="all",
+                items=base.item_table, propensity=p, interval="none",
             )  # fmt: skip
             users = len(set(parts.train.frame["user"]) | set(parts.test.frame["user"]))
             found.append(result["popularity", "ips(precision)@5"].value * users / 150 - true)
-    assert abs(np.mean(differences)) < 4 * np.std(differences, ddof=1) / np.sqrt(40) + 0.003
-    assert np.mean(plain) > 0.05  # the product of both probabilities makes too much of the popular
+    assert abs(np.mean(given)) < 4 * np.std(given, ddof=1) / np.sqrt(40) + 0.003
+    assert split == pytest.approx(given)
+    assert np.mean(product) > 0.05  # the product of both probabilities makes too much of the popular
     with pytest.raises(DefinitionError, match="held_out"):
         base.propensity_of(base.log, held_out=0.0)
 

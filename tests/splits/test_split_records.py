@@ -16,9 +16,10 @@ from trueval.cli import split_options
 from trueval.cli.app import make_app
 from trueval.errors import DefinitionError
 from trueval.evaluation.validation_part import carve
-from trueval.evaluation.weighted_metrics import held_out_share
+from trueval.evaluation.weighted_metrics import held_out_shares
 from trueval.experiments.experiment_file import Written
 from trueval.experiments.splitting import Splitting, rehearse
+from trueval.propensity.held_out_shares import HeldOutShares
 from trueval.splits import Parts, all_splits, leakage, registry
 from trueval.splits.options import choice, share
 from trueval.splits.parts import TEST, TRAIN, assemble
@@ -93,7 +94,7 @@ def test_experiments_and_repeats_know_it(toy, log):
 def test_audit_weights_and_validation_know_it(toy, log):
     left, right = (tv.split(log, "halves", side=side)[0] for side in ("left", "right"))
     assert (leakage(left)["own_future"].verdict, leakage(right)["own_future"].verdict) == ("wrong", "caution")
-    assert held_out_share(left) == 0.3
+    assert held_out_shares(left) == HeldOutShares(test=0.3, outside=0.3)
     assert carve(left).how["how"] == "user_temporal"
 
 

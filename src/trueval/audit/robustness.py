@@ -148,9 +148,7 @@ def settings_of(subject: Subject) -> Iterator[Setting]:
     for name, ranked, change in _designs(subject):
         own = specs
         if _single(ranked, change):
-            alike = [
-                label for label, spec in more.items() if spec.metric.name in _ALIKE and label not in subject.labels
-            ]
+            alike = set(subject.more_specs([f"{name}@{depth}" for name in _ALIKE])) - set(subject.labels)
             own = {label: spec for label, spec in specs.items() if has_meaning_in_1r(spec) and label not in alike}
         found = _measured(subject, name, ranked, own, change)
         if found is not None and set(found.systems) >= set(subject.names):

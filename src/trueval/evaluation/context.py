@@ -17,9 +17,10 @@ from trueval.data.users import read_users
 from trueval.evaluation.groups import Groups, Known, evaluated_users, find_groups, names_of
 from trueval.evaluation.item_aspects import item_aspects
 from trueval.evaluation.options import EvaluationOptions
-from trueval.evaluation.weighted_metrics import held_out_share
+from trueval.evaluation.weighted_metrics import held_out_shares
 from trueval.metrics.aspect_inputs import Interest, Targets
-from trueval.metrics.metric_inputs import Inputs, ItemPopularity, Positives, RowPropensity, Share
+from trueval.metrics.metric_inputs import Inputs, ItemPopularity, Positives, RowPropensity
+from trueval.propensity.held_out_shares import HeldOutShares
 from trueval.propensity.propensity import Propensity
 from trueval.splits.parts import Parts
 
@@ -33,7 +34,8 @@ class KnownData:
     items: pl.DataFrame | None = None  # the table that came along with the logs
     users: pl.DataFrame | None = None  # likewise; read only where values are given by group
     propensity: Propensity | None = None
-    share: Share | None = None  # of a log that was held out by chance: propensities are multiplied by it
+    shares: HeldOutShares | None = None  # of the log that propensities speak of, where chance held the test set out
+    outside_train: bool = False  # whether pairs of train are excluded from what is recommended
 
     @property
     def logs(self) -> list[Interactions]:
@@ -73,13 +75,17 @@ def read_known(
     items: pl.DataFrame | None = None,
     columns: Mapping[str, Any] | None = None,
     parts: Parts | None = None,
+    seen: str = "exclude",
 ) -> KnownData:
-    """Read what the options name besides the logs; `parts` say how the test set was drawn, where that is known."""
+    """Read what the options name besides the logs; `parts` say how the test set was drawn, where that is known, and
+    `seen` whether a user's train items are recommended."""
     users = read_users(options.users) if options.users is not None and names_of(options.by) else None
     if options.propensity is None:
         return KnownData(test, train, items, users)
     propensity = Propensity.read(options.propensity, train=train, test=test, columns=columns)
-    return KnownData(test, train, items, users, propensity, None if parts is None else held_out_share(parts))
+    shares = None if parts is None else held_out_shares(parts)
+    outside_train = seen == "exclude" and (train is not None or parts is not None)
+    return KnownData(test, train, items, users, propensity, shares, outside_train)
 
 
 def make_context(
@@ -116,7 +122,8 @@ def make_inputs(
     threshold = options.threshold
     aspects = item_aspects(known.item_table, items)
     propensity = RowPropensity.make(
-        known.propensity, known.test, users, items, threshold=threshold, share=known.share
+        known.propensity, known.test, users, items, threshold=threshold, shares=known.shares,
+        outside_train=known.outside_train,
     )  # fmt: skip
     if propensity is not None and head is not None:
         propensity = replace(propensity, pairs=propensity.pairs.where(~np.isin(propensity.pairs.item, head)))

@@ -68,7 +68,7 @@ def prepare_split(
     train = TrainSet(task.users, task.items, task.train, seed, threshold, parts.train.count)
     owners = int(np.count_nonzero(train.log.counts))
     context = make_context(
-        read_known(parts.test, parts.train, options, items=table, parts=parts),
+        read_known(parts.test, parts.train, options, items=table, parts=parts, seen=design.seen),
         options,
         [RankedUnits(task.judged, task.unit_user, task.candidates) for task in tasks],
         users=task.users,

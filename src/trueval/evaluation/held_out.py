@@ -78,8 +78,9 @@ def read_held_out(
     table = None if items is None else read_items(items)
     drawn = options.propensity is not None and isinstance(test, (str, Path))
     known = read_known(
-        test_log, train_log, options, items=table, columns=columns, parts=saved_parts(test) if drawn else None
-    )
+        test_log, train_log, options, items=table, columns=columns, parts=saved_parts(test) if drawn else None,
+        seen=design.seen,
+    )  # fmt: skip
     head = None if design.head is None else Head.of(design.head, train_log, test_log)
     return HeldOut(known, options, design, pairs, head)
 

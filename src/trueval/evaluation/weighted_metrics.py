@@ -8,8 +8,9 @@ import numpy as np
 import polars as pl
 
 from trueval.errors import DefinitionError
-from trueval.metrics.metric_inputs import RowPropensity, Share
+from trueval.metrics.metric_inputs import RowPropensity
 from trueval.metrics.spec import Spec
+from trueval.propensity.held_out_shares import HeldOutShares
 from trueval.splits.parts import Parts
 from trueval.splits.registry import BY_USER, split_of
 
@@ -31,25 +32,30 @@ def check_averaged(specs: Iterable[Spec], population: str, *, compat: str | None
         )
 
 
-def held_out_share(parts: Parts) -> Share | None:
+def held_out_shares(parts: Parts) -> HeldOutShares | None:
     """The chance that a row of the log was put into the test part, where chance decided; None where it did not.
-
-    One number, or a table of user and share where a whole number of each user's rows was drawn.
 
     >>> from trueval.data.interactions import Interactions
     >>> log = Interactions.of(pl.DataFrame({"user": [1, 1, 2], "item": [1, 2, 1]}))
-    >>> held_out_share(Parts(log, log, how={"how": "kfold", "n": 5})), held_out_share(Parts(log, log))
-    (0.2, None)
+    >>> held_out_shares(Parts(log, log, how={"how": "kfold", "n": 5}))
+    HeldOutShares(test=0.2, outside=0.2, by_user=None)
+    >>> held_out_shares(Parts(log, log)) is None
+    True
     """
     made = split_of(parts.how)
     chance = None if made is None else made.chance(parts.how)
+    if made is None or chance is None:
+        return None
     if chance == BY_USER:
-        logs = [part.frame for part in (parts.train, parts.validation, parts.test) if part is not None]
-        rows = pl.concat([frame.select("user") for frame in logs]).group_by("user").agg(rows=pl.len())
-        tested = parts.test.frame.group_by("user").agg(tested=pl.len())
-        both = rows.join(tested, on="user", how="left").sort("user")
-        return both.select("user", share=pl.col("tested").fill_null(0) / pl.col("rows"))
-    return None if chance is None else float(chance)
+        return HeldOutShares(by_user=_shares_by_user(parts))
+    return HeldOutShares(float(chance), made.outside(parts.how))
+
+
+def _shares_by_user(parts: Parts) -> pl.DataFrame:
+    places = {"train": parts.train, "validation": parts.validation, "test": parts.test}
+    rows = [log.frame.select("user", place=pl.lit(place)) for place, log in places.items() if log is not None]
+    tested, outside = (pl.col("place") == "test").mean(), (pl.col("place") != "train").mean()
+    return pl.concat(rows).group_by("user").agg(test=tested, outside=outside).sort("user")
 
 
 def notes_on_weights(specs: Mapping[str, Spec], propensity: RowPropensity | None) -> list[str]:
@@ -59,15 +65,22 @@ def notes_on_weights(specs: Mapping[str, Spec], propensity: RowPropensity | None
         return []
     notes = list(propensity.notes)
     scaled = [label for label, spec in weighted.items() if "ips" in spec.transforms or spec.parameters["clip"]]
-    if scaled and propensity.share is None:
+    shares = propensity.shares
+    if shares is None and propensity.outside_train:
+        notes.append(
+            "propensities are taken as the probability that a pair which is not in train is in the test set: if they "
+            "refer to a whole log, of which the test set is a random share s and train a share t, give s p / (1 - t p) "
+            f"instead of p ({', '.join(weighted)} would change)"
+        )
+    elif scaled and shares is None:
         notes.append(
             "propensities are taken as the probability of being in the test set: if they refer to a whole log, and the "
             f"test set is a random share of it, multiply them by that share ({', '.join(scaled)} would change)"
         )
-    elif scaled and isinstance(propensity.share, pl.DataFrame) and (untested := (propensity.share["share"] == 0).sum()):
+    elif scaled and shares is not None and shares.by_user is not None and shares.untested:
         notes.append(
-            f"{untested:,} of {len(propensity.share):,} users have too few rows for any to be held out: because their "
-            f"relevant items are missing, {', '.join(scaled)} may be too low"
+            f"{shares.untested:,} of {len(shares.by_user):,} users have too few rows for any to be held out: because "
+            f"their relevant items are missing, {', '.join(scaled)} may be too low"
         )
     by_user = [label for label, spec in weighted.items() if spec.parameters.get("average") == "mean"]
     if by_user:

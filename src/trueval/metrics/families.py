@@ -15,6 +15,7 @@ class Family:
     looks_for: str = ""
     one_relevant: bool = False
     transformed: bool = False
+    of_lists: bool = False  # it looks at lists alone, and not at what is missing from them
     measures: str = ""  # "accuracy" or "beyond": the side of a trade-off that it stands for
 
 
@@ -42,11 +43,11 @@ FAMILIES = {
         measures="accuracy",
     ),
     "beyond": Family(
-        "Beyond accuracy: novelty, diversity, coverage, concentration", measures="beyond",
+        "Beyond accuracy: novelty, diversity, coverage, concentration", of_lists=True, measures="beyond",
         no_chance="it describes the lists regardless of relevance",
     ),
     "quality": Family(
-        "Data quality: what the lists and the judgements look like",
+        "Data quality: what the lists and the judgements look like", of_lists=True,
         no_chance="it describes the lists and the judgements",
     ),
 }  # fmt: skip

@@ -18,6 +18,7 @@ from trueval.data.popularity import item_counts
 from trueval.errors import DefinitionError
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.metrics.aspect_inputs import Interest, Targets
+from trueval.propensity.held_out_shares import HeldOutShares
 from trueval.propensity.propensity import Propensity
 from trueval.propensity.weight_diagnostics import Diagnostics
 
@@ -102,39 +103,37 @@ def _relevant_rows(log: Interactions, threshold: float | None) -> pl.DataFrame:
     return log.frame.filter(pl.col("value") >= threshold if threshold is not None else pl.col("value") > 0)
 
 
-# The share of a log that was held out by chance: one for all, or a table of user and share.
-Share = float | pl.DataFrame
-
-
 @dataclass(frozen=True, slots=True)
 class RowPropensity:
     """The propensity of every relevant test pair, in codes; `notes` say what a reader should know of them."""
 
     pairs: ByUser  # value: p
     source: str
-    share: Share | None = None
+    shares: HeldOutShares | None = None
     notes: tuple[str, ...] = ()
+    outside_train: bool = False  # of pairs that are not in train, where no others can be recommended
 
     @staticmethod
     def make(
         propensity: Propensity | None, test: Interactions, users: Ids, items: Ids, *, threshold: float | None,
-        share: Share | None = None,
+        shares: HeldOutShares | None = None, outside_train: bool = False,
     ) -> RowPropensity | None:  # fmt: skip
         """Look up the relevant rows of a test log; None without propensities.
 
-        Where the test is a random `share` of the log that propensities speak of, they are multiplied by it.
+        Where the test is a random share of the log that propensities speak of, they become the chance to be tested;
+        with `outside_train`, the chance of pairs that are not in train. This takes probabilities: relative ones,
+        known up to a factor, are multiplied by the share.
         """
         if propensity is None:
             return None
         frame = _relevant_rows(test, threshold)
         p, source = propensity.of(frame), propensity.source
-        if isinstance(share, pl.DataFrame):
-            p = p * frame.select("user").join(share, on="user", how="left", maintain_order="left")["share"]
-            source += ", times the share of the user's rows that was held out"
-        elif share is not None and share < 1:
-            p, source = p * share, f"{source}, times {share:g}, the share held out"
+        outside_train = outside_train and not propensity.relative
+        if shares is not None and not shares.whole:
+            p = shares.tested(p, frame["user"], outside_train=outside_train)
+            source = f"{source}, {shares.description(outside_train=outside_train)}"
         pairs = ByUser.code(frame.select("user", "item", value=p), users, items).distinct()
-        return RowPropensity(pairs, source, share, (*propensity.notes, *propensity.unseen_in(frame)))
+        return RowPropensity(pairs, source, shares, (*propensity.notes, *propensity.unseen_in(frame)), outside_train)
 
     def description(self, clips: Iterable[float] = ()) -> dict[str, Any]:
         """What a reader must know of the weights, for the manifest: as they are, and cut at each limit used."""

@@ -101,6 +101,11 @@ class Metric:
         """The side of a trade-off that it stands for: "accuracy", "beyond", or neither."""
         return FAMILIES[self.family].measures
 
+    @property
+    def of_lists(self) -> bool:
+        """Whether it looks at lists alone, and not at relevant items that are missing from them."""
+        return FAMILIES[self.family].of_lists
+
     def parameter(self, name: str) -> Parameter:
         """A parameter by name."""
         if name not in self.parameters:

@@ -41,6 +41,8 @@ class Propensity:
         Standard errors of chances that were estimated from clicks.
     notes : tuple of text
         What a reader should know.
+    relative : bool
+        Whether chances are known up to a factor only: those by popularity, display share and position.
 
     Examples
     --------
@@ -60,6 +62,7 @@ class Propensity:
     unseen: float | None = None
     errors: pl.DataFrame | None = None
     notes: tuple[str, ...] = ()
+    relative: bool = False
 
     @property
     def keys(self) -> list[str]:
@@ -106,7 +109,7 @@ class Propensity:
         most = float(counts["p"].max() or 0.0)  # type: ignore[arg-type]
         found = given(counts.with_columns(p=(pl.col("p") / most) ** power), f"popularity, gamma={gamma:g}")
         source = f"{found.source} (items unseen in train count as {_UNSEEN:g} {counted})"
-        return replace(found, source=source, unseen=(_UNSEEN / most) ** power)
+        return replace(found, source=source, unseen=(_UNSEEN / most) ** power, relative=True)
 
     @staticmethod
     def display_share(displays: Any) -> Propensity:
@@ -116,7 +119,8 @@ class Propensity:
         if "count" in frame.columns:
             frame, amount = checked_counts(frame, where="display share"), pl.col("count").sum()
         counts = frame.group_by("item").agg(p=amount.cast(pl.Float64))
-        return given(counts.with_columns(p=pl.col("p") / pl.col("p").sum()), "display share")
+        shares = given(counts.with_columns(p=pl.col("p") / pl.col("p").sum()), "display share")
+        return replace(shares, relative=True)
 
     @staticmethod
     @checked
@@ -221,7 +225,8 @@ def _with_errors(table: pl.DataFrame, source: str, notes: list[str]) -> Propensi
         more = ", …" if len(unsure) > 5 else ""
         few = f"{source}: too few clicks for some propensities (in brackets their standard errors)"
         notes = [*notes, f"{few}: {', '.join(listed)}{more}"]
-    return replace(given(table.drop("error"), source), errors=table.drop("p"), notes=tuple(notes))
+    found = given(table.drop("error"), source)
+    return replace(found, errors=table.drop("p"), notes=tuple(notes), relative=True)
 
 
 def _with_position(rows: pl.DataFrame) -> pl.DataFrame:

@@ -29,7 +29,7 @@ def findings(evaluation: Evaluation, comparisons: Sequence[Comparison] = ()) -> 
     if label is not None:
         sentences += _against_chance(evaluation, label)
     else:
-        accuracy = (n for n, spec in evaluation.specs.items() if spec.metric.family == "accuracy")
+        accuracy = (n for n, spec in evaluation.specs.items() if spec.metric.measures == "accuracy")
         label = next((n for n in accuracy if evaluation.specs[n].better == "higher"), None)
     if label is not None:
         sentences += _against_baseline(evaluation, comparisons, label)

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from trueval.simulation.world import World
 
 MOST_PAIRS = 5_000_000  # that are judged at once
-_LISTS = ("beyond", "quality")  # families of metrics that look at lists alone
 
 
 def true_table(
@@ -107,7 +106,7 @@ def _of_run(
 
 def _of_lists(spec: Spec) -> bool:
     """Whether a metric needs the ratings of recommended items alone."""
-    return not spec.transforms and (spec.metric.family in _LISTS or bool(spec.metric.plain_sum and spec.k))
+    return not spec.transforms and (spec.metric.of_lists or bool(spec.metric.plain_sum and spec.k))
 
 
 def _named(systems: Any) -> dict[str, Any]:

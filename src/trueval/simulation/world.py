@@ -160,7 +160,8 @@ class World(Clickable, Shown):
         Returns
         -------
         Propensity
-            For `evaluate(…, propensity=…)`, with parts of a "given" split where `held_out` is set.
+            For `evaluate(…, propensity=…)`, with parts of a "given" split where `held_out` is set: of parts that
+            trueval split by chance, `evaluate` knows the share, and takes p itself.
         """
         if not 0 < held_out <= 1:
             raise DefinitionError("held_out is the share that was held out", found=f"{held_out!r}", do="0.2 is usual")

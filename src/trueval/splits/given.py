@@ -37,6 +37,7 @@ def given(train: Interactions, test: Interactions, *, validation: Interactions |
         "sample": share("share of the random ratings to test on", whole=True),
     },
     chance=lambda how: float(how["sample"]),
+    outside=lambda how: 1.0,  # train is of another log, of which propensities of the unbiased one say nothing
     pair="mar",
 )
 def unbiased(

@@ -75,6 +75,7 @@ def cut_each(nth: np.ndarray, size: np.ndarray, *, ratio: float, validation: flo
     },
     several="fold",
     chance=lambda how: 1 / int(how["n"]),
+    outside=lambda how: 1.0 if how.get("over") == "users" else 1 / int(how["n"]),  # tested users have nothing in train
 )
 def kfold(log: Interactions, *, n: int = 5, over: str = "ratings", seed: int = 0) -> list[Parts]:
     """Disjoint folds, each the test part once: over ratings (sizes differ by at most one row) or over users.

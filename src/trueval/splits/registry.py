@@ -36,6 +36,7 @@ class Split:
     promises: Callable[[How], tuple[str, ...]]  # which of FUTURES it does not have
     strict: bool  # all rows of one moment are on one side of the cut
     chance: Callable[[How], float | str | None]  # that a row was put into test: a number, BY_USER, None where unknown
+    outside: Callable[[How], float]  # the chance, where it is a number, that a row was not put into its user's train
     uniform: bool  # every candidate item has the same number of test ratings
     pair: str  # the option that is a table which the log's own data set may hold
     carved: tuple[str, tuple[str, ...]]  # the split of train into train and validation, and the options they share
@@ -78,6 +79,7 @@ def split(
     promises: tuple[str, ...] | Callable[[How], tuple[str, ...]] = (),
     strict: bool = False,
     chance: Callable[[How], float | str | None] | None = None,
+    outside: Callable[[How], float] | None = None,
     uniform: bool = False,
     pair: str = "",
     carved: tuple[str, tuple[str, ...]] = ("holdout", ()),
@@ -111,10 +113,11 @@ def split(
 
         if name in _SPLITS:
             raise TypeError(f"two splits are called {name}")
+        tested = chance or (lambda how: None)
+        held_out = outside or (lambda how: float(tested(how) or 0) + float(how.get("validation") or 0))
         _SPLITS[name] = Split(
-            name, checked, by, dict(options), several, promised, strict, chance or (lambda how: None), uniform, pair,
-            carved,
-        )  # fmt: skip
+            name, checked, by, dict(options), several, promised, strict, tested, held_out, uniform, pair, carved
+        )
         return checked  # type: ignore[return-value]
 
     return register
