@@ -32,6 +32,7 @@ WAYS = {
     "neither": "neither", "value": "value", "independent": "popularity, independent",
     "aligned": "popularity, aligned", "opposed": "popularity, opposed", "both": "popularity and value",
 }  # fmt: skip
+COLUMNS = {"independent": "independent", "aligned": "aligned", "opposed": "opposed", "both": "independent, and value"}
 SHOWN = 1.0  # the γ of the figure
 LEVEL = 0.05
 
@@ -100,9 +101,10 @@ def cell(row: dict[str, Any] | None) -> str:
     if row is None:
         return ""
     mark = "" if row["p"] >= LEVEL else " ▲" if row["more"] > 0 else " ▼"
-    error = "–" if row["bias"] is None else f"{signed(row['bias'])} ({100 * row['rmse']:,.0f})"
+    error = [] if row["bias"] is None else [f"{signed(row['bias'])} ({100 * row['rmse']:,.0f})"]
     spread = "" if row["spread"] is None else f" ± {row['spread']:.2f}"  # of one seed there is none
-    return f"{minus(row['tau'])}{spread}{mark}; {error}"
+    order = f"{minus(row['tau'])}{spread}{mark}"
+    return "; ".join(part.replace(" ", "\N{NO-BREAK SPACE}") for part in (order, *error))  # two lines at most
 
 
 def minus(value: float) -> str:
@@ -114,21 +116,16 @@ def signed(share: float) -> str:
 
 
 def the_table(means: pl.DataFrame) -> str:
-    """A row for each correction and γ, a column for each way."""
+    """A row for each correction and γ, a column for each way; where γ is 0, popularity plays no part."""
     known = {(row["way"], row["gamma"], row["correction"]): row for row in means.iter_rows(named=True)}
     rows = []
     for name in TARGETS:
         best = [row["at_best"] for (_, _, own), row in known.items() if own == name and row["at_best"] is not None]
-        for gamma in STRENGTHS:
-            first = gamma == STRENGTHS[0]
-            cells = [
-                cell(known.get((way, 0.0 if way in ("neither", "value") else gamma, name)))
-                if first or way not in ("neither", "value") else ""
-                for way in WAYS
-            ]  # fmt: skip
-            said = [name, f"{np.mean(best):.2f}" if best else "–"] if first else ["", ""]
-            rows.append([*said, f"{gamma:g}", *cells])
-    return table(["correction", "at best", "γ", *WAYS.values()], rows)
+        for gamma in (0.0, *STRENGTHS):
+            ways = COLUMNS if gamma else {"neither": "", "": "", " ": "", "value": ""}
+            said = ["", ""] if gamma else [name, f"{np.mean(best):.2f}" if best else "–"]
+            rows.append([*said, f"{gamma:g}", *(cell(known.get((way, gamma, name))) for way in ways)])
+    return table(["correction", "at best", "γ", *COLUMNS.values()], rows)
 
 
 def the_figure(means: pl.DataFrame) -> str:
@@ -205,7 +202,9 @@ Each cell: mean τ ± its standard deviation over the seeds, between measured an
 is by nDCG@10 on the complete ratings. Then the error of values against the true ones of the same metric: bias (root
 mean squared error) over systems and seeds, in per cent of the mean true value; none for 1R, whose values have a meaning
 of their own. *At best* is the mean τ between the true order by the corrected metric itself and by nDCG@10. ▲ ▼: τ is
-higher or lower than that of plain nDCG@10 (paired t-test over seeds, Holm's correction over all cells, 5 %).
+higher or lower than that of plain nDCG@10 (paired t-test over seeds, Holm's correction over all cells, 5 %). Columns
+say how popularity, by which pairs are observed, and quality go together. In rows with γ = 0 popularity plays no part:
+the first column is observation by *neither*, the last by *value* alone.
 
 {table}
 {figure}

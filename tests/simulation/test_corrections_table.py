@@ -86,7 +86,7 @@ def test_the_page_says_what_the_rows_say():
         own = 0.01 * (seed % 2) if name in ("bpref", "U1R") else 0.0
         return {"bpref": 0.8, "U1R": 0.2}.get(name, 0.5) + 0.01 * seed + own
 
-    text = corrections_table.page(invented(values))
+    text = corrections_table.page(invented(values)).replace("\N{NO-BREAK SPACE}", " ")
     assert text.count("0.83 ± 0.02 ▲; +25 (30)") == 14
     assert text.count("▼") == 14 + 1  # U1R everywhere, and the legend
     assert "- **value**: better: bpref. Worse: U1R." in text
