@@ -9,11 +9,11 @@ WORKERS ?= 2
 QUICK   := tests/test_architecture.py tests/data tests/design tests/oracles tests/report tests/splits tests/evaluation/groups tests/propensity tests/facts
 COVER   := --cov --cov-report=
 
-.PHONY: help demo test test-quick test-adapters test-slow coverage lint fuzz bench coverage-table clean docs
+.PHONY: help demo test test-quick test-adapters test-slow coverage lint fuzz bench coverage-table corrections-table clean docs
 .DEFAULT_GOAL := help
 
 help:            ## show this list
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-17s %s\n", $$1, $$2}'
 
 # Every file that is installed has a hash in $(CONSTRAINTS); CONSTRAINTS=constraints.txt takes any file of these versions.
 # A folder has no hash: what the project needs is installed first, and the project after it. An older pip does not take
@@ -91,6 +91,10 @@ bench: $(VENV)/base ## measure speed and memory against other libraries (install
 
 coverage-table: $(VENV)/base ## measure how often intervals hold and tests err (20 minutes), for docs/coverage.md
 	$(BIN)/python benchmarks/coverage_table.py -o docs/coverage.md
+
+SEEDS ?= 20
+corrections-table: $(VENV)/base ## measure whether corrections help in worlds with a known truth, for docs/corrections.md
+	$(BIN)/python benchmarks/corrections_table.py --seeds $(SEEDS) -o docs/corrections.md
 
 clean:           ## remove what make made
 	rm -rf $(VENV) .venv-adapters .venv-bench* demo-output docs/_build build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache
