@@ -173,7 +173,7 @@ def measure_all(world: tv.World, parts: Parts, systems: Mapping[str, tv.Scores],
     in_log, unseen = true_propensities(world, parts)
     as_given = replace(parts, how={"how": "given"})  # propensities are of the test part, and taken as they are
     sources = {
-        "exact": (as_given, unseen), "exact for the log": (parts, in_log), "popularity:1": (parts, "popularity:1"),
+        "exact": (as_given, unseen), "exact for the log": (as_given, in_log), "popularity:1": (parts, "popularity:1"),
         "popularity fitted": (parts, f"popularity:{2 * fitted_power(world, parts, seed=seed) - 1:.4f}"),
     }  # fmt: skip
     for word, (of, p) in sources.items():
@@ -197,14 +197,14 @@ def random_part(world: tv.World, parts: Parts, *, seed: int) -> Parts:
 
 
 def true_propensities(world: tv.World, parts: Parts) -> tuple[tv.Propensity, tv.Propensity]:
-    """Of test rows: the probability p to be in the log; and to be in test, given that the pair is not in train.
+    """Of test rows: the probability p to be in the log times r; and to be in test, given that it is not in train.
 
     Pairs in train are not ranked. Of the others a share p·r / (1 − p·(1 − r)) is tested, r the share of the log.
     """
     pairs = parts.test.frame.select("user", "item").unique(maintain_order=True)
     p = world.probability(*world.codes_of(pairs))
     unseen = p * RATIO / (1 - p * (1 - RATIO))
-    return tuple(given(pairs.with_columns(p=pl.Series(own)), "true") for own in (p, unseen))  # type: ignore[return-value]
+    return tuple(given(pairs.with_columns(p=pl.Series(own)), "true") for own in (p * RATIO, unseen))  # type: ignore[return-value]
 
 
 def right_beta(world: tv.World, parts: Parts) -> float:
