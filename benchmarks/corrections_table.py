@@ -190,7 +190,7 @@ as much as the means vary.
   the complete ratings; nobody who has only a log knows it. β − 0.5 is at least 0.
 - *IPS* is ips(precision)@10, *SNIPS* is snips(recall)@10. *Exact* takes the true probability that a pair is tested,
   given that it is not in train; *exact for the log* the true probability that it is in the log, times the share that
-  is tested: what remains if one forgets that pairs of train are not ranked. *popularity:1* needs no random data; *fitted* is
+  is tested, as if pairs of train were ranked too. *popularity:1* needs no random data; *fitted* is
   popularity:GAMMA, its power fitted to the liked ones among {sampled} random items of each user. This law has no scale,
   so that errors of IPS with it say nothing. With the same propensities, IPS and SNIPS order systems alike: they differ
   by a factor that all systems have in common.
