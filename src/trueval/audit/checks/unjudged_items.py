@@ -16,7 +16,10 @@ from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.views import condense
 from trueval.render.numbers import short_percent
 
-_REMEDY = "report both: --condensed ranks judged items alone; a test set with more judgements would tell"
+_REMEDY = (
+    "report both: --condensed ranks judged items alone, which kept the true order in simulated worlds; a test set with "
+    "more judgements would tell"
+)
 
 
 @check(
