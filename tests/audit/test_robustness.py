@@ -97,4 +97,4 @@ def test_a_case_knows_what_is_there(parts: Parts) -> None:
         parts, SYSTEMS, metrics="ndcg@5", design="AR-TI-AN", threshold=4, population="relevant", missing="zero",
         ties="random", min_group=30, seed=0, **options,
     )  # fmt: skip
-    assert case.there == {"parts", "systems", "pairs", "facts", "chance", "popularity"}
+    assert case.there == {"parts", "systems", "pairs", "facts", "chance", "popularity", "ratings"}

@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import json
 import re
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
 
 import polars as pl
@@ -85,3 +87,20 @@ def test_a_notebook_shows_the_picture_without_trust() -> None:
     picture = base64.b64decode(made.split("base64,")[1].split('"')[0]).decode()
     assert picture.startswith("<svg")
     assert 'fill="#fff"' in picture.split(">")[1]
+
+
+def test_a_limit_of_addresses_is_no_death() -> None:
+    """The converter ends its process where it cannot reserve enough of them: nothing may be asked of it then."""
+    pytest.importorskip("resource", reason="limits of processes are known on Unix only")
+    code = (
+        "import resource; resource.setrlimit(resource.RLIMIT_AS, (2**34, 2**34))\n"
+        "import polars as pl, trueval as tv\n"
+        "test = pl.DataFrame({'user': [1, 2], 'item': ['a', 'b']})\n"
+        "result = tv.evaluate_run(test.with_columns(rank=1), test, metrics='rr', interval='none')\n"
+        "print('ulimit -v' in result.to_html())\n"
+        "try: result.plot('users').to_svg()\n"
+        "except tv.TruevalError as error: print(error.what)\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.splitlines() == ["True", "charts need more room for addresses than this process may have"]

@@ -25,6 +25,7 @@ WITHOUT_INPUT = {
     "ab": ["none.csv", "--arm", "arm"],
     "ope": ["none.csv", "--target", "uniform"],
     "calibrate": ["none.csv", "--validation", "none.csv"],
+    "track": ["none.csv"],
     "split": ["none.csv"],
     "demo": [],
 }

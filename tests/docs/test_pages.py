@@ -120,7 +120,7 @@ def test_every_system_has_a_worked_example() -> None:
 
 
 def test_charts_are_put_in_with_ids_of_their_own(tmp_path: Path) -> None:
-    if not altair.are_available():
+    if altair.hindrance():
         pytest.skip("pictures need Altair and vl-convert: pip install '.[charts]'")
     block = '```{chart}\ndots("A < B", {"a": {"one": 1, "two": 2}}, says="one & two", x="value")\n```\n'
     made = page_examples.Page("page", tmp_path).expand(block + block)

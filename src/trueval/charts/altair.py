@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import math
 from types import ModuleType
 from typing import Any
 
 from trueval.errors import DefinitionError
+from trueval.memory import in_words
 
 # Okabe and Ito's colours, which people with any kind of colour blindness can tell apart.
 # The blue and the violet are a little lighter than theirs, and the last follows the page, for pages may be dark.
@@ -17,13 +19,16 @@ FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'DejaVu 
 WIDTH = 560  # of the part that holds the marks, in pixels
 
 
-def are_available() -> bool:
-    """Whether pictures can be made here: the libraries are there, and can be imported."""
+_ADDRESSES = 128 * 2**30  # that the converter reserves, most of them never used: its process dies with fewer
+
+
+def hindrance() -> str:
+    """Why no pictures can be made here, as what to do about it; empty where they can."""
     try:
         altair(), converter()
-    except DefinitionError:
-        return False
-    return True
+    except DefinitionError as problem:
+        return problem.do
+    return ""
 
 
 def altair() -> ModuleType:
@@ -33,7 +38,24 @@ def altair() -> ModuleType:
 
 def converter() -> ModuleType:
     """The library that turns declarations into pictures, without a browser."""
+    limit = _address_limit()
+    if limit < _ADDRESSES:
+        raise DefinitionError(
+            "charts need more room for addresses than this process may have",
+            found=f"a limit of {in_words(limit)}",
+            do=f"ulimit -v {_ADDRESSES // 1024} or more; it is no memory that is used",
+        )
     return _load("vl_convert")
+
+
+def _address_limit() -> float:
+    """Bytes of addresses that the process may reserve; no limit where the system knows none."""
+    try:
+        resource = importlib.import_module("resource")
+    except ImportError:
+        return math.inf
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return math.inf if limit == resource.RLIM_INFINITY else float(limit)
 
 
 def _load(name: str) -> ModuleType:

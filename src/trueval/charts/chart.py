@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from trueval.charts.altair import FONT, GRID, INK, SOFT, are_available, converter, look
+from trueval.charts.altair import FONT, GRID, INK, SOFT, converter, hindrance, look
 from trueval.charts.compact import compact
 from trueval.charts.short_names import readable
 from trueval.data.writing import write_whole
@@ -115,11 +115,12 @@ class Chart:
         """
         name = "-".join(filter(None, (self.name, place)))
         title, caption = f"<h3>{escape(self.title)}</h3>", f"<figcaption>{prose(self.description)}</figcaption>"
-        if are_available():
+        missing = hindrance()
+        if not missing:
             drawn = f'<div class="drawing" tabindex="0">{_for_page(self.to_svg(), self, name)}</div>'
             numbers = f'<details class="data"><summary>The numbers</summary>{_table(self.data)}</details>'
         else:
-            drawn = "<p class=\"hint\">Without a picture: it needs pip install 'trueval[charts]'.</p>"
+            drawn = f'<p class="hint">Without a picture: it needs {escape(missing)}.</p>'
             numbers = _table(self.data)
         return f'<figure class="chart" id="chart-{escape(name)}">{title}{drawn}{caption}{numbers}</figure>'
 

@@ -27,7 +27,7 @@ def audit_section(found: Audit) -> str:
 
     >>> import polars as pl, trueval as tv
     >>> log = pl.DataFrame({"user": [1, 1, 2, 2], "item": ["a", "b", "a", "b"]})
-    >>> "leaked_pairs" in audit_section(tv.audit(train=log, test=log.head(1)))
+    >>> "leaked pairs" in audit_section(tv.audit(train=log, test=log.head(1)))
     True
     """
     many = {verdict: sum(one.verdict == verdict for one in found.findings) for verdict in VERDICTS}
