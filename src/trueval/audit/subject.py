@@ -6,6 +6,7 @@ Checks ask a subject for its values in other settings, and get None where it can
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -22,7 +23,7 @@ from trueval.statistics.power import detectable_shift
 POPULARITY = "popularity"
 
 
-class Subject:
+class Subject(ABC):
     """Systems with their values as the reader has them (`base`), and in other settings."""
 
     options: EvaluationOptions
@@ -31,9 +32,9 @@ class Subject:
     # ---- what a kind of subject knows ----------------------------------------------------------------------------
 
     @property
+    @abstractmethod
     def names(self) -> list[str]:
         """The reader's systems."""
-        raise NotImplementedError
 
     @property
     def ranked(self) -> Mapping[str, RankedSystem] | None:
@@ -41,9 +42,9 @@ class Subject:
         return None
 
     @property
+    @abstractmethod
     def specs(self) -> Mapping[str, Spec]:
         """The reader's metrics, by label."""
-        raise NotImplementedError
 
     @property
     def with_popularity(self) -> Mapping[str, RankedSystem] | None:

@@ -110,24 +110,24 @@ def evaluate_command(
     set_quiet(quiet)
     chosen = _check_output(format, output, per_user, report, csv_safe=csv_safe)
     asked = supported(METRICS.split(","), compat) if metrics == METRICS else metrics
+    audited: dict[str, Any] = {  # what an audit of the same lists takes as well
+        "items": items, "users": users, "by": by, "threshold": threshold, "population": population,
+        "missing": missing, "ties": ties, "min_group": min_group, "columns": columns, "seed": seed, "threads": threads,
+    }  # fmt: skip
+    other: dict[str, Any] = {
+        "design": design, "condensed": condensed or None, "without_head": without_head, "seen": seen,
+        "compat": compat, "propensity": propensity,
+    }  # fmt: skip
     with held(output if is_folder(output) else None):
         result = evaluate_run(
             recs[0] if len(recs) == 1 else recs, _only(test, users, columns), train=_counted(train, columns, count),
-            items=items, metrics=asked,
-            threshold=threshold, population=population, missing=missing, ties=ties, design=design,
-            condensed=condensed or None, without_head=without_head, seen=seen, interval=interval,
-            resamples=resamples, level=level, columns=columns,
-            sorted_by_user=sorted_by_user, compat=compat, seed=seed, threads=threads, by=by, users=users,
-            min_group=min_group, propensity=propensity, engine=engine,
+            metrics=asked, interval=interval, resamples=resamples, level=level, sorted_by_user=sorted_by_user,
+            engine=engine, **audited, **other,
         )  # fmt: skip
         _write_side_files(result, baseline, per_user, csv_safe=csv_safe)
         if report is not None:
-            other = any(one not in (None, False) for one in (compat, design, condensed, without_head, seen, propensity))
-            _write_report(
-                result, report, baseline=baseline, recs=recs, again=not other and engine == "local", train=train,
-                test=test, items=items, users=users, by=by, threshold=threshold, population=population,
-                missing=missing, ties=ties, min_group=min_group, columns=columns, seed=seed, threads=threads,
-            )  # fmt: skip
+            again = engine == "local" and all(one is None for one in other.values())
+            _write_report(result, report, baseline=baseline, recs=recs, again=again, train=train, test=test, **audited)
         _give(result, chosen, baseline, output, csv_safe=csv_safe)
 
 
