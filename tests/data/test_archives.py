@@ -42,7 +42,7 @@ def tarred(path: Path, files: Sequence[tuple[str, bytes]], mode: str = "w:gz") -
     return path
 
 
-def refused(archive: Path, match: str) -> DataError:
+def assert_refused(archive: Path, match: str) -> DataError:
     home = archive.parent / "home"
     home.mkdir(exist_ok=True)
     with pytest.raises(DataError, match=match) as caught:
@@ -58,7 +58,7 @@ def test_what_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatch: pytest
     archive = make(tmp_path / ("x.zip" if make is zipped else "x.tar.gz"), [("a.csv", b"0" * 700_000)] * 1)
     unpack(archive, tmp_path / "fits", file_name=archive.name)
     files = [("a.csv", b"0" * 700_000), ("b.csv", b"0" * 700_000)]
-    error = refused(make(archive, files), "unpacks to more than it may")
+    error = assert_refused(make(archive, files), "unpacks to more than it may")
     assert "TRUEVAL_UNPACKED_GB" in error.do
 
 
@@ -67,7 +67,7 @@ def test_sizes_in_headers_are_not_believed(tmp_path: Path, monkeypatch: pytest.M
     archive = zipped(tmp_path / "x.zip", [("a.csv", b"0" * 1_000_000)])
     raw = archive.read_bytes()
     archive.write_bytes(raw.replace(struct.pack("<L", 1_000_000), struct.pack("<L", 10)))
-    refused(archive, "archive is broken")
+    assert_refused(archive, "archive is broken")
 
 
 def test_a_tar_whose_headers_are_the_bomb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,7 +78,7 @@ def test_a_tar_whose_headers_are_the_bomb(tmp_path: Path, monkeypatch: pytest.Mo
         member = tarfile.TarInfo("a.csv")
         member.pax_headers = {"comment": "x" * 5_000_000}
         opened.addfile(member)
-    refused(archive, "unpacks to more than it may")
+    assert_refused(archive, "unpacks to more than it may")
 
 
 def test_sparse_files_count_as_they_unpack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,14 +91,14 @@ def test_sparse_files_count_as_they_unpack(tmp_path: Path, monkeypatch: pytest.M
     archive = tmp_path / "x.tar"
     with tarfile.open(archive, "w", format=tarfile.PAX_FORMAT) as opened:
         opened.addfile(member)
-    refused(archive, r"unpacks to more|broken|no data")
+    assert_refused(archive, r"unpacks to more|broken|no data")
 
 
 def test_too_many_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRUEVAL_UNPACKED_FILES", "3")
     files = [(f"{place}.csv", ROWS) for place in range(4)]
     for archive in (zipped(tmp_path / "x.zip", files), tarred(tmp_path / "x.tar.gz", files)):
-        assert "TRUEVAL_UNPACKED_FILES" in refused(archive, "more files than it may").do
+        assert "TRUEVAL_UNPACKED_FILES" in assert_refused(archive, "more files than it may").do
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
@@ -116,8 +116,8 @@ def test_too_many_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 )
 def test_two_files_of_one_name(tmp_path: Path, names: tuple[str, str]) -> None:
     files = [(name, ROWS) for name in names]
-    refused(zipped(tmp_path / "x.zip", files), "two files of one name")
-    refused(tarred(tmp_path / "x.tar", files, "w"), "two files of one name")
+    assert_refused(zipped(tmp_path / "x.zip", files), "two files of one name")
+    assert_refused(tarred(tmp_path / "x.tar", files, "w"), "two files of one name")
 
 
 @pytest.mark.parametrize(
@@ -132,16 +132,16 @@ def test_two_files_of_one_name(tmp_path: Path, names: tuple[str, str]) -> None:
     ],
 )
 def test_names_that_cannot_be_kept(tmp_path: Path, name: str, match: str) -> None:
-    error = refused(zipped(tmp_path / "x.zip", [(name, ROWS)]), match)
+    error = assert_refused(zipped(tmp_path / "x.zip", [(name, ROWS)]), match)
     assert len(error.found) < 200
     assert "\x1b" not in str(error)
-    refused(tarred(tmp_path / "x.tgz", [(name, ROWS)]), match)
+    assert_refused(tarred(tmp_path / "x.tgz", [(name, ROWS)]), match)
 
 
 def test_a_name_with_a_null_byte(tmp_path: Path) -> None:
     archive = zipped(tmp_path / "x.zip", [("a_b.csv", ROWS)])
     archive.write_bytes(archive.read_bytes().replace(b"a_b.csv", b"a\0b.csv"))
-    refused(archive, "cannot be kept")
+    assert_refused(archive, "cannot be kept")
 
 
 def test_odd_but_harmless_names_are_kept(tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ def test_odd_but_harmless_names_are_kept(tmp_path: Path) -> None:
 
 
 def test_encrypted(tmp_path: Path) -> None:
-    error = refused(zipped(tmp_path / "x.zip", [("a.csv", ROWS)], flags=1), "encrypted")
+    error = assert_refused(zipped(tmp_path / "x.zip", [("a.csv", ROWS)], flags=1), "encrypted")
     assert "password" in error.do
 
 
@@ -161,12 +161,12 @@ def test_a_link_in_a_zip(tmp_path: Path) -> None:
     link.external_attr = 0o120777 << 16
     with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
         archive.writestr(link, "/etc/passwd")
-    refused(tmp_path / "x.zip", "contains a link")
+    assert_refused(tmp_path / "x.zip", "contains a link")
 
 
 @pytest.mark.parametrize("files", [[], [("a.csv", b"")], [("folder/", b"")]])
 def test_nothing_is_no_data_set(tmp_path: Path, files: list[tuple[str, bytes]]) -> None:
-    refused(zipped(tmp_path / "x.zip", files), "no data")
+    assert_refused(zipped(tmp_path / "x.zip", files), "no data")
     with pytest.raises(DataError, match="no data"):
         read(tmp_path / "x.zip")
 
