@@ -14,10 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trueval.data.describe import describe, gini
+from trueval.data.describe import describe
 from trueval.data.interactions import Interactions
 from trueval.data.read import read
 from trueval.data.render_description import described_lines
+from trueval.statistics.inequality import gini_index
 
 EVENTS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 7), st.integers(1, 5)), min_size=1, max_size=40)
 
@@ -37,7 +38,7 @@ def test_against_naive_counts(events: list[tuple[int, int, int]], count: str) ->
     head = -(-len(items) // 10)
     popularity = items if count == "rows" else Counter(i for _, i in pairs)
     assert numbers["top_10_percent_share"] == sum(sorted(popularity.values())[-head:]) / sum(popularity.values())
-    assert numbers["item_gini"] == gini(np.array(sorted(popularity.values())))
+    assert numbers["item_gini"] == gini_index(np.array(sorted(popularity.values())))
     several = [rows for rows in Counter((u, i) for u, i, _ in events).values() if rows > 1]
     assert (numbers["repeated_pairs"], numbers["repeated_rows"]) == (len(several), sum(several))
     histogram = {bar["low"]: bar["rows"] for bar in numbers["values"]["histogram"]}
@@ -49,7 +50,7 @@ def test_against_naive_counts(events: list[tuple[int, int, int]], count: str) ->
 def test_gini_is_the_mean_difference(counts: list[int]) -> None:
     differences = sum(abs(a - b) for a, b in itertools.product(counts, repeat=2))
     expected = differences / (2 * len(counts) ** 2 * (sum(counts) / len(counts)))
-    assert gini(np.array(counts)) == pytest.approx(expected, abs=1e-12)
+    assert gini_index(np.array(counts)) == pytest.approx(expected, abs=1e-12)
 
 
 def test_many_values_are_binned_and_none_is_lost() -> None:

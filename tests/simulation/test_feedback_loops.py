@@ -11,7 +11,7 @@ import pytest
 import trueval as tv
 from trueval.errors import DataError, DefinitionError
 from trueval.simulation.list_likeness import equal_gini, mean_jaccard, mean_overlap
-from trueval.simulation.log_shape import gini
+from trueval.statistics.inequality import gini_index
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def test_the_numbers_of_a_round_are_those_of_its_lists(even: tv.World) -> None:
     }
     shown = [item for own in lists.values() for item in own]
     assert row["coverage"] == len(set(shown)) / 100
-    assert row["gini_shown"] == pytest.approx(gini(np.bincount(shown, minlength=101)[1:]))
+    assert row["gini_shown"] == pytest.approx(gini_index(np.bincount(shown, minlength=101)[1:]))
     liked = [even.complete[user - 1, item - 1] >= 4 for user, own in lists.items() for item in own]
     assert row["true_precision"] == pytest.approx(np.mean(liked))
     pairs = list(itertools.combinations(lists.values(), 2))
@@ -146,7 +146,7 @@ def test_measures_of_snapshots() -> None:
     assert found["rows"].to_list() == [4, 8]
     assert found["users"].to_list() == [2, 3]
     assert found["coverage"].to_list() == pytest.approx([4 / 6, 4 / 6])
-    assert found["gini"][0] == pytest.approx(gini(np.array([1, 1, 1, 1, 0, 0])))
+    assert found["gini"][0] == pytest.approx(gini_index(np.array([1, 1, 1, 1, 0, 0])))
     assert found["overlap"].to_list() == pytest.approx([0, np.mean([2, 2, 2]) / (8 / 3)])
     assert found["jaccard"].to_list() == pytest.approx([0, np.mean([1, 0.5, 0.5])])
     assert found["exposure: new"].to_list() == [0.5, 0.75]

@@ -12,8 +12,8 @@ from polars.testing import assert_frame_equal
 import trueval as tv
 from trueval.evaluation.interval_method import IntervalMethod
 from trueval.evaluation.jackknife import estimate_tallies, leave_out
-from trueval.metrics.beyond.concentration import gini_index
 from trueval.metrics.metric_values import Added, Tally
+from trueval.statistics.inequality import gini_index
 from trueval.statistics.jackknife import GROUPS, JackknifeReplicates, group_users, pairs
 from trueval.statistics.percentiles import percentile_bounds
 from trueval.statistics.resampling import draw_users

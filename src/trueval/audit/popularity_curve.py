@@ -21,10 +21,10 @@ from trueval.data.items import read_items
 from trueval.data.popularity import item_counts
 from trueval.data.power_law import PowerLaw, fit_power_law
 from trueval.errors import DefinitionError
-from trueval.metrics.beyond.concentration import gini_index, lorenz_curve
 from trueval.pictures import draw
 from trueval.render.shown import Shown
 from trueval.splits.parts import Parts
+from trueval.statistics.inequality import gini_index, lorenz_curve
 
 HEADS = (0.01, 0.05, 0.1)
 _LEAST = 5  # items that a curve is fitted to

@@ -13,8 +13,8 @@ from trueval.charts.series import in_order, listed, series_of
 from trueval.errors import DefinitionError
 from trueval.evaluation.item_counts import Recommended
 from trueval.evaluation.outcome import Evaluation
-from trueval.metrics.beyond.concentration import gini_index, lorenz_curve
 from trueval.render.numbers import rounded, short_percent
+from trueval.statistics.inequality import gini_index, lorenz_curve
 
 STEPS = 20  # points of a Lorenz curve, besides its ends
 _LORENZ, _RANKS, _TRAIN = "share of items", "popularity rank", "popularity rank, train log"

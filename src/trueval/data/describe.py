@@ -11,6 +11,7 @@ import polars as pl
 
 from trueval.data.interactions import Interactions
 from trueval.data.popularity import chosen, repeated_pairs
+from trueval.statistics.inequality import gini_index
 
 _MOST_DISTINCT, _BINS = 12, 10
 # Times are numbers; which unit since 1970 they count is read off their size.
@@ -49,27 +50,13 @@ def describe(log: Interactions) -> dict[str, Any]:
         "count": log.count,
         "per_user": _spread(per_user),
         "per_item": _spread(per_item),
-        "item_gini": gini(popularity),
+        "item_gini": gini_index(popularity),
         "top_10_percent_share": _head_share(popularity),
         "other_columns": [name for name in frame.columns if name not in ("user", "item", "value", "time")],
         "user_table": _side(log.users, frame, "user"),
         "item_table": _side(log.items, frame, "item"),
         "missing": _missing(frame),
     }
-
-
-def gini(counts: np.ndarray) -> float:
-    """Inequality of counts: 0 when all are equal, towards 1 when one has everything.
-
-    >>> round(gini(np.array([8, 2, 0, 0, 0])), 2)
-    0.72
-    """
-    ordered = np.sort(counts).astype(float)
-    n, total = len(ordered), ordered.sum()
-    if not total:
-        return 0.0
-    places = np.arange(1, n + 1)
-    return float(((2 * places - n - 1) * ordered).sum() / (n * total))
 
 
 def _counts(frame: pl.DataFrame, role: str) -> np.ndarray:

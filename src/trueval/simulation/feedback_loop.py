@@ -23,11 +23,11 @@ from trueval.recommenders.protocol import TrainSet
 from trueval.recommenders.registry import make_system, name_systems
 from trueval.simulation.click_models import ClickModel, click_model
 from trueval.simulation.list_likeness import mean_jaccard, mean_overlap
-from trueval.simulation.log_shape import gini
 from trueval.simulation.pair_draws import pair_coins
 from trueval.simulation.trajectory import PREFIX, Trajectory
 from trueval.simulation.world import World
 from trueval.splits import as_log, split
+from trueval.statistics.inequality import gini_index
 
 __all__ = ["feedback_loop"]
 
@@ -142,7 +142,7 @@ class _Loop:
             "observed_precision",
             "click_rate",
         )
-        row = {"round": 0, "rows": len(log), "gini": gini(counts), **dict.fromkeys(measures, None), **shares}
+        row = {"round": 0, "rows": len(log), "gini": gini_index(counts), **dict.fromkeys(measures, None), **shares}
         return row if self.observe else {name: value for name, value in row.items() if name != "observed_precision"}
 
     def round(self, log: Interactions, number: int, active: float) -> tuple[dict[str, Any], Interactions]:
@@ -156,9 +156,10 @@ class _Loop:
         new = self._grown(log, shown.filter(pl.col("click") == 1), number)
         shown_counts = np.bincount(item, minlength=len(world.items))
         row = {
-            "round": number, "rows": len(new), "gini": gini(self._counts(new)), "gini_shown": gini(shown_counts),
-            "coverage": float((shown_counts > 0).mean()), "overlap": mean_overlap(user, item),
-            "jaccard": mean_jaccard(user, item, seed=seed), "true_precision": float(relevant.mean()),
+            "round": number, "rows": len(new), "gini": gini_index(self._counts(new)),
+            "gini_shown": gini_index(shown_counts), "coverage": float((shown_counts > 0).mean()),
+            "overlap": mean_overlap(user, item), "jaccard": mean_jaccard(user, item, seed=seed),
+            "true_precision": float(relevant.mean()),
         }  # fmt: skip
         if self.observe:
             row["observed_precision"] = self._observed(log, seed)

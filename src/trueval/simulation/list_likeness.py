@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from trueval.kernels.seeds import derive
+from trueval.statistics.inequality import gini_index
 
 _PAIRS = 20_000  # pairs of users whose lists are compared one by one
 
@@ -55,9 +56,7 @@ def equal_gini(counts: np.ndarray, rows: int, *, seed: int = 0) -> float:
     >>> equal_gini(np.array([5, 5]), 10)
     0.0
     """
-    from trueval.simulation.log_shape import gini
-
     if rows >= counts.sum():
-        return gini(counts)
+        return gini_index(counts)
     rng = np.random.default_rng(int(derive(seed, "equal rows")))
-    return gini(rng.multivariate_hypergeometric(counts.astype(np.int64), rows, method="marginals"))
+    return gini_index(rng.multivariate_hypergeometric(counts.astype(np.int64), rows, method="marginals"))

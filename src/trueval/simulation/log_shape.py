@@ -6,21 +6,9 @@ import numpy as np
 import polars as pl
 
 from trueval.data.interactions import Interactions
+from trueval.statistics.inequality import gini_index
 
 _ENOUGH = 10  # ratings from which the mean of an item is compared
-
-
-def gini(counts: np.ndarray) -> float:
-    """The Gini coefficient: 0 where all are equal, near 1 where one has everything.
-
-    >>> gini(np.array([1, 1, 1])), round(gini(np.array([0, 0, 0, 8])), 3)
-    (0.0, 0.75)
-    """
-    ordered = np.sort(np.asarray(counts, float))
-    if not len(ordered) or ordered.sum() <= 0:
-        return 0.0
-    place = np.arange(1, len(ordered) + 1)
-    return float(((2 * place - len(ordered) - 1) * ordered).sum() / (len(ordered) * ordered.sum())) + 0.0
 
 
 def ks_distance(one: np.ndarray, other: np.ndarray) -> float:
@@ -63,8 +51,8 @@ def shape_of(log: Interactions) -> dict[str, float | None]:
         "users": float(len(users)),
         "items": float(len(items)),
         "density": len(pairs) / (len(users) * len(items)),
-        "Gini of items": gini(items),
-        "Gini of users": gini(users),
+        "Gini of items": gini_index(items),
+        "Gini of users": gini_index(users),
         "share of the top 1 % of items": float(ordered[: max(1, round(len(items) / 100))].sum() / len(pairs)),
         "share of the top 10 % of items": float(ordered[: max(1, round(len(items) / 10))].sum() / len(pairs)),
     }

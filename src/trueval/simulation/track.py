@@ -19,8 +19,8 @@ from trueval.data.tables import stem
 from trueval.errors import DataError, DefinitionError
 from trueval.simulation.feedback_loop import group_items
 from trueval.simulation.list_likeness import equal_gini, mean_jaccard, mean_overlap
-from trueval.simulation.log_shape import gini
 from trueval.simulation.trajectory import PREFIX, Trajectory
+from trueval.statistics.inequality import gini_index
 
 __all__ = ["track"]
 
@@ -119,7 +119,7 @@ def _measured(
     once = np.unique(user.astype(np.int64) * len(ids) + item)
     owner, thing = once // len(ids), once % len(ids)
     row: dict[str, Any] = {
-        "snapshot": name, "rows": len(log), "users": len(np.unique(user)), "gini": gini(counts),
+        "snapshot": name, "rows": len(log), "users": len(np.unique(user)), "gini": gini_index(counts),
         "gini_equal": equal_gini(counts, least, seed=seed), "coverage": float((counts > 0).mean()),
         "overlap": mean_overlap(owner, thing), "jaccard": mean_jaccard(owner, thing, seed=seed),
     }  # fmt: skip

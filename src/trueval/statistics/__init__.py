@@ -10,5 +10,6 @@ permutation_test      the sign-flip test of paired differences, exact for few
 significance_tests    the other tests of paired differences: t, signed ranks, bootstrap-t
 multiple_comparisons  p-values of many comparisons
 power                 users, detectable difference and power of a paired comparison
+inequality            how unevenly counts are spread: Gini index and Lorenz curve
 bounds                the ends of an interval, and why there is none
 """

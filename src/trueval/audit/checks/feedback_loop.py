@@ -10,8 +10,8 @@ import polars as pl
 from trueval.audit.case import Case
 from trueval.audit.finding import Finding
 from trueval.audit.registry import check
-from trueval.data.describe import gini
 from trueval.data.interactions import Interactions
+from trueval.statistics.inequality import gini_index
 
 _REMEDY = (
     "mark rows that were recommended and evaluate the others; trueval track SNAPSHOT… follows logs over time, trueval "
@@ -48,4 +48,4 @@ def _halves(log: Interactions) -> tuple[float, float] | None:
 
 
 def _gini(rows: pl.DataFrame) -> float:
-    return gini(np.sort(rows.group_by("item").len()["len"].to_numpy()))
+    return gini_index(np.sort(rows.group_by("item").len()["len"].to_numpy()))

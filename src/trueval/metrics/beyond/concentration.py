@@ -1,4 +1,4 @@
-"""How unevenly recommendations fall on items: Gini, entropy, Lorenz curve."""
+"""How unevenly recommendations fall on items: Gini index and entropy."""
 
 from __future__ import annotations
 
@@ -11,33 +11,13 @@ from trueval.facts.ranking_facts import RankingFacts
 from trueval.metrics.list_sums import tally
 from trueval.metrics.metric_values import Tally
 from trueval.metrics.registry import Parameter, metric
+from trueval.statistics.inequality import gini_index
 
 _EXPOSURE = Parameter(False, (False, True), meaning="count a place by its discount 1/log2(rank+1)")
 
 
 def _ties(parameters: Mapping[str, Any]) -> str:
     return "order" if parameters["exposure"] else "set"
-
-
-def gini_index(counts: np.ndarray) -> float:
-    """Gini index of some counts, zeros included.
-
-    >>> round(gini_index(np.array([8, 2, 0, 0, 0])), 6), round(gini_index(np.array([6, 3, 1, 0, 0])), 6)
-    (0.72, 0.6)
-    """
-    x = np.sort(np.asarray(counts, np.float64))
-    n, total = len(x), x.sum()
-    return float((2 * np.arange(1, n + 1) - n - 1) @ x / (n * total)) if total > 0 else float("nan")
-
-
-def lorenz_curve(counts: np.ndarray) -> np.ndarray:
-    """Cumulative share of the total held by the least popular items, from 0 to 1.
-
-    >>> lorenz_curve(np.array([1, 3])).tolist()
-    [0.0, 0.25, 1.0]
-    """
-    x = np.sort(np.asarray(counts, np.float64))
-    return np.concatenate([[0.0], np.cumsum(x) / x.sum()])
 
 
 def _over_catalogue(counts: np.ndarray, size: int) -> np.ndarray:
