@@ -19,7 +19,7 @@ class RankTest(NamedTuple):
     statistic: float
     freedom: int
     p: float
-    judges: int  # those who ranked two objects or more, not all equal
+    judges: int  # those whose scores differ
     method: str
 
 
@@ -37,35 +37,49 @@ def middle_ranks(values: np.ndarray) -> np.ndarray:
 def rank_test(ranks: np.ndarray, *, seed: int, draws: int = 10_000) -> RankTest:
     """Friedman's test, for any ties and any objects left out: one row per judge, NaN where an object has no rank.
 
-    Under the null hypothesis all orders of the ranks that a judge gave are equally likely among the objects that they
-    were given to. Sums of centred ranks T have a known covariance V then, and Q = T' V⁺ T is the statistic: Friedman's,
-    corrected for ties, where nothing is left out; that of Skillings and Mack (1981) where nothing is tied. Its p is
-    counted over `draws` random orders of every judge's ranks; of many judges, it is that of chi-squared.
+    It is `score_test` of ranks, weighted such that those who rank more do not count for more: Friedman's statistic,
+    corrected for ties, where nothing is left out; that of Skillings and Mack (1981) where nothing is tied.
 
     >>> agreed = np.array([[1.0, 2, 3]] * 8)
     >>> test = rank_test(agreed, seed=0)
     >>> test.statistic, test.freedom, test.p < 0.001
     (16.0, 2, True)
     """
-    centred, weight = _centred(middle_ranks(ranks))
-    told = (centred != 0).any(axis=1)
-    centred, weight = centred[told], weight[told]
-    inverse, freedom = _inverse_covariance(centred, weight, ~np.isnan(ranks[told]))
+    own = middle_ranks(ranks)
+    return score_test(own * np.sqrt(12 / ((~np.isnan(own)).sum(axis=1) + 1))[:, None], seed=seed, draws=draws)
+
+
+def score_test(scores: np.ndarray, *, seed: int, draws: int = 10_000) -> RankTest:
+    """Whether some columns are scored higher than others: one row per judge, NaN where there is no score.
+
+    Under the null hypothesis every judge's scores could stand in any order. The sums T over judges of scores, less
+    each judge's mean, have a known covariance V then, and Q = T' V⁺ T is the statistic. Its p is counted over `draws`
+    random orders of every judge's scores; with many judges, it is that of chi-squared.
+
+    >>> test = score_test(np.array([[5.0, 1.0], [4.0, 2.0], [np.nan, 3.0]]), seed=0)
+    >>> round(test.statistic, 6), test.judges  # T = (3, -3), V = (8 + 2) (I - J / 2)
+    (1.8, 2)
+    """
+    known = ~np.isnan(scores)
+    number = known.sum(axis=1)
+    mean = np.nansum(scores, axis=1) / np.maximum(number, 1)
+    centred = np.where(known, scores - mean[:, None], 0.0)
+    told = (np.abs(centred) > 1e-12 * max(float(np.nanmax(np.abs(scores), initial=0.0)), 1e-300)).any(axis=1)
+    centred, known = centred[told], known[told]
+    inverse, freedom = _inverse_covariance(centred, known)
     if not freedom:
         return RankTest(float("nan"), 0, float("nan"), int(told.sum()), "no differences to test")
-    scores = centred * weight[:, None]
-    total = scores.sum(axis=0)
+    total = centred.sum(axis=0)
     seen = float(total @ inverse @ total)
-    if len(scores) > MOST_PERMUTED:
+    if len(centred) > MOST_PERMUTED:
         from scipy.special import chdtrc
 
-        return RankTest(seen, freedom, float(chdtrc(freedom, seen)), len(scores), "chi-squared")
-    known = ~np.isnan(ranks[told])
+        return RankTest(seen, freedom, float(chdtrc(freedom, seen)), len(centred), "chi-squared")
     at_least = sum(
         int(np.count_nonzero(np.einsum("di,ij,dj->d", t, inverse, t) >= seen * (1 - 1e-9)))
-        for t in permuted_sums(scores, known, seed=seed, draws=draws)
+        for t in permuted_sums(centred, known, seed=seed, draws=draws)
     )
-    return RankTest(seen, freedom, (1 + at_least) / (1 + draws), len(scores), f"{draws:,} permutations")
+    return RankTest(seen, freedom, (1 + at_least) / (1 + draws), len(centred), f"{draws:,} permutations")
 
 
 def permuted_sums(scores: np.ndarray, known: np.ndarray, *, seed: int, draws: int) -> list[np.ndarray]:
@@ -90,17 +104,10 @@ def permuted_sums(scores: np.ndarray, known: np.ndarray, *, seed: int, draws: in
     return found
 
 
-def _centred(ranks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Ranks less their mean, 0 where there is none, and weights by which longer rankings do not count for more."""
-    number = (~np.isnan(ranks)).sum(axis=1)
-    middle = (number + 1) / 2
-    return np.where(np.isnan(ranks), 0.0, ranks - middle[:, None]), np.sqrt(12 / (number + 1))
-
-
-def _inverse_covariance(centred: np.ndarray, weight: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, int]:
-    """The generalised inverse of the covariance of weighted sums over random orders, and its rank."""
+def _inverse_covariance(centred: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, int]:
+    """The generalised inverse of the covariance of sums over random orders, and its rank."""
     number = known.sum(axis=1)
-    spread = weight**2 * (centred**2).sum(axis=1) / np.maximum(number - 1, 1)
+    spread = (centred**2).sum(axis=1) / np.maximum(number - 1, 1)
     inside = known.astype(np.float64)
     covariance = np.diag(spread @ inside) - (inside * (spread / np.maximum(number, 1))[:, None]).T @ inside
     freedom = int(np.linalg.matrix_rank(covariance, hermitian=True)) if len(centred) else 0
