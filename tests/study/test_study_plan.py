@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 
 import pytest
 
@@ -16,7 +17,7 @@ def test_squares_are_balanced(size: int) -> None:
     times = len(rows) // size
     places = Counter((place, one) for row in rows for place, one in enumerate(row))
     assert set(places.values()) == {times}
-    before = Counter(pair for row in rows for pair in zip(row, row[1:]))
+    before = Counter(pair for row in rows for pair in pairwise(row))
     assert len(before) == size * (size - 1)
     assert set(before.values()) == {times}
 

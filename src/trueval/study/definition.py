@@ -173,9 +173,7 @@ def _questions(written: Written) -> list[Question]:
     questions = []
     for number, one in enumerate(given, 1):
         place = written.at(f"[comprehension] number {number}")
-        question = read_table(
-            one, Question, at=lambda name, place=place: f"{place} {name}".rstrip(), name="[[comprehension]]"
-        )
+        question = read_table(one, Question, at=_inside(place), name="[[comprehension]]")
         if len(question.answers) < 2 or question.right > len(question.answers):
             raise DefinitionError(
                 "right must be the number of one of at least two answers", where=f"{place} right",

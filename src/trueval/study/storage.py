@@ -76,10 +76,11 @@ class Storage:
 
     def _settle(self, connection: Connection) -> None:
         """Write the settings of a new database; compare those of an old one with the study."""
-        known = dict(connection.execute(select(tables.settings.c.name, tables.settings.c.value)).tuples().all())
+        rows = connection.execute(select(tables.settings.c.name, tables.settings.c.value))
+        known = {row.name: row.value for row in rows}
         if "form key" not in known:
-            rows = {"form key": new_secret(), "study": self.study.digest}
-            connection.execute(insert(tables.settings), [{"name": name, "value": text} for name, text in rows.items()])
+            for name, value in (("form key", new_secret()), ("study", self.study.digest)):
+                connection.execute(insert(tables.settings), [{"name": name, "value": value}])
             connection.execute(insert(tables.counters), [{"name": "participants", "value": 0}])
         elif known["study"] != self.study.digest:
             if connection.execute(select(func.count()).select_from(tables.participants)).scalar_one():
