@@ -1,1 +1,1 @@
-"""User studies: what people are asked, what they answer, and what it says about systems."""
+"""User studies: do people agree with the numbers?"""
