@@ -14,8 +14,8 @@ from trueval.online.user_study.rankings import Rankings
 from trueval.statistics.binomial import binomial_p
 from trueval.statistics.bradley_terry import fit_strengths
 from trueval.statistics.multiple_comparisons import corrected
-from trueval.statistics.percentiles import percentile_bounds
 from trueval.statistics.resampling import resample_sums
+from trueval.statistics.student import student_interval
 
 LEAST = 2  # participants whose resamples vary
 
@@ -103,7 +103,10 @@ class StrengthTable(NamedTuple):
 
 
 def strengths(choices: Choices, *, level: float, resamples: int, seed: int) -> StrengthTable:
-    """Strengths by the model of Bradley and Terry with Davidson's ties, intervals by resampling participants."""
+    """Strengths by the model of Bradley and Terry with Davidson's ties.
+
+    Intervals are Student's t with the standard error over resamples of participants.
+    """
     people, number = choices.wins.shape[:2]
     if not _connected((choices.wins + choices.ties).sum(axis=0)):
         return StrengthTable((), np.empty((0, 0)), "no strengths: some systems were never compared with the others")
@@ -113,12 +116,14 @@ def strengths(choices: Choices, *, level: float, resamples: int, seed: int) -> S
         made = (Strength(name, float(one), np.nan, np.nan) for name, one in zip(choices.systems, fitted))
         return StrengthTable(tuple(made), np.zeros((number, number)), "no intervals: too few participants")
     (sums,) = resample_sums([(None, both)], people, seed=seed, resamples=resamples)
-    drawn = _fitted(sums, number)
+    covariance = np.cov(_fitted(sums, number).T)
+    errors = np.sqrt(np.diag(covariance))
+    # percentiles lean outwards for systems that nearly everybody prefers, or nobody; Student's t covers as it should
     found = [
-        Strength(name, float(fitted[at]), *percentile_bounds(drawn[:, at], level, observations=people))
-        for at, name in enumerate(choices.systems)
+        Strength(name, float(one), *student_interval(float(one), float(error), freedom=people - 1, level=level))
+        for name, one, error in zip(choices.systems, fitted, errors)
     ]
-    return StrengthTable(tuple(found), np.cov(drawn.T))
+    return StrengthTable(tuple(found), covariance)
 
 
 def _fitted(sums: np.ndarray, number: int) -> np.ndarray:
