@@ -50,6 +50,7 @@ _HOME = {
     "ab_plan": "trueval.online.ab.plan",
     "ope": "trueval.online.ope.estimate",
     "study_analysis": "trueval.study.analysis",
+    "study_answers": "trueval.study.simulated_answers",
     "study_plan": "trueval.online.user_study.plan",
     "StudyAnalysis": "trueval.online.user_study.result",
     "simulate": "trueval.simulation.simulate",
@@ -111,6 +112,7 @@ if TYPE_CHECKING:
     from trueval.splits.parts import Parts
     from trueval.statistics.power import power
     from trueval.study.analysis import study_analysis
+    from trueval.study.simulated_answers import study_answers
 
 
 def __getattr__(name: str) -> Any:

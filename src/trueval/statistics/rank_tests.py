@@ -8,6 +8,7 @@ import numpy as np
 
 from trueval.kernels import blocks
 from trueval.kernels.seeds import derive
+from trueval.statistics.resampling import in_one_order
 
 MOST_PERMUTED = 1000  # judges: beyond, the chi-squared distribution is as good
 _CELLS = 2_000_000  # ranks that are permuted at once
@@ -60,6 +61,7 @@ def score_test(scores: np.ndarray, *, seed: int, draws: int = 10_000) -> RankTes
     >>> round(test.statistic, 6), test.judges  # T = (3, -3), V = (8 + 2) (I - J / 2)
     (1.8, 2)
     """
+    scores = in_one_order(scores)
     known = ~np.isnan(scores)
     number = known.sum(axis=1)
     mean = np.nansum(scores, axis=1) / np.maximum(number, 1)

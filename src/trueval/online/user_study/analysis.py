@@ -46,7 +46,7 @@ def analyse_tables(
     return StudyAnalysis(
         found, _careful(tables, failed_checks(checks), options), checks, bias, attendance(tables, len(answered)),
         offline, _manifest(tables, options, len(answered), name), tuple(_notes(found, options)),
-        tuple(_warnings(found, bias, len(answered), 1 - options.level)),
+        tuple(_warnings(found, bias, len(answered), options)),
     )  # fmt: skip
 
 
@@ -109,12 +109,13 @@ def _notes(found: Findings, options: StudyOptions) -> list[str]:
     return notes
 
 
-def _warnings(found: Findings, bias: Sequence[PositionBias], people: int, alpha: float) -> list[str]:
+def _warnings(found: Findings, bias: Sequence[PositionBias], people: int, options: StudyOptions) -> list[str]:
+    alpha = 1 - options.level
     least = least_users(alpha)
     warnings = []
     if people < least:
         warnings.append(
-            f"{people} participants cannot show a preference at level {level_percent(1 - alpha)}, whatever they "
+            f"{people} participants cannot show a preference at level {level_percent(options.level)}, whatever they "
             f"answer: it takes {least} or more"
         )
     warnings += [
@@ -123,4 +124,9 @@ def _warnings(found: Findings, bias: Sequence[PositionBias], people: int, alpha:
         for one in bias
         if one.p < alpha
     ]
+    if found.rankings is not None and found.rankings.partial and options.unranked == "out":
+        warnings.append(
+            f"{found.rankings.partial} rankings are partial: where people left out what they like least, such systems "
+            'look better here than they are; unranked="last" (--unranked last) puts them below all ranked ones'
+        )
     return warnings

@@ -128,7 +128,7 @@ def check_sentences(study: StudyAnalysis, alpha: float) -> list[str]:
     """How many failed, and what the others say without them."""
     if not study.checks:
         return []
-    people = max(one.participants for one in study.checks)
+    people = len({name for one in study.checks for name in one.participants})
     failed = failed_checks(study.checks)
     if not failed:
         return [f"All {people} participants passed the planted checks."]
