@@ -49,7 +49,7 @@ class Random:
         """Scores for a new user: a stream of their own for each set of ratings."""
         codes, ratings = checked_profile(items, values, len(self._items))
         stream = derive(int(self._seed), f"new user {codes.tolist()} {ratings.tolist()}")
-        return (item_key(stream, self._items) >> np.uint64(40)).astype(np.float32)
+        return (item_key(np.asarray(stream), self._items) >> np.uint64(40)).astype(np.float32)
 
 
 @system(
