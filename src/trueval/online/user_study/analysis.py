@@ -87,12 +87,12 @@ def _notes(found: Findings, options: StudyOptions) -> list[str]:
             "rankings fulfil and violate if it is put first; equal ranks are neither (tied). First: alone at the top; "
             f"intervals of shares are exact (Clopper–Pearson, {level})"
         )
-        places = "share the places after all ranked ones" if options.unranked == "last" else "have no place in it"
-        notes.append(
-            f"{ranked.partial} participants ranked only some systems; unranked ones {places}. {ranked.with_ties} gave "
-            "equal ranks, which share the mean of their places. Friedman's test permutes the ranks that each "
-            f"participant gave ({ranked.friedman.method})"
-        )
+        places = "share the places after all ranked ones" if options.unranked == "last" else "have no place"
+        some = f"{ranked.partial} participants ranked only some systems; the others {places}"
+        ties = f"{ranked.with_ties} gave equal ranks, which share the mean of their places"
+        said = [some] * bool(ranked.partial) + [ties] * bool(ranked.with_ties)
+        said.append(f"Friedman's test permutes the ranks that each participant gave ({ranked.friedman.method})")
+        notes.append(". ".join(said if said[1:] else ["all participants ranked all systems, without ties", *said]))
         if ranked.combined:
             notes.append(f"{ranked.combined} participants ranked several times: the order of their mean ranks counts")
     tables = [form.strengths for form in (found.rankings, found.pairs) if form is not None]
