@@ -97,9 +97,8 @@ def _given(source: Any) -> dict[str, tuple[pl.DataFrame, str]]:
     if not path.is_dir():
         frame = _read(path)
         return {_form_of(frame, str(path)): (frame, str(path))}
-    files = {name: path / f"{name}{suffix}" for suffix in (".csv", ".parquet") for name in FORMS}
-    files = {name: path / f"{name}.parquet" if not file.exists() else file for name, file in files.items()}
-    return {name: (_read(file), str(file)) for name, file in files.items() if file.exists()}
+    files = {name: [file for end in ("parquet", "csv") if (file := path / f"{name}.{end}").exists()] for name in FORMS}
+    return {name: (_read(own[0]), str(own[0])) for name, own in files.items() if own}
 
 
 def _read(path: Path) -> pl.DataFrame:
