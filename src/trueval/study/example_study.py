@@ -77,10 +77,10 @@ def _png(pixels: np.ndarray) -> bytes:
     """
     height, width, _ = pixels.shape
     rows = b"".join(b"\x00" + row.tobytes() for row in pixels)
-    parts = [
-        (b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)), (b"IDAT", zlib.compress(rows, 9)), (b"IEND", b"")
-    ]  # fmt: skip
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    parts = {b"IHDR": header, b"IDAT": zlib.compress(rows, 9), b"IEND": b""}
     chunks = (
-        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in parts
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        for kind, data in parts.items()
     )
     return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)

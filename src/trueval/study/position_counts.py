@@ -8,7 +8,7 @@ import polars as pl
 def position_counts(shown: pl.DataFrame, people: pl.DataFrame | None = None) -> pl.DataFrame:
     """A row for each system, a column for each place; planted lists are left out.
 
-    >>> shown = pl.DataFrame({"participant": ["p", "p"], "system": ["x", "y"], "position": [1, 2], "check": [None, None]})
+    >>> shown = pl.DataFrame({"participant": "p", "system": ["x", "y"], "position": [1, 2], "check": None})
     >>> position_counts(shown).rows()
     [('x', 1, 0), ('y', 0, 1)]
     """

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import bisect
 import time
+from typing import Any
 
 from trueval.online.user_study.plan import study_plan
 from trueval.render.numbers import short_percent
@@ -57,19 +59,27 @@ def _power(study: Study) -> str:
             return f"{people} participants are too few for any significant difference"
         effect = power(sd=1.0, users=people, power=_POWER)
         return f"{with_power} a difference of {effect:.2f} standard deviations between two systems (paired t-test)"
-    shares = [percent / 100 for percent in range(1, 100)]
     if study.about.form == "rank":
-        enough = [s for s in shares if s > 1 / systems and _reached(systems=systems, share=s, participants=people)]
-        what = f"one system, named before, being ranked first by {{share}} of them (by chance {short_percent(1 / systems)})"
+        share = _least(1 / systems, systems=systems, participants=people, name="share")
+        by_chance = f"(by chance {short_percent(1 / systems)})"
+        what = f"one system, named before, being ranked first by {_percent(share)} of them {by_chance}"
     else:
         pairs = systems * (systems - 1) // 2
         seen = max(1, round(people * (study.plan_options.pairs or pairs) / pairs))
-        enough = [s for s in shares if s > 0.5 and _reached(systems=systems, prefer=s, participants=seen)]
-        what = f"one of two lists being preferred by {{share}} of those who see the pair ({seen} each)"
-    if not enough:
+        share = _least(0.5, systems=systems, participants=seen, name="prefer")
+        what = f"one of two lists being preferred by {_percent(share)} of those who see the pair ({seen} people)"
+    if share is None:
         return f"{people} participants are too few to show any preference with {short_percent(_POWER)} power"
-    return f"{with_power} {what.format(share=short_percent(enough[0]))}"
+    return f"{with_power} {what}"
 
 
-def _reached(**options: float) -> bool:
-    return study_plan(**options).power >= _POWER  # type: ignore[arg-type]
+def _least(chance: float, *, systems: int, participants: int, name: str) -> float | None:
+    """The smallest share, in per cent, that is found with the power; power grows with the share."""
+    above = [percent / 100 for percent in range(1, 100) if percent / 100 > chance]
+    options: dict[str, Any] = {"systems": systems, "participants": participants}
+    at = bisect.bisect_left(above, _POWER, key=lambda share: study_plan(**{**options, name: share}).power)
+    return above[at] if at < len(above) else None
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else short_percent(share)
