@@ -41,16 +41,16 @@ class Finder:
         self._by_popularity = [(code, self._titles[code]) for code in order]
 
     def find(self, query: str, *, most: int = MOST_FOUND) -> list[int]:
-        """Codes of items, those first in which a word begins like the query, and popular ones before others."""
+        """Codes of items, those first in which words begin like those of the query, and popular ones before others."""
         words = folded(query[:LONGEST_QUERY]).split()
         if not words:
             return []
-        begins, within = f" {words[0]}", words[0]
+        begins = [f" {word}" for word in words]
         first: list[int] = []
         second: list[int] = []
         for code, title in self._by_popularity:
-            if within in title and all(word in title for word in words[1:]):
-                (first if begins in title else second).append(code)
+            if all(word in title for word in words):
+                (first if all(word in title for word in begins) else second).append(code)
                 if len(first) == most:
                     break
         return (first + second)[:most]

@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from trueval.study.export import export_tables
 from trueval.study.identities import hashed, same
+from trueval.study.position_counts import position_counts
 from trueval.study.site import Site
 
 
@@ -42,16 +43,6 @@ def _tables(found: dict[str, pl.DataFrame], people: pl.DataFrame) -> list[dict[s
          "rows": places.rows()},
         {"title": "Time", "columns": ["", ""], "rows": times},
     ]  # fmt: skip
-
-
-def position_counts(shown: pl.DataFrame, people: pl.DataFrame | None = None) -> pl.DataFrame:
-    """How often each system was shown at each place, planted lists left out."""
-    kept = shown.filter(pl.col("check").is_null())
-    kept = kept if people is None else kept.join(people, on="participant", how="semi")
-    if not len(kept):
-        return pl.DataFrame({"system": []}, schema={"system": pl.String})
-    counts = kept.group_by("system", "position").len()
-    return counts.pivot("position", index="system", values="len", sort_columns=True).sort("system").fill_null(0)
 
 
 def _round(value: Any) -> str:

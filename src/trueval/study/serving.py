@@ -18,7 +18,7 @@ def serve(site: Site, *, host: str, port: int) -> None:
     """Serve until interrupted. Visitors' addresses are written nowhere."""
     import uvicorn
 
-    uvicorn.run(make_app(site), host=host, port=port, **_settings())
+    uvicorn.run(make_app(site), host=host, port=port, **server_settings())
 
 
 def serve_by_several(study: str, url: str | None, *, host: str, port: int, workers: int) -> None:
@@ -27,7 +27,7 @@ def serve_by_several(study: str, url: str | None, *, host: str, port: int, worke
 
     os.environ[_STUDY] = study
     os.environ[_DATABASE] = url or ""
-    uvicorn.run(f"{__name__}:app_of_worker", factory=True, host=host, port=port, workers=workers, **_settings())
+    uvicorn.run(f"{__name__}:app_of_worker", factory=True, host=host, port=port, workers=workers, **server_settings())
 
 
 def app_of_worker() -> Any:
@@ -36,7 +36,8 @@ def app_of_worker() -> Any:
     return make_app(Site.open(read_study(os.environ[_STUDY]), os.environ[_DATABASE] or None))
 
 
-def _settings() -> dict[str, Any]:
+def server_settings() -> dict[str, Any]:
+    """How uvicorn serves a study: visitors are not logged, slow ones are closed."""
     return {
         "http": LimitedConnection, "ws": "none", "access_log": False, "server_header": False, "log_level": "warning",
         "timeout_keep_alive": 10, "timeout_graceful_shutdown": 10, "proxy_headers": False, "lifespan": "off",

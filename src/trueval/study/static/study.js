@@ -78,6 +78,7 @@
       event.preventDefault();
       try {
         panel.innerHTML = await (await post(rank.dataset.view, rank, button)).text();
+        document.getElementById("in-view").value = button.value;
         for (const tab of rank.querySelectorAll("button[name=show]")) tab.setAttribute("aria-pressed", String(tab === button));
       } catch { plainly(rank, button); }
     });
