@@ -117,9 +117,10 @@ def _take_part(
         if person.leaves():
             rows["participants"].append((name, None, f"task {task}"))
             return
+        time = person.seconds()  # in pairs that of the task
         for one in lists:
-            place = (name, task, form, one.position, one.label, one.system, one.check, round(person.seconds(), 3))
-            rows["shown"].append(place)
+            time = person.seconds() if form != "pair" and one is not lists[0] else time
+            rows["shown"].append((name, task, form, one.position, one.label, one.system, one.check, round(time, 3)))
         rows[_TABLES[form]] += _answer(name, person, lists, form)
     rows["participants"].append((name, "yes", "done"))
 
