@@ -1,6 +1,6 @@
 """How often the intervals of a user study hold, its tests err, and planted faults are found: simulated participants.
 
-    python benchmarks/study_table.py [ROUNDS]      # writes benchmarks/STUDIES.md
+    python benchmarks/study_table.py [ROUNDS]      # writes docs/study-coverage.md
 
 Participants are simulated by the strengths of Plackett and Luce (rankings) and of Davidson (choices), on the balanced
 plan of real studies. Every figure is a share of simulated studies.
@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 import trueval as tv
+from trueval.online.user_study.result import StudyAnalysis
 
 RESAMPLES = 400
 WORLDS = {
@@ -45,7 +46,7 @@ def shares(world: str, form: str, people: int, rounds: int, bias: float = 0.0) -
     return {name: float(np.mean(values)) for name, values in found.items()}
 
 
-def measured(study: tv.StudyAnalysis, strengths: dict[str, float]) -> Iterator[tuple[str, bool]]:
+def measured(study: StudyAnalysis, strengths: dict[str, float]) -> Iterator[tuple[str, bool]]:
     """What one study shows: "strength" and "first" are whether an interval holds the true value."""
     middle, total = np.mean(list(strengths.values())), sum(np.exp(one) for one in strengths.values())
     yield "position bias", study.position_bias[0].p < 0.05
@@ -119,4 +120,4 @@ def _row(world: str, form: str, name: str, rounds: int, bias: float = 0.0) -> st
 
 if __name__ == "__main__":
     number = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
-    Path(__file__).with_name("STUDIES.md").write_text(page(number), encoding="utf-8")
+    (Path(__file__).parents[1] / "docs" / "study-coverage.md").write_text(page(number), encoding="utf-8")

@@ -52,7 +52,6 @@ _HOME = {
     "study_analysis": "trueval.study.analysis",
     "study_answers": "trueval.study.simulated_answers",
     "study_plan": "trueval.online.user_study.plan",
-    "StudyAnalysis": "trueval.online.user_study.result",
     "simulate": "trueval.simulation.simulate",
     "World": "trueval.simulation.world",
     "ClickModel": "trueval.simulation.click_models",
@@ -93,7 +92,6 @@ if TYPE_CHECKING:
     from trueval.online.ab.plan import ab_plan
     from trueval.online.ope.estimate import ope
     from trueval.online.user_study.plan import study_plan
-    from trueval.online.user_study.result import StudyAnalysis
     from trueval.propensity.propensity import Propensity
     from trueval.recommenders.adapters import adapt
     from trueval.recommenders.given import Factors, Function, Scores
