@@ -1,4 +1,4 @@
-"""What goes wrong around a study: a database that is locked, full or away; forms that are forged, repeated, large, slow."""
+"""What goes wrong around a study: a database locked, full or away; forms that are forged, repeated, large or slow."""
 
 from __future__ import annotations
 
@@ -252,7 +252,7 @@ def test_any_fields_at_all(tmp_path: Path) -> None:
             if not stage and person.has("/lists"):
                 person.rate(3).send("/lists")
         found = export_tables(site.storage)
-        assert found["ratings"]["value"].is_in([1, 2, 3, 4, 5]).all()
+        assert found["ratings"]["value"].is_in([1.0, 2.0, 3.0, 4.0, 5.0]).all()
         assert found["rankings"]["rank"].drop_nulls().is_between(1, 3).all()
         assert found["pairs"]["answer"].is_in(["left", "right", "none"]).all()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import threading
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,9 @@ pytest.importorskip("uvicorn", reason="needs the extra study")
 class Persistent(Visitor):
     """Somebody who tries again until the server is back, and remembers what was acknowledged."""
 
-    def __init__(self, client: Any, stop: threading.Event, rng: random.Random) -> None:
+    def __init__(self, client: Any, stop: threading.Event, rng: random.Random, served: Counter) -> None:
         super().__init__(client)
-        self.stop, self.rng = stop, rng
+        self.stop, self.rng, self.served = stop, rng, served
         self.ratings: dict[str, dict[str, float]] = {}  # by home: codes and values that were acknowledged
         self.answers: dict[str, list[str]] = {}
         self.finished: list[str] = []
@@ -33,7 +34,9 @@ class Persistent(Visitor):
         end = time.monotonic() + LIMIT
         while True:
             try:
-                return ask()
+                answer = ask()
+                self.served["pages"] += 1
+                return answer
             except httpx.TransportError:
                 assert time.monotonic() < end, "the server does not come back"
                 time.sleep(0.02)
@@ -82,7 +85,8 @@ def _run(folder: Path, *, kills: int, people: int, seed: int, url: str | None = 
     more = ["--database", url] if url else []
     server, stop = Process(study, port, *more), threading.Event()
     clients = [httpx.Client(base_url=server.address, timeout=LIMIT) for _ in range(people)]
-    visitors = [Persistent(one, stop, random.Random(seed + number)) for number, one in enumerate(clients)]
+    served: Counter = Counter()
+    visitors = [Persistent(one, stop, random.Random(seed + number), served) for number, one in enumerate(clients)]
     failures: list[BaseException] = []
 
     def visit(one: Persistent) -> None:
@@ -96,7 +100,10 @@ def _run(folder: Path, *, kills: int, people: int, seed: int, url: str | None = 
         thread.start()
     try:
         for _ in range(kills):
-            time.sleep(rng.uniform(0.05, 0.8))
+            before, pages = served["pages"], rng.randint(1, 10 * people)
+            while served["pages"] < before + pages and not failures:  # every life of the server gets somewhere
+                time.sleep(0.002)
+            time.sleep(rng.uniform(0, 0.02))  # the moment is chance within a request, too
             server.kill()
             server = Process(study, port, *more)
     finally:
