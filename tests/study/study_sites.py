@@ -21,7 +21,7 @@ from trueval.study.definition import read_study
 from trueval.study.site import Site
 
 TITLES = ("Amélie", "Das Boot", "<b>Bold</b> & \"quoted\" 'title'", "</script><script>alert(1)</script>", "{{ 7 * 7 }}")
-LIMIT = 120  # seconds after which something that hangs is given up
+LIMIT = 600  # seconds after which something that hangs is given up
 
 
 def write_data(folder: Path, *, items: int = 60, users: int = 40) -> None:

@@ -23,7 +23,7 @@ from trueval.study.simulated_people import SimulatedPeople
 from trueval.study.world_people import world_strengths
 
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
-study_table = pytest.importorskip("study_table")
+study_coverage = pytest.importorskip("study_coverage")
 
 STRENGTHS = dict(zip(SYSTEMS, (1.0, 0.0, -1.0)))
 FAULTS = {"careless": 0.2, "leave": 0.05, "position_bias": 0.5, "no_difference": 0.4, "seed": 7}
@@ -112,7 +112,7 @@ def test_first_places_follow_the_strengths() -> None:
 
 def holds(world: str, form: str, people: int, rounds: int) -> None:
     """Intervals hold 93 to 97 % (first places, which are exact, at least that); nothing is found in nothing."""
-    found = study_table.shares(world, form, people, rounds)
+    found = study_coverage.shares(world, form, people, rounds)
     slack = 3 * np.sqrt(0.95 * 0.05 / rounds)
     if "strength" in found:
         assert 0.93 - slack < found["strength"] < 0.97 + slack
@@ -129,7 +129,7 @@ def test_coverage_and_errors(world: str, form: str) -> None:
 
 
 def test_a_planted_position_bias_is_found() -> None:
-    assert study_table.shares("apart", "pair", 50, 12, 1.0)["position bias"] > 0.8
+    assert study_coverage.shares("apart", "pair", 50, 12, 1.0)["position bias"] > 0.8
 
 
 @pytest.mark.slow
@@ -148,12 +148,12 @@ def test_coverage_and_errors_in_full(world: str, form: str, people: int) -> None
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["rank", "pair"])
 def test_planted_position_bias_in_full(form: str) -> None:
-    assert study_table.shares("apart", form, 50, 300, 1.0)["position bias"] > 0.8
+    assert study_coverage.shares("apart", form, 50, 300, 1.0)["position bias"] > 0.8
 
 
 @pytest.mark.parametrize("form", ["rank", "pair", "rate"])
 def test_careless_participants_fail_planted_checks(form: str) -> None:
-    assert study_table.failed_checks(form, 1.0, people=60) > 0.5 > 0.1 > study_table.failed_checks(form, 0.0, people=60)
+    assert study_coverage.failed_checks(form, 1.0, people=60) > 0.5 > 0.1 > study_coverage.failed_checks(form, 0.0, people=60)
 
 
 # ---- which offline metric would have told us? --------------------------------------------------------------------

@@ -12,7 +12,7 @@
   // Where anything goes wrong, the form is sent as it would be without a script: the server says what is the matter.
   function plainly(form, button) {
     form.dataset.plain = "yes";
-    form.requestSubmit(button);
+    setTimeout(() => form.requestSubmit(button)); // not while the event that failed is still under way
   }
 
   async function post(address, form, button) {
@@ -53,7 +53,7 @@
       const row = button.closest("li"), place = [...row.querySelectorAll("button")].indexOf(button);
       try {
         const answer = await (await post(form.action, form, button)).json();
-        for (const shown of document.querySelectorAll("#" + row.id)) {
+        for (const shown of document.querySelectorAll(`[data-item="${row.dataset.item}"]`)) {
           const holder = document.createElement("ul");
           holder.innerHTML = answer.row;
           const made = holder.firstElementChild, focused = shown.contains(document.activeElement);
