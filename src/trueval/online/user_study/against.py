@@ -9,8 +9,10 @@ from typing import Any
 
 from trueval.comparison.agreement import OutsideRanking, agree_with
 from trueval.comparison.render_agreement import UNCLEAR, tau_text
+from trueval.comparison.tau import chance_of_tau
 from trueval.evaluation.outcome import Evaluation
 from trueval.online.user_study.forms import Findings
+from trueval.render.numbers import level_percent
 
 FEW = 6  # systems: of five, one metric in 120 that has nothing to do with people has their very order
 
@@ -24,6 +26,15 @@ class MetricAgreement:
     low: float
     high: float
     observed: float
+    systems: int
+
+    def beyond_chance(self, alpha: float) -> int:
+        """1 where even the least τ of the interval is one that few random orders of these systems have; -1 the other
+        way round; else 0."""
+        if math.isnan(self.low):
+            return 0
+        above, below = (chance_of_tau(end, self.systems) <= alpha for end in (self.low, -self.high))
+        return int(above) - int(below)
 
     @property
     def text(self) -> str:
@@ -47,6 +58,7 @@ class Against:
     measure: str  # what people's order is made of
     systems: tuple[str, ...]
     metrics: tuple[MetricAgreement, ...]
+    level: float
 
     @property
     def by_chance(self) -> float:
@@ -61,19 +73,21 @@ class Against:
             f"Of {len(self.metrics)} offline metrics, {top.metric} orders the {len(self.systems)} systems most as "
             f"people do: τ {top.text}."
         ]
-        positive = [one.metric for one in self.metrics if one.low > 0]
+        share = level_percent(self.level)
+        found = {
+            way: [one.metric for one in self.metrics if one.beyond_chance(1 - self.level) == way] for way in (1, -1)
+        }
         if not any(one.clear for one in self.metrics):
             said.append(
                 "Which offline number would have told is unclear: the systems are too close, or participants or users "
                 "too few, for their true orders to be known."
             )
-        elif not positive:
-            said.append("None of them is shown to agree with people: every interval of τ holds 0.")
+        elif not found[1]:
+            said.append(f"None of them is shown to agree with people further than {share} of random orders would.")
         else:
-            more = f" and {len(positive) - 5} more" if len(positive) > 5 else ""
-            said.append(f"Shown to agree (τ above 0): {', '.join(positive[:5])}{more}.")
-        opposed = [one.metric for one in self.metrics if one.high < 0]
-        said += [f"Shown to order systems against people: {', '.join(opposed[:5])}."] if opposed else []
+            said.append(f"Shown to agree further than {share} of random orders would: {_some(found[1])}.")
+        if found[-1]:
+            said.append(f"Shown to order the systems against people, beyond chance as well: {_some(found[-1])}.")
         if len(self.systems) < FEW:
             orders = math.factorial(len(self.systems))
             said.append(
@@ -103,9 +117,13 @@ def against_offline(
         return None
     measure, outside = ranked
     systems, rows = agree_with(results, outside, metrics=metrics, level=level, seed=seed)
-    made = [MetricAgreement(label, *middle, observed) for label, middle, observed in rows]
+    made = [MetricAgreement(label, *middle, observed, len(systems)) for label, middle, observed in rows]
     made.sort(key=lambda one: (math.isnan(one.tau), -one.tau if one.tau == one.tau else 0.0, -one.observed, one.metric))
-    return Against(measure, tuple(systems), tuple(made))
+    return Against(measure, tuple(systems), tuple(made), level)
+
+
+def _some(names: Sequence[str], most: int = 5) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def people_ranking(found: Findings) -> tuple[str, OutsideRanking] | None:
