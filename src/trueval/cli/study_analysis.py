@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from typer import Argument, Option
@@ -20,15 +20,12 @@ from trueval.cli.options import (
     Seed,
     bounded,
     give,
+    named_numbers,
     result_format,
     width_for,
     write_page,
 )
-from trueval.errors import DefinitionError
 from trueval.report.output_formats import check_format, rendered
-
-if TYPE_CHECKING:
-    from trueval.study.definition import Study
 
 _ANSWERS = (
     "A study file (.toml), the folder that `trueval study export` wrote, or one table: rankings (participant, system, "
@@ -171,28 +168,13 @@ def simulate_command(
 
     set_quiet(quiet)
     read = read_study(study)
+    what, do = "strengths are written system=number", "ease=1,popularity=0.5,random=0"
+    given = named_numbers(preference, "--preference", what=what, do=do)
     people = SimulatedPeople(
-        strengths=_strengths(preference, read), position_bias=position_bias, careless=careless,
+        strengths=given or dict.fromkeys(read.systems, 0.0), position_bias=position_bias, careless=careless,
         no_difference=no_difference, partial=partial, leave=leave, seed=seed,
     )  # fmt: skip
     simulate_participants(read, people, participants=participants, url=database)
     address = database or simulated_address(read)
     note(f"{participants:,} simulated participants in {address}")
     sys.stdout.write(f"trueval study analyse {study} --database {address}\n")
-
-
-def _strengths(text: str | None, study: Study) -> dict[str, float]:
-    if text is None:
-        return dict.fromkeys(study.systems, 0.0)
-    found = {}
-    for part in filter(None, (part.strip() for part in text.split(","))):
-        name, _, value = (word.strip() for word in part.rpartition("="))
-        try:
-            found[name] = float(value)
-        except ValueError:
-            name = ""
-        if not name:
-            raise DefinitionError(
-                "strengths are written system=number", where="--preference", found=part, do="a=1,b=0.5,c=0"
-            )
-    return found
