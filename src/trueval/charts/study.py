@@ -116,7 +116,7 @@ def positions_chart(found: StudyAnalysis) -> Chart:
     data = pl.DataFrame({"position": names, "value": bias.means, "answers": bias.counts})
     middle = sum(m * n for m, n in zip(bias.means, bias.counts)) / sum(bias.counts) if bias.form != "pair" else 0.5
     what = {"rank": "mean rank", "pair": "share of the choices", "rate": "mean answer"}[bias.form]
-    told = listed([f"{name} {rounded(mean)}" for name, mean in zip(names, bias.means)], most=12)
+    told = listed([f"{name}: {rounded(mean)}" for name, mean in zip(names, bias.means)], most=12)
     description = f"{what} by position: {told}. Test that positions do not matter: {p_phrase(bias.p)}."
     title = f"Where a list stood: {what} by position"
     return Chart("positions", title, description, data, lambda frame: _places(frame, what, middle))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Argument, Option
 
+from trueval.cli import study_analysis
 from trueval.cli.guard import guarded
 from trueval.cli.options import Quiet, Seed
 from trueval.errors import DataError, DefinitionError, suggest
@@ -17,7 +18,7 @@ from trueval.report.output_formats import check_folder_name
 if TYPE_CHECKING:
     from trueval.study.definition import Study
 
-app = typer.Typer(help="User studies: make, check, serve and export one.", no_args_is_help=True)
+app = typer.Typer(help="User studies: plan, make, check, serve, export and analyse one.", no_args_is_help=True)
 
 StudyFile = Annotated[str, Argument(help="A study file (TOML); trueval study new writes one.")]
 Database = Annotated[
@@ -204,3 +205,4 @@ app.command("check")(check_command)
 app.command("serve")(serve_command)
 app.command("export")(guarded(export_command, folder=lambda output: True))
 app.command("invite")(guarded(invite_command))
+study_analysis.register(app)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from functools import cache
+from itertools import permutations
 from typing import NamedTuple
 
 import numpy as np
 
-from trueval.kernels import blocks
 from trueval.kernels.seeds import derive
+from trueval.statistics.resampling import in_one_order
 
 MOST_PERMUTED = 1000  # judges: beyond, the chi-squared distribution is as good
-_CELLS = 2_000_000  # ranks that are permuted at once
+_LISTED = 6  # objects of which all orders are listed, to draw from
 
 
 class RankTest(NamedTuple):
@@ -60,6 +62,7 @@ def score_test(scores: np.ndarray, *, seed: int, draws: int = 10_000) -> RankTes
     >>> round(test.statistic, 6), test.judges  # T = (3, -3), V = (8 + 2) (I - J / 2)
     (1.8, 2)
     """
+    scores = in_one_order(scores)
     known = ~np.isnan(scores)
     number = known.sum(axis=1)
     mean = np.nansum(scores, axis=1) / np.maximum(number, 1)
@@ -75,33 +78,34 @@ def score_test(scores: np.ndarray, *, seed: int, draws: int = 10_000) -> RankTes
         from scipy.special import chdtrc
 
         return RankTest(seen, freedom, float(chdtrc(freedom, seen)), len(centred), "chi-squared")
-    at_least = sum(
-        int(np.count_nonzero(np.einsum("di,ij,dj->d", t, inverse, t) >= seen * (1 - 1e-9)))
-        for t in permuted_sums(centred, known, seed=seed, draws=draws)
-    )
+    drawn = permuted_sums(centred, known, seed=seed, draws=draws)
+    at_least = int(np.count_nonzero(np.einsum("di,ij,dj->d", drawn, inverse, drawn) >= seen * (1 - 1e-9)))
     return RankTest(seen, freedom, (1 + at_least) / (1 + draws), len(centred), f"{draws:,} permutations")
 
 
-def permuted_sums(scores: np.ndarray, known: np.ndarray, *, seed: int, draws: int) -> list[np.ndarray]:
-    """Column sums with the known scores of every row in a random order, a row per draw, in blocks.
+def permuted_sums(scores: np.ndarray, known: np.ndarray, *, seed: int, draws: int) -> np.ndarray:
+    """Column sums with the known scores of every row in a random order: a row per draw.
 
-    >>> drawn, = permuted_sums(np.array([[1.0, 2.0, 0.0]]), np.array([[True, True, False]]), seed=0, draws=50)
+    >>> drawn = permuted_sums(np.array([[1.0, 2.0, 0.0]]), np.array([[True, True, False]]), seed=0, draws=50)
     >>> sorted(set(map(tuple, drawn.tolist())))
     [(1.0, 2.0, 0.0), (2.0, 1.0, 0.0)]
     """
     rng = np.random.default_rng(int(derive(seed, "permuted ranks")))
-    rows, columns = scores.shape
-    last = np.argsort(~known, axis=1, kind="stable")  # places of known scores, then of the others
-    packed = np.take_along_axis(np.where(known, scores, 0.0), last, axis=1)
-    back = np.argsort(last, axis=1)
-    beyond = np.arange(columns) >= known.sum(axis=1)[:, None]
-    found = []
-    for part in blocks(draws, max(1, _CELLS // max(1, rows * columns))):
-        keys = rng.random((part.stop - part.start, rows, columns)) + beyond  # what is unknown stays at the end
-        order = np.argsort(keys, axis=2)
-        mixed = np.take_along_axis(np.broadcast_to(packed, order.shape), order, axis=2)
-        found.append(np.take_along_axis(mixed, np.broadcast_to(back, order.shape), axis=2).sum(axis=1))
-    return found
+    total = np.zeros((draws, scores.shape[1]))
+    for row, there in zip(scores, known):
+        own = row[there]
+        if len(own) <= _LISTED:
+            every = own[_orders(len(own))]
+            total[:, there] += every[rng.integers(0, len(every), draws)]
+        else:
+            total[:, there] += rng.permuted(np.tile(own, (draws, 1)), axis=1)
+    return total
+
+
+@cache
+def _orders(number: int) -> np.ndarray:
+    """All orders of so many objects, a row each."""
+    return np.array(list(permutations(range(number))))
 
 
 def _inverse_covariance(centred: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, int]:

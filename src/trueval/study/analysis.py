@@ -105,6 +105,14 @@ def _stored(path: Path, database: str | None) -> dict[str, pl.DataFrame]:
             "the database of a study needs the extra study", where=str(path), found=f"no package {error.name}",
             do='pip install "trueval[study]", or give the folder that trueval study export wrote',
         ) from None  # fmt: skip
+    from trueval.study.database import address_of
     from trueval.study.definition import read_study
 
-    return export_tables(read_study(path), database)
+    study = read_study(path)
+    file = Path(address_of(study).removeprefix("sqlite:///"))
+    if database is None and not file.exists():
+        raise DataError(
+            "the study has no answers yet", where=str(path), found=f"no file {file.name}",
+            do="trueval study serve, then analyse; or name another database (--database)",
+        )  # fmt: skip
+    return export_tables(study, database)

@@ -46,7 +46,7 @@ def analyse_tables(
     return StudyAnalysis(
         found, _careful(tables, failed_checks(checks), options), checks, bias, attendance(tables, len(answered)),
         offline, _manifest(tables, options, len(answered), name), tuple(_notes(found, options)),
-        tuple(_warnings(found, bias, len(answered), 1 - options.level)),
+        tuple(_warnings(found, bias, len(answered), options)),
     )  # fmt: skip
 
 
@@ -87,12 +87,12 @@ def _notes(found: Findings, options: StudyOptions) -> list[str]:
             "rankings fulfil and violate if it is put first; equal ranks are neither (tied). First: alone at the top; "
             f"intervals of shares are exact (Clopper–Pearson, {level})"
         )
-        places = "share the places after all ranked ones" if options.unranked == "last" else "have no place in it"
-        notes.append(
-            f"{ranked.partial} participants ranked only some systems; unranked ones {places}. {ranked.with_ties} gave "
-            "equal ranks, which share the mean of their places. Friedman's test permutes the ranks that each "
-            f"participant gave ({ranked.friedman.method})"
-        )
+        places = "share the places after all ranked ones" if options.unranked == "last" else "have no place"
+        some = f"{ranked.partial} participants ranked only some systems; the others {places}"
+        ties = f"{ranked.with_ties} gave equal ranks, which share the mean of their places"
+        said = [some] * bool(ranked.partial) + [ties] * bool(ranked.with_ties)
+        said.append(f"Friedman's test permutes the ranks that each participant gave ({ranked.friedman.method})")
+        notes.append(". ".join(said if said[1:] else ["all participants ranked all systems, without ties", *said]))
         if ranked.combined:
             notes.append(f"{ranked.combined} participants ranked several times: the order of their mean ranks counts")
     tables = [form.strengths for form in (found.rankings, found.pairs) if form is not None]
@@ -109,12 +109,13 @@ def _notes(found: Findings, options: StudyOptions) -> list[str]:
     return notes
 
 
-def _warnings(found: Findings, bias: Sequence[PositionBias], people: int, alpha: float) -> list[str]:
+def _warnings(found: Findings, bias: Sequence[PositionBias], people: int, options: StudyOptions) -> list[str]:
+    alpha = 1 - options.level
     least = least_users(alpha)
     warnings = []
     if people < least:
         warnings.append(
-            f"{people} participants cannot show a preference at level {level_percent(1 - alpha)}, whatever they "
+            f"{people} participants cannot show a preference at level {level_percent(options.level)}, whatever they "
             f"answer: it takes {least} or more"
         )
     warnings += [
@@ -123,4 +124,9 @@ def _warnings(found: Findings, bias: Sequence[PositionBias], people: int, alpha:
         for one in bias
         if one.p < alpha
     ]
+    if found.rankings is not None and found.rankings.partial and options.unranked == "out":
+        warnings.append(
+            f"{found.rankings.partial} rankings are partial: where people left out what they like least, such systems "
+            'look better here than they are; unranked="last" (--unranked last) puts them below all ranked ones'
+        )
     return warnings

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from trueval.errors import DataError
 from trueval.online.user_study.options import StudyOptions
 from trueval.online.user_study.preferences import (
     Choices,
@@ -123,6 +124,8 @@ def findings(tables: dict[str, pl.DataFrame], options: StudyOptions) -> Findings
 def _of_rankings(table: pl.DataFrame, options: StudyOptions) -> RankingFindings:
     rankings = rankings_of(table, unranked=options.unranked)
     rankings = rankings.only(np.asarray(rankings.known.any(axis=1)))
+    if not rankings.participants:
+        raise DataError("nobody ranked a system", where="rankings, column rank", found="no rank at all")
     raw = rankings_of(table).known if options.unranked == "last" else rankings.known
     some = raw.any(axis=1)
     choices = choices_in_rankings(rankings)

@@ -21,11 +21,11 @@ MEANINGS = {
 
 @dataclass(frozen=True, slots=True)
 class PlantedCheck:
-    """One kind of check: how many participants had it, and who failed it."""
+    """One kind of check: who had it, and who failed it."""
 
     form: str
     kind: str
-    participants: int
+    participants: tuple[str, ...]
     failed: tuple[str, ...]
 
     @property
@@ -42,8 +42,10 @@ def planted_checks(tables: dict[str, pl.DataFrame]) -> list[PlantedCheck]:
             continue
         if (tables[form]["check"] == kind).any():
             made = _MADE[form](tables[form], kind).sort("participant")
-            failed = made.filter("failed")["participant"].unique(maintain_order=True)
-            found.append(PlantedCheck(form, kind, made["participant"].n_unique(), tuple(failed.to_list())))
+            people, failed = (
+                tuple(own["participant"].unique(maintain_order=True).to_list()) for own in (made, made.filter("failed"))
+            )
+            found.append(PlantedCheck(form, kind, people, failed))
     return found
 
 

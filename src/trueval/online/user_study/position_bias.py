@@ -78,7 +78,7 @@ def _of_sides(pairs: pl.DataFrame, *, seed: int, draws: int) -> PositionBias | N
     own = pairs.with_columns(
         lean=pl.col("answer").replace_strict({"left": 1.0, "right": -1.0, "none": 0.0}, return_dtype=pl.Float64)
     )
-    by_person = own.group_by("participant").agg(pl.col("lean").sum()).sort("participant")["lean"].to_numpy()
+    by_person = own.group_by("participant").agg(pl.col("lean").sum()).sort("lean")["lean"].to_numpy()
     left, right = (int((pairs["answer"] == side).sum()) for side in ("left", "right"))
     if not left + right:
         return None

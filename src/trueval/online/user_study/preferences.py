@@ -14,7 +14,7 @@ from trueval.online.user_study.rankings import Rankings
 from trueval.statistics.binomial import binomial_p
 from trueval.statistics.bradley_terry import fit_strengths
 from trueval.statistics.multiple_comparisons import corrected
-from trueval.statistics.resampling import resample_sums
+from trueval.statistics.resampling import in_one_order, resample_sums
 from trueval.statistics.student import student_interval
 
 LEAST = 2  # participants whose resamples vary
@@ -110,7 +110,7 @@ def strengths(choices: Choices, *, level: float, resamples: int, seed: int) -> S
     people, number = choices.wins.shape[:2]
     if not _connected((choices.wins + choices.ties).sum(axis=0)):
         return StrengthTable((), np.empty((0, 0)), "no strengths: some systems were never compared with the others")
-    both = np.concatenate([choices.wins.reshape(people, -1), choices.ties.reshape(people, -1)], axis=1)
+    both = in_one_order(np.concatenate([choices.wins.reshape(people, -1), choices.ties.reshape(people, -1)], axis=1))
     fitted = _fitted(both.sum(axis=0, keepdims=True), number)[0]
     if people < LEAST or not resamples:
         made = (Strength(name, float(one), np.nan, np.nan) for name, one in zip(choices.systems, fitted))

@@ -48,7 +48,7 @@ def study_tables_shown(study: StudyAnalysis) -> Iterator[StudyTable]:
         yield StudyTable("Answers on scales", scale_cells(found.scales, level))
         yield StudyTable("Every two systems", difference_cells(found.scales, level))
     if study.checks:
-        rows = [[f"{c.kind}: {c.meaning}", f"{c.participants:,}", f"{len(c.failed):,}"] for c in study.checks]
+        rows = [[f"{c.kind}: {c.meaning}", f"{len(c.participants):,}", f"{len(c.failed):,}"] for c in study.checks]
         yield StudyTable("Planted checks", (["check", "participants", "failed"], rows))
     if study.against is not None:
         head = ["metric", f"τ [{level_percent(level)}]", "τ observed"]

@@ -57,7 +57,7 @@ class StudyAnalysis(Tabular, Shown, Reported):
         from trueval import __version__
 
         checks = [
-            {"form": one.form, "check": one.kind, "participants": one.participants, "failed": list(one.failed),
+            {"form": one.form, "check": one.kind, "participants": len(one.participants), "failed": list(one.failed),
              "meaning": one.meaning}
             for one in self.checks
         ]  # fmt: skip

@@ -116,19 +116,19 @@ def _of_scales(found: ScaleFindings) -> list[str]:
 def bias_sentence(bias: PositionBias, alpha: float) -> str:
     """Whether positions mattered, and how."""
     what = {"rank": "mean rank", "pair": "share of the choices", "rate": "mean value"}[bias.form]
-    names = ("left", "right") if bias.form == "pair" else tuple(f"position {place}" for place in bias.positions)
-    means = ", ".join(f"{name} {rounded(mean)}" for name, mean in zip(names, bias.means))
+    names = ("left", "right") if bias.form == "pair" else tuple(map(str, bias.positions))
+    means = ", ".join(f"{name}: {rounded(mean)}" for name, mean in zip(names, bias.means))
     found = (
         "Where a list stood made a difference" if bias.p < alpha else "No effect of where a list stood is shown"
     )  # fmt: skip
-    return f"{found} ({p_phrase(bias.p, least=_LEAST)}; {what}: {means})."
+    return f"{found} ({p_phrase(bias.p, least=_LEAST)}; {what} by position, {means})."
 
 
 def check_sentences(study: StudyAnalysis, alpha: float) -> list[str]:
     """How many failed, and what the others say without them."""
     if not study.checks:
         return []
-    people = max(one.participants for one in study.checks)
+    people = len({name for one in study.checks for name in one.participants})
     failed = failed_checks(study.checks)
     if not failed:
         return [f"All {people} participants passed the planted checks."]
@@ -169,10 +169,10 @@ def attendance_sentences(found: Attendance) -> list[str]:
     if found.finished is not None:
         lines[0] += f"; {found.finished:,} finished"
     if found.left_at:
-        lines.append("left at: " + ", ".join(f"{page} {number:,}" for page, number in found.left_at.items()))
+        lines.append("Left at: " + ", ".join(f"{page} ({number:,})" for page, number in found.left_at.items()))
     if found.seconds is not None:
         low, middle, high = found.seconds
-        lines.append(f"time on the lists: median {_duration(middle)} (quartiles {_duration(low)}, {_duration(high)})")
+        lines.append(f"Time on the lists: median {_duration(middle)} (quartiles {_duration(low)}, {_duration(high)})")
     return lines
 
 

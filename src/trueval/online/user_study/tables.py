@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +15,20 @@ from trueval.data.places import path_exists
 from trueval.data.tables import read_parquet
 from trueval.errors import DataError, rows_found
 
+# Types of columns, whichever table they are in; all others are text. Those that are filled have no empty cell.
+_WHOLE = {"task", "position", "rank", "list_length", "switches", "comprehension_tries", "n_ratings"}
+_FROM_ONE = {"task", "position", "rank"}
+_NUMBERS = {"value", "seconds"}
+_FILLED = {"participant", "system", "left", "right", "answer", "value", "task", "position", "question"}
+
 
 @dataclass(frozen=True, slots=True)
 class TableForm:
-    """The columns that a table must have, and those that it may have; which are whole numbers, which any numbers."""
+    """The columns that a table must have, those that it may have, and those that make an answer: one row for each."""
 
     needs: tuple[str, ...]
     may_have: tuple[str, ...] = ()
-    key: tuple[str, ...] = ()  # of which no two rows may have the same values
-    whole: tuple[str, ...] = ("task", "position", "rank", "list_length", "switches", "comprehension_tries", "n_ratings")
-    numbers: tuple[str, ...] = ("value", "seconds")
-    nullable: tuple[str, ...] = field(default=("rank", "check", "reasons", "finished", "last_page", "seconds"))
+    key: tuple[str, ...] = ()
 
 
 FORMS = {
@@ -94,9 +97,8 @@ def _given(source: Any) -> dict[str, tuple[pl.DataFrame, str]]:
     if not path.is_dir():
         frame = _read(path)
         return {_form_of(frame, str(path)): (frame, str(path))}
-    files = {name: path / f"{name}{suffix}" for suffix in (".csv", ".parquet") for name in FORMS}
-    files = {name: path / f"{name}.parquet" if not file.exists() else file for name, file in files.items()}
-    return {name: (_read(file), str(file)) for name, file in files.items() if file.exists()}
+    files = {name: [file for end in ("parquet", "csv") if (file := path / f"{name}.{end}").exists()] for name in FORMS}
+    return {name: (_read(own[0]), str(own[0])) for name, own in files.items() if own}
 
 
 def _read(path: Path) -> pl.DataFrame:
@@ -132,7 +134,7 @@ def _checked(frame: pl.DataFrame, name: str, where: str) -> pl.DataFrame:
     if not len(frame) and name in ANSWERS:
         raise empty(where)
     frame = frame.select(column for column in (*form.needs, *form.may_have) if column in frame.columns)
-    frame = frame.with_columns(_typed(frame[column], form, where) for column in frame.columns)
+    frame = frame.with_columns(_typed(frame[column], where) for column in frame.columns)
     if name in (*ANSWERS, "shown"):
         absent = [pl.lit(1).alias("task")] if "task" not in frame.columns else []
         absent += [pl.lit(None, pl.String).alias("check")] if "check" not in frame.columns else []
@@ -146,35 +148,36 @@ def _checked(frame: pl.DataFrame, name: str, where: str) -> pl.DataFrame:
     return frame
 
 
-def _typed(column: pl.Series, form: TableForm, where: str) -> pl.Series:
+def _typed(column: pl.Series, where: str) -> pl.Series:
     """A column as text or numbers; where something must stand, nothing is missing."""
-    as_number = column.name in form.whole or column.name in form.numbers
-    typed = column.cast(pl.Float64, strict=False) if as_number else column.cast(pl.String)
-    if not as_number or column.dtype == pl.String:
-        typed = pl.select(pl.when(column.cast(pl.String) != "").then(typed)).to_series().alias(column.name)
-    empty_text = column.cast(pl.String).fill_null("").str.strip_chars() == ""
-    wrong = ~empty_text & (typed.is_null() | (typed.is_nan() if as_number else False))
-    if column.name in form.whole:
-        least = 1 if column.name in ("task", "position", "rank") else 0
-        wrong = wrong | (~empty_text & ((typed.round(0) != typed) | (typed < least) | typed.is_infinite()))
-    if column.name not in form.nullable:
-        wrong = wrong | empty_text
-    if wrong.fill_null(value=False).any():
-        raise _bad(column, wrong.fill_null(value=False), form, where)
-    return typed.cast(pl.Int64) if column.name in form.whole else typed
+    name, text = column.name, column.cast(pl.String)
+    blank = text.fill_null("").str.strip_chars() == ""
+    if name in _WHOLE | _NUMBERS:
+        typed = (text if column.dtype == pl.String else column).cast(pl.Float64, strict=False).fill_nan(None)
+        wrong = ~blank & (typed.is_null() | typed.is_infinite())
+        if name in _WHOLE:
+            least = 1 if name in _FROM_ONE else 0
+            wrong |= ~blank & ((typed.round(0) != typed) | (typed < least))
+    else:
+        typed = pl.select(pl.when(~blank).then(text)).to_series().alias(name)
+        wrong = pl.Series([False]).new_from_index(0, len(column))
+    if name in _FILLED:
+        wrong |= blank
+    if (wrong := wrong.fill_null(value=False)).any():
+        raise _bad(column, wrong, where)
+    return typed.cast(pl.Int64) if name in _WHOLE else typed
 
 
-def _bad(column: pl.Series, wrong: pl.Series, form: TableForm, where: str) -> DataError:
-    number = "numbers" if column.name in form.numbers else "given"
-    kind = "whole numbers from 1" if column.name in form.whole else number
+def _bad(column: pl.Series, wrong: pl.Series, where: str) -> DataError:
+    name = column.name
+    from_where = "1" if name in _FROM_ONE else "0"
+    kind = f"whole numbers from {from_where}" if name in _WHOLE else "numbers" if name in _NUMBERS else "given"
     at = wrong.arg_true().to_list()
     rows = [f"row {place + 1}: {column[place]!r}" for place in at[:5]]
-    none = "leave the cell empty where there is none"
-    leave = none if column.name in form.nullable else "correct or remove these rows"
+    do = "correct or remove these rows" if name in _FILLED else "leave the cell empty where there is none"
     return DataError(
-        f"values of {column.name} must be {kind}", where=f"{where}, column {column.name}",
-        found=rows_found(rows, len(at)), do=leave,
-    )  # fmt: skip
+        f"values of {name} must be {kind}", where=f"{where}, column {name}", found=rows_found(rows, len(at)), do=do
+    )
 
 
 def _one_of(column: pl.Series, known: tuple[str, ...], where: str) -> None:
