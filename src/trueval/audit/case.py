@@ -11,6 +11,7 @@ import polars as pl
 
 from trueval.audit.item_pairs import ItemPairs, item_pairs
 from trueval.audit.popularity_curve import popularity_curve
+from trueval.audit.popularity_designs import PopularityDesigns, popularity_designs
 from trueval.audit.robustness import Robustness, measure_robustness
 from trueval.audit.subject import Subject
 from trueval.comparison.comparison import label_of
@@ -51,6 +52,11 @@ class Case:
         return measure_robustness(self.measured, seed=self.seed)
 
     @cached_property
+    def popularity_designs(self) -> PopularityDesigns | None:
+        """What popularity earns under designs that favour it less; None where popularity is not known."""
+        return popularity_designs(self.measured) if self.there >= {"systems", "facts", "popularity"} else None
+
+    @cached_property
     def item_pairs(self) -> ItemPairs | None:
         """Whether popular items are liked more, and what true and false positives make of pairs of items.
 
@@ -69,7 +75,8 @@ class Case:
         found: dict[str, Any] = {}
         if self.given is not None:
             found["popularity_curve"] = popularity_curve(self.given, threshold=self.threshold)
-        return found if self.item_pairs is None else {**found, "item_pairs": self.item_pairs}
+        more = {"item_pairs": self.item_pairs, "popularity_designs": self.popularity_designs}
+        return found | {name: one for name, one in more.items() if one is not None}
 
     @cached_property
     def there(self) -> set[str]:
