@@ -15,8 +15,9 @@ from trueval.audit.case import Case
 from trueval.audit.conclusion import conclude
 from trueval.audit.finding import VERDICTS, Draft, Finding, worst
 from trueval.audit.make_case import make_case
-from trueval.audit.registry import all_checks, missing_need
+from trueval.audit.registry import Check, all_checks, missing_need
 from trueval.audit.render import audit_latex, audit_markdown, audit_text, headline, print_audit
+from trueval.audit.repeats import combine_repeats
 from trueval.audit.robustness import Robustness
 from trueval.data.exported_tables import Tabular
 from trueval.data.json_values import without_nan
@@ -258,19 +259,31 @@ def _with_simulation(found: Audit, case: Case, simulate: bool | int) -> Audit:
 
 def audit_case(case: Case, *, accept: Mapping[str, Any] | None = None) -> Audit:
     """All checks of one case."""
+    return audit_repeats({"": case}, accept=accept)
+
+
+def audit_repeats(cases: Mapping[str, Case], *, accept: Mapping[str, Any] | None = None) -> Audit:
+    """All checks of the same systems in several folds or seeds, by name: one audit of them (see `audit.repeats`)."""
     found: list[Finding | Draft] = []
     checks = all_checks()
     with progress("audit", len(checks)) as step:
         for check in checks:
             step(0, f"audit: {check.name}")
             with hushed():
-                lacking = missing_need(check, case.there)
-                found += list(check.function(case)) if lacking is None else [lacking]
+                found += combine_repeats({name: _looked(check, case) for name, case in cases.items()})
             step(1)
     findings, tests = conclude(found)
-    described = case.describe()
-    data = fingerprint(described["data"])
+    first = next(iter(cases.values()))
+    described = first.describe()
+    data = fingerprint(described["data"] if len(cases) == 1 else {name: one.data() for name, one in cases.items()})
     kept, accepted = accept_findings(findings, accept, known=[check.name for check in checks], data=data)
     kept.sort(key=lambda one: VERDICTS.index(one.verdict))
-    manifest = make_manifest({}) | described | {"fingerprint": data, "tests": tests, "seed": case.seed}
-    return Audit(tuple(kept), tuple(accepted), manifest, vars(case).get("robustness"), case.measurements)
+    repeats = {"repeats": list(cases)} if len(cases) > 1 else {}
+    manifest = make_manifest({}) | described | repeats | {"fingerprint": data, "tests": tests, "seed": first.seed}
+    return Audit(tuple(kept), tuple(accepted), manifest, vars(first).get("robustness"), first.measurements)
+
+
+def _looked(check: Check, case: Case) -> list[Finding | Draft]:
+    """What a check finds in a case, or what it lacks."""
+    lacking = missing_need(check, case.there)
+    return list(check.function(case)) if lacking is None else [lacking]

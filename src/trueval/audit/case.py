@@ -124,14 +124,15 @@ class Case:
 
     def describe(self) -> dict[str, Any]:
         """For the manifest."""
-        found: dict[str, Any] = {"data": self._data()}
+        found: dict[str, Any] = {"data": self.data()}
         if self.subject is not None:
             found |= {"design": self.subject.design, "systems": self.subject.names, "metrics": self.subject.labels}
             found["relevant_change"] = {label: self.relevant(label) for label in self.subject.labels}
             found["relevant_change_from"] = "the reader" if self.relevant_change else "the detectable difference"
         return found
 
-    def _data(self) -> dict[str, Any]:
+    def data(self) -> dict[str, Any]:
+        """Digests of all that is audited."""
         validation = None if self.given is None else self.given.validation
         logs = {"train": self.train, "test": self.test, "validation": validation}
         found: dict[str, Any] = {name: log.fingerprint() for name, log in logs.items() if log is not None}

@@ -77,6 +77,11 @@ def describe(audit: Audit) -> Iterator[str]:
         yield f"{counted(len(made['systems']), 'system')} ({listed(made['systems'])}), design {made['design']}"
         changes = [f"{number(size)} on {label}" for label, size in made["relevant_change"].items()]
         yield f"smallest relevant change: {', '.join(changes)} ({made['relevant_change_from']})"
+    if made.get("repeats"):
+        yield (
+            f"{counted(len(made['repeats']), 'repeat')} ({listed(made['repeats'])}): facts are counted in all of them; "
+            "estimates must hold in most, by twice the median of their p-values"
+        )
     tests = made.get("tests", 0)
     if tests:
         yield (

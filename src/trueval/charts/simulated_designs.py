@@ -36,8 +36,8 @@ def simulated_designs_chart(found: SimulatedDesigns) -> Chart:
     best = found.by_order[0]
     text = (
         f"Kendall's τ with the true order by {found.order_by}: {rounded(found.own.mean_tau)} under {found.own.name}, "
-        f"and {rounded(best.mean_tau)} under {best.name}, the highest of {len(found.settings)} settings. Lines are 95 % "
-        "intervals over logs; colours tell whether a setting is shown to be nearer to the true order than yours."
+        f"and {rounded(best.mean_tau)} under {best.name}, the highest of {len(found.settings)} settings. Lines are "
+        "95 % intervals over logs; colours tell whether a setting is shown to be nearer to the true order than yours."
     )
     title = "Which design and metric comes nearest to the true order?"
     return Chart("simulated_designs", title, text, data, lambda frame: draw_forest(frame, row="setting", title="τ"))
