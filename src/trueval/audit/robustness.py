@@ -30,7 +30,7 @@ from trueval.kernels.hashing import item_key, user_key
 from trueval.kernels.seeds import derive
 from trueval.metrics.compute import has_meaning_in_1r
 from trueval.metrics.grammar import Spec
-from trueval.render.numbers import rounded
+from trueval.render.numbers import percent, rounded
 from trueval.render.shown import Shown
 from trueval.render.terminal import plain_table, printed
 
@@ -118,7 +118,7 @@ class Robustness(Tabular, Shown):
         kept = [
             [label, *(_cell(own.get(share, np.nan)) for share in KEPT)] for label, own in self.self_correlation.items()
         ]
-        head = ["metric", *(f"{share:.0%}" for share in KEPT)]
+        head = ["metric", *(percent(share, 0) for share in KEPT)]
         return text + (printed(plain_table(head, kept, title="τ with fewer judgements")) if kept else "")
 
 

@@ -59,7 +59,7 @@ def popularity_bias(case: Case) -> Iterable[Finding | Draft]:
     question = Question(
         "popularity_bias", "popularity bias", "as evaluated",
         f"No significant difference between systems is reversed {ways}.{told}",
-        f"The order depends on how much popular items count.{told}", _REMEDY, figures=figures,
+        f"Popular items count less there.{told}", _REMEDY, figures=figures,
     )  # fmt: skip
     yield draft_of(question, [order for one in found for order in one.orders])
 

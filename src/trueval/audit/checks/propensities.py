@@ -57,11 +57,11 @@ def propensities(case: Case) -> Iterable[Finding]:
     sample = case.random_sample
     if sample is None:
         sizes = {power: _effective(train, rows, power) for power in _POWERS}
-        told = [f"to the power of {power:g}, {_ess(own)}" for power, own in sizes.items()]
+        told = [f"{power:g}, {_ess(own)}" for power, own in sizes.items()]
         sentence = (
             "It cannot be known from a log how likely its ratings were to be there, and whether they are there because "
-            "they are liked: ratings that are missing leave no trace. If they were observed as often as their items "
-            f"are popular, {listed(told)}: a correction by inverse propensities would rest on so many relevant rows."
+            "they are liked: ratings that are missing leave no trace. Weighted by inverse propensities that grow with "
+            f"popularity to the power of {listed(told)}."
         )
         figures: dict[str, Any] = {"rows": len(rows), "effective": {str(q): own.effective for q, own in sizes.items()}}
         yield Finding(_NAME, _HEADING, "cannot tell", "estimate", sentence, figures, _REMEDY)
@@ -84,8 +84,8 @@ def _with_sample(
         own = _effective(train, rows, power)
         figures["effective"] = own.effective
         said.append(
-            f"Liked items are observed as their popularity to the power of {rounded(power)}: weighted by the inverse, "
-            f"{_ess(own)}."
+            f"The chance of liked items to be observed grows with their train popularity to the power of "
+            f"{rounded(power)}: weighted by the inverse, {_ess(own)}."
         )
     shares = [liked_share(log, threshold) for log in (test, sample)]
     times, low, high = odds_ratio(*shares)
@@ -137,7 +137,9 @@ def _effective(train: Interactions, rows: pl.DataFrame, power: float) -> Diagnos
 
 
 def _ess(own: Diagnostics) -> str:
-    return f"the {own.n:,} relevant test rows count as {own.effective:,.0f} (ESS {own.effective:,.0f} of {own.n:,})"
+    """Words for an effective sample size."""
+    size = f"{own.effective:,.0f}"
+    return f"the {own.n:,} relevant test rows count as {size} equal ones (ESS {size} of {own.n:,})"
 
 
 def _relevant(log: Interactions, threshold: float | None) -> pl.Expr:

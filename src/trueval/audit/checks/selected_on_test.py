@@ -32,6 +32,8 @@ _REMEDY = (
     "choose the system on a validation part (tv.tune, trueval split … --validation 0.1), and report the test value of "
     "the chosen one alone"
 )
+_MANY = 1_000_000  # systems
+_LITTLE = 0.01  # of the variance between systems: not worth a number
 _FEWEST = 3  # systems that are taken for variants of one
 
 
@@ -104,7 +106,7 @@ def _concluded(
     figures: dict[str, Any], matters: bool, p: float,
 ) -> Finding:  # fmt: skip
     """The finding, with p after the correction over the audit."""
-    noise = f"{short_percent(found.share)} of how far the {many:,} systems differ on {label} is noise"
+    noise = f"{short_percent(found.share)} of the variance between the {many:,} systems is noise of these users"
     told = "; ".join(one.told() for one in leads)
     if p < ALPHA:
         sentence = (
@@ -119,9 +121,10 @@ def _concluded(
             f"test set: {noise}, by which {told}."
         )
         return Finding(_NAME, _HEADING, "cannot tell", "estimate", sentence, figures, _REMEDY, p)
+    owed = "hardly anything" if found.share < _LITTLE else f"about {number(gained)}"
     sentence = (
-        f"{best} is the best of {many:,} systems on {label}, and choosing it on this test set explains about "
-        f"{number(gained)} of its value: {noise}. {_most(leads)}"
+        f"{best} is the best of {many:,} systems on {label}, and {owed} of its value is expected to be gone for new "
+        f"users: {noise}. {_most(leads)}"
     )
     return Finding(_NAME, _HEADING, "fine", "estimate", sentence.strip(), figures, "", p)
 
@@ -183,11 +186,11 @@ def _few(subject: Subject, label: str, best: str, figures: dict[str, Any]) -> Fi
 def _most(leads: Sequence[Lead]) -> str:
     """How many systems may have been tried for a lead to stay significant (Bonferroni's correction)."""
     own = leads[-1]
-    most = int(min(ALPHA / max(own.measured.p, 1e-12), 1e9)) if own.claimed else 0
+    most = int(ALPHA / max(own.measured.p, 1e-12)) if own.claimed else 0
     if not most:
         return ""
-    many = "a thousand million" if most == 10**9 else f"{most:,}"
+    many = f"{most:,}" if most <= _MANY else f"more than {_MANY:,}"
     return (
-        f"Its lead over {own.over}, {size(own.measured)}, stays significant if it was chosen on this test set among up "
-        f"to {many} systems, those that were not reported included."
+        f"Its lead over {own.over}, {size(own.measured)}, stays significant even if it was chosen on this test set "
+        f"among {many} systems, those that were not reported included."
     )
