@@ -9,7 +9,7 @@ WORKERS ?= 2
 QUICK   := tests/test_architecture.py tests/data tests/design tests/oracles tests/report tests/splits tests/evaluation/groups tests/propensity tests/facts
 COVER   := --cov --cov-report=
 
-.PHONY: help demo test test-quick test-adapters test-slow coverage lint fuzz bench coverage-table corrections-table clean docs
+.PHONY: help demo study test test-quick test-adapters test-slow coverage lint fuzz bench study-table coverage-table corrections-table clean docs
 .DEFAULT_GOAL := help
 
 help:            ## show this list
@@ -52,6 +52,17 @@ $(VENV)/docs: $(VENV)/base
 demo: $(VENV)/charts ## make a small world, evaluate four systems, write an HTML report
 	$(BIN)/trueval demo -o demo-output
 
+# the server of user studies
+$(VENV)/study: $(VENV)/base
+	$(BIN)/python .ci/dependencies.py study > $(VENV)/needed.txt
+	$(BIN)/pip install --quiet -r $(VENV)/needed.txt -c $(CONSTRAINTS)
+	@touch $@
+
+STUDY_PORT ?= 8000
+study: $(VENV)/study ## serve an example of a user study on this machine (http://127.0.0.1:8000)
+	@test -f study-output/study.toml || $(BIN)/trueval study new -o study-output --quiet
+	$(BIN)/trueval study serve study-output/study.toml --port $(STUDY_PORT)
+
 lint: $(VENV)/test ## check style and types
 	$(BIN)/ruff check src tests benchmarks examples docs
 	$(BIN)/ruff format --check src tests benchmarks examples docs
@@ -86,6 +97,9 @@ FUZZ_SEED  ?= 1
 fuzz: $(VENV)/test ## run all commands on thousands of spoiled files and options (FUZZ_CASES=5000 FUZZ_SEED=1)
 	$(BIN)/python tests/fuzz/fuzz.py --cases $(FUZZ_CASES) --seed $(FUZZ_SEED)
 
+study-table: $(VENV)/test ## measure how quickly a user study is served to 200 people at once, for benchmarks/STUDY.md
+	$(BIN)/python benchmarks/study_table.py -o benchmarks/STUDY.md
+
 bench: $(VENV)/base ## measure speed and memory against other libraries (installs them in .venv-bench)
 	$(PYTHON) benchmarks/run.py w1 w2 small bootstrap aspects catalogue
 
@@ -97,4 +111,4 @@ corrections-table: $(VENV)/base ## measure whether corrections help in worlds wi
 	$(BIN)/python benchmarks/corrections_table.py --seeds $(SEEDS) -o docs/corrections.md
 
 clean:           ## remove what make made
-	rm -rf $(VENV) .venv-adapters .venv-bench* demo-output docs/_build build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) .venv-adapters .venv-bench* demo-output study-output docs/_build build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache

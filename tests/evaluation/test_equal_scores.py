@@ -115,7 +115,7 @@ def test_head_items_among_equals_count_in_parts():
     train = pl.DataFrame({"user": ["v", "w", "x"], "item": ["a", "a", "c"]})
     ask = {"train": train, "without_head": 0.4, "metrics": "hit@1", "interval": "none"}
     result = tv.evaluate_run(RECS, TEST, ties="expected", **ask)
-    assert any("50%" in note for note in result.evaluation.warnings)
+    assert any("50 %" in note for note in result.evaluation.warnings)
 
 
 def test_popularity_rank_counts_relevant_train_ratings():

@@ -144,8 +144,8 @@ def test_lists_keep_head_items_as_unjudged_ones():
     note, places = result.warnings
     assert "(1 of 3 items) removes 2 of 3 relevant judgements, and 1 user has none left" in note
     assert "head items keep their places" in places
-    assert "run 67%" in places  # two of three
-    assert "run 100%" in tv.evaluate_run(run, test, without_head=0.34, **asked | {"metrics": "hit@1"}).warnings[1]
+    assert "run 67 %" in places  # two of three
+    assert "run 100 %" in tv.evaluate_run(run, test, without_head=0.34, **asked | {"metrics": "hit@1"}).warnings[1]
     assert sum("head" in warning for warning in condensed.warnings) == 1
     assert condensed.manifest["without_head"]["lists"] == "without unjudged items"
     told = result.manifest["without_head"]

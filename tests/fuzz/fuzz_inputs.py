@@ -84,6 +84,11 @@ SCENARIOS = [
         more={"--pre": "past", "--where": "clicks > 1", "--report": "{out:ab.html}", "--segments": "country"},
     ),
     Scenario(["ab-plan", "--baseline", "0.1", "--effect", "0.02"]),
+    Scenario(["study", "analyse", "{rankings}"], ("rankings",),
+             more={"--first": "a", "--unranked": "last", "--report": "{out:study.html}", "--resamples": "100"}),
+    Scenario(["study", "analyse", "{pairs}"], ("pairs",), more={"-o": "{out:study.json}", "--level": "0.9"}),
+    Scenario(["study", "analyse", "{scales}"], ("scales",), more={"-o": "{out:study.csv}", "--seed": "3"}),
+    Scenario(["study", "plan", "--systems", "5", "--share", "0.4"], more={"--named": "1", "--lost": "0.1"}),
     Scenario(["ope", "{bandit}", "--target", "{policy}"], ("bandit", "policy")),
     Scenario(["calibrate", "{later}", "--validation", "{earlier}"], ("later", "earlier"),
              more={"-o": "{out:moved.csv}", "--method": "isotonic"}),
@@ -126,11 +131,22 @@ def frames() -> dict[str, pl.DataFrame]:
         "user": rng.integers(0, 40, 200), "item": [f"i{n}" for n in shown], "click": rng.integers(0, 2, 200),
         "propensity": [0.25] * 200,
     })  # fmt: skip
+    people, lists = np.repeat([f"p{n}" for n in range(8)], 3), np.tile(["a", "b", "c"], 8)
+    rankings = pl.DataFrame({
+        "participant": people, "system": lists, "rank": np.concatenate([rng.permutation(3) + 1 for _ in range(8)]),
+        "position": np.tile([1, 2, 3], 8),
+    })  # fmt: skip
+    pairs = pl.DataFrame({
+        "participant": people, "task": np.tile([1, 2, 3], 8), "left": lists, "right": np.roll(lists, 1),
+        "answer": rng.choice(["left", "right", "none"], 24),
+    })  # fmt: skip
+    scales = pl.DataFrame({"participant": people, "system": lists, "value": rng.integers(1, 6, 24), "question": "fit"})
     policy = pl.DataFrame({"item": [f"i{n}" for n in range(4)], "probability": [0.4, 0.3, 0.2, 0.1]})
     return {
         "recs": recs, "test": log.filter(pl.Series(turn >= 3)), "train": log.filter(pl.Series(turn < 3)), "log": log,
         "items": pl.DataFrame({"item": items, "aspects": ["a|b", "c"] * 5}),
         "users": pl.DataFrame({"user": users, "gender": ["f", "m", "x"] * 4}),
+        "rankings": rankings, "pairs": pairs, "scales": scales,
         "ab": ab, "bandit": bandit, "policy": policy, "later": _predictions(rng), "earlier": _predictions(rng),
     }  # fmt: skip
 

@@ -289,8 +289,8 @@ def test_deficient_support_is_reported() -> None:
     assert found.support.unsupported_items == ("z", "y")
     assert found.support.mean == pytest.approx(0.7)  # what is missing from 1 is what the log cannot tell
     assert found.trust == "no"
-    assert any("30.00%" in text and "z, y" in text for text in found.warnings)
-    assert "30.00%" in str(found)
+    assert any("30.00 %" in text and "z, y" in text for text in found.warnings)
+    assert "30.00 %" in str(found)
 
 
 def test_support_is_counted_by_position() -> None:

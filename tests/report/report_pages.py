@@ -59,6 +59,10 @@ def made_pages() -> dict[str, str]:
         "comparisons": result.compare("system 0"),
         "agreement": result.agreement(),
         "ab_test": tv.ab_test(users, arm="arm", metrics="bought", user="user", time="day", segments="country"),
+        "study": tv.study_analysis(
+            tv.study_answers({"new": 0.7, "old": 0.0, "older": -0.7}, same=True, random=True, careless=0.2, leave=0.05),
+            first="new",
+        ),
         "ope": tv.ope(log, policy),
         "calibration": tv.calibrate(predictions[:200], validation=predictions[200:]),
         "pointwise": tv.pointwise(predictions),

@@ -12,7 +12,7 @@ from report_pages import made_pages
 import trueval as tv
 from browser_pages import Browser
 
-KINDS = ("result", "comparisons", "agreement", "ab_test", "ope", "calibration", "pointwise", "audit")
+KINDS = ("result", "comparisons", "agreement", "ab_test", "study", "ope", "calibration", "pointwise", "audit")
 
 
 @pytest.fixture(scope="module")

@@ -25,6 +25,7 @@ FIGURES = {
     "comparisons": ["differences"],
     "agreement": ["agreement"],
     "ab_test": ["ab_effects", "ab_days", "ab_groups"],
+    "study": ["strengths", "first_places", "positions"],
     "ope": ["ope_estimates"],
     "calibration": ["reliability"],
     "pointwise": ["reliability"],

@@ -44,6 +44,8 @@ def shown():
         "Interactions": log, "Parts": parts, "Leakage": tv.leakage(parts), "Result": result,
         "Comparisons": result.compare("popularity"), "Agreement": result.agreement(),
         "AbTest": tv.ab_test(arms, arm="arm", metrics="clicks", control="a"),
+        "StudyAnalysis": tv.study_analysis(tv.study_answers({NAME: 1.0, "other": 0.0}, same=True, careless=0.3)),
+        "StudyPlan": tv.study_plan(prefer=0.7),
         "OffPolicy": tv.ope(clicks, target), "AbPlan": tv.ab_plan(baseline=0.1, effect=0.01),
         "Calibration": calibration, "Pointwise": calibration.after,
         "Calibrator": calibration.calibrator, "Reliability": calibration.after.reliability(),
@@ -53,11 +55,11 @@ def shown():
     }  # fmt: skip
 
 
-PRINTED = ("Result", "Comparisons", "Agreement", "AbTest", "OffPolicy", "AbPlan", "Calibration", "Pointwise",
-           "Calibrator", "Axioms", "ExperimentResult")  # fmt: skip
+PRINTED = ("Result", "Comparisons", "Agreement", "AbTest", "StudyAnalysis", "StudyPlan", "OffPolicy", "AbPlan",
+           "Calibration", "Pointwise", "Calibrator", "Axioms", "ExperimentResult")  # fmt: skip
 OTHERS = ("Interactions", "Parts", "Leakage", "Reliability", "Tuning", "Design", "RunDesign")
-TABLES = ("Leakage", "Result", "Comparisons", "Agreement", "AbTest", "OffPolicy", "Calibration", "Pointwise",
-          "Reliability", "ExperimentResult")  # fmt: skip
+TABLES = ("Leakage", "Result", "Comparisons", "Agreement", "AbTest", "StudyAnalysis", "OffPolicy", "Calibration",
+          "Pointwise", "Reliability", "ExperimentResult")  # fmt: skip
 
 
 @pytest.mark.parametrize("name", PRINTED)

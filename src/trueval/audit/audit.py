@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, TextIO
 
 import polars as pl
@@ -15,8 +15,9 @@ from trueval.audit.case import Case
 from trueval.audit.conclusion import conclude
 from trueval.audit.finding import VERDICTS, Draft, Finding, worst
 from trueval.audit.make_case import make_case
-from trueval.audit.registry import all_checks, missing_need
+from trueval.audit.registry import Check, all_checks, missing_need
 from trueval.audit.render import audit_latex, audit_markdown, audit_text, headline, print_audit
+from trueval.audit.repeats import combine_repeats
 from trueval.audit.robustness import Robustness
 from trueval.data.exported_tables import Tabular
 from trueval.data.json_values import without_nan
@@ -31,6 +32,7 @@ from trueval.progress import hushed, progress
 from trueval.render.shown import Shown
 
 RAISE_ON = ("wrong", "caution")
+SIMULATED = "simulated_designs"  # the record of a simulation among what was measured
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,7 @@ class Audit(Tabular, Shown, Reported):
         found: dict[str, Any] = without_nan({
             "verdict": self.verdict, "findings": [one.record() for one in self.findings],
             "accepted": [one.record() for one in self.accepted], "manifest": self.manifest,
+            **({"simulation": self.measured[SIMULATED].to_dict()} if SIMULATED in self.measured else {}),
         })  # fmt: skip
         return found
 
@@ -132,6 +135,7 @@ def audit(
     *,
     train: Any = None,
     test: Any = None,
+    validation: Any = None,
     recs: Any = None,
     metrics: str | Sequence[str | Spec] = "ndcg@10",
     design: Any = "AR-TI-AN",
@@ -147,6 +151,7 @@ def audit(
     min_group: int = MIN_GROUP,
     columns: Mapping[str, Any] | str | None = None,
     accept: Mapping[str, Any] | None = None,
+    simulate: bool | int = False,
     seed: int = 0,
     threads: int | None = None,
 ) -> Audit:
@@ -168,6 +173,8 @@ def audit(
         Systems to fit on train (see `evaluate`); they can be ranked again under other designs.
     train, test : table, file or log, optional
         The train log and the test set, in place of parts.
+    validation : table, file or log, optional
+        What parameters were chosen on, where the parts do not have it: test rows must not be among it.
     recs : table, file, list of files, or mapping from names to these, optional
         Recommendations already made (see `evaluate_run`), in place of systems.
     metrics : text or list of metrics, default "ndcg@10"
@@ -200,6 +207,10 @@ def audit(
     accept : mapping, optional
         Findings to accept: {"check": {"reason": "…", "data": "…"}}, where data is the fingerprint that the audit
         printed. An accepted finding returns when the data change.
+    simulate : bool or int, default False
+        Also measure the systems in a world like your log, where the truth is known, on five logs of it or so many: how
+        far from the truth is your design and metric, and which is nearest? Named systems are fitted anew; where there
+        are fewer than four, with usual baselines.
     seed : int, default 0
         Seed of everything random.
     threads : int, optional
@@ -226,29 +237,53 @@ def audit(
     """
     with use_threads(threads):
         case = make_case(
-            parts, systems, train=train, test=test, recs=recs, metrics=metrics, design=design,
+            parts, systems, train=train, test=test, validation=validation, recs=recs, metrics=metrics, design=design,
             relevant_change=relevant_change, unbiased=unbiased, threshold=threshold, population=population,
             missing=missing, ties=ties, items=items, users=users, by=by, min_group=min_group, columns=columns,
             seed=seed,
         )  # fmt: skip
-        return audit_case(case, accept=accept)
+        found = audit_case(case, accept=accept)
+        return found if simulate is False else _with_simulation(found, case, simulate)
+
+
+def _with_simulation(found: Audit, case: Case, simulate: bool | int) -> Audit:
+    """The audit with what designs and metrics do in a world like the reader's."""
+    from trueval.audit.simulate_designs import LOGS, simulate_designs
+
+    if case.given is None:
+        raise DefinitionError("a world is fitted to train and test together", found="no train", do="give train=")
+    logs = LOGS if simulate is True else int(simulate)
+    record = simulate_designs(case.given, case.subject, logs=logs, seed=case.seed, threshold=case.threshold)
+    return replace(found, measured={**found.measured, SIMULATED: record})
 
 
 def audit_case(case: Case, *, accept: Mapping[str, Any] | None = None) -> Audit:
     """All checks of one case."""
+    return audit_repeats({"": case}, accept=accept)
+
+
+def audit_repeats(cases: Mapping[str, Case], *, accept: Mapping[str, Any] | None = None) -> Audit:
+    """All checks of the same systems in several folds or seeds, by name: one audit of them (see `audit.repeats`)."""
     found: list[Finding | Draft] = []
     checks = all_checks()
     with progress("audit", len(checks)) as step:
         for check in checks:
             step(0, f"audit: {check.name}")
             with hushed():
-                lacking = missing_need(check, case.there)
-                found += list(check.function(case)) if lacking is None else [lacking]
+                found += combine_repeats({name: _looked(check, case) for name, case in cases.items()})
             step(1)
     findings, tests = conclude(found)
-    described = case.describe()
-    data = fingerprint(described["data"])
+    first = next(iter(cases.values()))
+    described = first.describe()
+    data = fingerprint(described["data"] if len(cases) == 1 else {name: one.data() for name, one in cases.items()})
     kept, accepted = accept_findings(findings, accept, known=[check.name for check in checks], data=data)
     kept.sort(key=lambda one: VERDICTS.index(one.verdict))
-    manifest = make_manifest({}) | described | {"fingerprint": data, "tests": tests, "seed": case.seed}
-    return Audit(tuple(kept), tuple(accepted), manifest, vars(case).get("robustness"), case.measurements)
+    repeats = {"repeats": list(cases)} if len(cases) > 1 else {}
+    manifest = make_manifest({}) | described | repeats | {"fingerprint": data, "tests": tests, "seed": first.seed}
+    return Audit(tuple(kept), tuple(accepted), manifest, vars(first).get("robustness"), first.measurements)
+
+
+def _looked(check: Check, case: Case) -> list[Finding | Draft]:
+    """What a check finds in a case, or what it lacks."""
+    lacking = missing_need(check, case.there)
+    return list(check.function(case)) if lacking is None else [lacking]

@@ -11,6 +11,7 @@ import polars as pl
 
 from trueval.audit.item_pairs import ItemPairs, item_pairs
 from trueval.audit.popularity_curve import popularity_curve
+from trueval.audit.popularity_designs import PopularityDesigns, popularity_designs
 from trueval.audit.robustness import Robustness, measure_robustness
 from trueval.audit.subject import Subject
 from trueval.comparison.comparison import label_of
@@ -38,6 +39,7 @@ class Case:
     min_group: int = 30
     seed: int = 0
     threshold: float | None = None
+    random_sample: Interactions | None = field(default=None, repr=False)  # the unbiased test set
 
     @cached_property
     def leakage(self) -> Leakage:
@@ -49,6 +51,11 @@ class Case:
     def robustness(self) -> Robustness:
         """The order of systems over designs, metrics and shares of the judgements."""
         return measure_robustness(self.measured, seed=self.seed)
+
+    @cached_property
+    def popularity_designs(self) -> PopularityDesigns | None:
+        """What popularity earns under designs that favour it less; None where popularity is not known."""
+        return popularity_designs(self.measured) if self.there >= {"systems", "facts", "popularity"} else None
 
     @cached_property
     def item_pairs(self) -> ItemPairs | None:
@@ -69,12 +76,14 @@ class Case:
         found: dict[str, Any] = {}
         if self.given is not None:
             found["popularity_curve"] = popularity_curve(self.given, threshold=self.threshold)
-        return found if self.item_pairs is None else {**found, "item_pairs": self.item_pairs}
+        more = {"item_pairs": self.item_pairs, "popularity_designs": self.popularity_designs}
+        return found | {name: one for name, one in more.items() if one is not None}
 
     @cached_property
     def there(self) -> set[str]:
         """What checks may need, as far as it is there."""
         found = {"parts"} if self.given is not None else set()
+        found |= {"validation"} if self.given is not None and self.given.validation is not None else set()
         if self.subject is not None:
             found |= {"systems"} if self.subject.labels else set()
             found |= {"pairs"} if len(self.subject.names) > 1 and self.subject.labels else set()
@@ -115,14 +124,16 @@ class Case:
 
     def describe(self) -> dict[str, Any]:
         """For the manifest."""
-        found: dict[str, Any] = {"data": self._data()}
+        found: dict[str, Any] = {"data": self.data()}
         if self.subject is not None:
             found |= {"design": self.subject.design, "systems": self.subject.names, "metrics": self.subject.labels}
             found["relevant_change"] = {label: self.relevant(label) for label in self.subject.labels}
             found["relevant_change_from"] = "the reader" if self.relevant_change else "the detectable difference"
         return found
 
-    def _data(self) -> dict[str, Any]:
-        logs = {"train": self.train, "test": self.test}
+    def data(self) -> dict[str, Any]:
+        """Digests of all that is audited."""
+        validation = None if self.given is None else self.given.validation
+        logs = {"train": self.train, "test": self.test, "validation": validation}
         found: dict[str, Any] = {name: log.fingerprint() for name, log in logs.items() if log is not None}
         return found | ({} if self.subject is None else self.subject.fingerprints())

@@ -18,9 +18,11 @@ from trueval.evaluation.evaluate_systems import PreparedSplit, prepare_split, ra
 from trueval.evaluation.options import EvaluationOptions
 from trueval.metrics.grammar import Spec
 from trueval.progress import hushed
+from trueval.recommenders.protocol import TrainSet
 from trueval.recommenders.registry import make_system, name_systems, record_of
 from trueval.recommenders.run import Run
 from trueval.splits.parts import OBSERVED, Parts
+from trueval.splits.uniform import uniform_part
 
 
 class FittedSystems(Subject):
@@ -47,10 +49,15 @@ class FittedSystems(Subject):
     def specs(self) -> Mapping[str, Spec]:
         return self._split(self.design).specs
 
+    @property
+    def learned_from(self) -> TrainSet:
+        """What systems learn from, with all users and items that they know."""
+        return self._split(self.design).train
+
     @cached_property
     def fitted(self) -> dict[str, Any]:
         """All systems, each fitted once, and the popularity baseline."""
-        train = self._split(self.design).train
+        train = self.learned_from
         found = {
             name: spec if isinstance(spec, Run) else make_system(spec, test=self.parts.test).fit(train)
             for name, spec in self.named.items()
@@ -76,13 +83,30 @@ class FittedSystems(Subject):
     def with_popularity(self) -> Mapping[str, RankedSystem]:
         return self._rank(self.design, "")
 
-    def under(self, design: str) -> Mapping[str, RankedSystem] | None:
+    def under(self, design: str, *, baseline: bool = False) -> Mapping[str, RankedSystem] | None:
         """The reader's systems under another design; runs cannot be ranked under a sampled one."""
         try:
             everyone = self._rank(design, "")
         except TruevalError:
             return None
-        return {name: everyone[name] for name in self.named if name in everyone}
+        return {name: own for name, own in everyone.items() if baseline or name in self.named}
+
+    def uniform(self) -> Mapping[str, RankedSystem] | None:
+        """The systems as they were fitted: only the test rows are drawn anew."""
+        return self._uniform
+
+    @cached_property
+    def _uniform(self) -> dict[str, RankedSystem] | None:
+        design = Design(candidates=Design.parse(self.design).candidates, uniform=True)
+        try:
+            parts = uniform_part(self.parts, threshold=self.options.threshold, seed=self.options.seed)
+            known = [log for log in (self.parts.test, self.parts.observed) if log is not None]
+            ids = pl.concat([log.frame.select("user", "item") for log in known], how="vertical_relaxed")
+            parts = replace(parts, observed=self.parts.test.keep(ids))  # systems know these users and items
+            prepared = prepare_split(parts, self.options, design=design, items=self.items)
+            return self._rank_split(prepared, self.fitted)
+        except TruevalError:
+            return None
 
     def unbiased(self) -> Setting | None:
         if self.parts.observed is None:

@@ -47,8 +47,8 @@ def reversal_sentence(one: Reversal, *, here: str) -> str:
     first, second = one.better
     turned = one.here.value < 0
     return (
-        f"{first} is better than {second} on {one.metric} {here} by {size(one.here, turned=turned)}, but worse "
-        f"{one.setting} by {size(one.there, turned=not turned)}"
+        f"{first} is better than {second} on {one.metric} {here}, by {size(one.here, turned=turned)}, but worse "
+        f"{one.setting}, by {size(one.there, turned=not turned)}"
     )
 
 
@@ -81,7 +81,8 @@ def unconfirmed_sentence(lost: Sequence[Reversal]) -> str:
         f"{r.better[0]} over {r.better[1]} on {r.metric} {r.setting} ({size(r.there, turned=r.here.value < 0)})"
         for r in lost
     ]
-    which = "this lead holds, which is" if len(lost) == 1 else "these leads hold, which are"
+    which = "this lead holds: it is" if len(lost) == 1 else "these leads hold: they are"
     return (
-        f"It cannot be told whether {which} not significantly reversed after the correction: {first_of(told, 'lead')}"
+        f"It cannot be told whether {which} not found again, but not significantly reversed after the correction "
+        f"either: {first_of(told, 'lead')}"
     )

@@ -5,6 +5,7 @@ Checks ask a subject for its values in other settings, and get None where it can
 
 from __future__ import annotations
 
+import itertools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -21,6 +22,7 @@ from trueval.metrics.grammar import Spec, parse_all
 from trueval.statistics.power import detectable_shift
 
 POPULARITY = "popularity"
+MANY = 20  # systems of which all pairs are compared; of more, the best with each of the others
 
 
 class Subject(ABC):
@@ -51,8 +53,13 @@ class Subject(ABC):
         """The same and the popularity baseline; None where popularity is not known."""
         return None
 
-    def under(self, design: str) -> Mapping[str, RankedSystem] | None:
-        """The systems ranked under another design; None where that cannot be done."""
+    def under(self, design: str, *, baseline: bool = False) -> Mapping[str, RankedSystem] | None:
+        """The systems ranked under another design, with `baseline` also popularity; None where that cannot be done."""
+        return None
+
+    def uniform(self) -> Mapping[str, RankedSystem] | None:
+        """The systems and popularity, judged by equally many relevant test rows of every item that has enough of them;
+        None where there are too few."""
         return None
 
     def unbiased(self) -> Setting | None:
@@ -103,8 +110,21 @@ class Subject(ABC):
 
     @cached_property
     def here(self) -> dict[str, dict[Pair, Difference]]:
-        """All pairs of rivals on each metric, as the reader has them."""
-        return {label: differences(self.base, label, self.compared) for label in self.labels}
+        """Pairs of rivals on each metric, as the reader has them."""
+        return {label: differences(self.base, label, pairs=self.pairs(label)) for label in self.labels}
+
+    def pairs(self, label: str) -> list[Pair]:
+        """Whose order is a conclusion: all pairs of rivals or, where they are many, the best and each of the others."""
+        if len(self.compared) <= MANY:
+            return list(itertools.combinations(self.compared, 2))
+        best = self.best(label, self.compared)
+        return [(best, name) for name in self.compared if name != best]
+
+    def best(self, label: str, names: Sequence[str]) -> str:
+        """The best of some systems on a metric; of equals the first."""
+        side = -1 if self.specs[label].better == "lower" else 1
+        values = {name: side * self.base.value(name, label) for name in names}
+        return max(names, key=lambda name: -math.inf if math.isnan(values[name]) else values[name])
 
     @cached_property
     def compared(self) -> list[str]:
@@ -118,13 +138,14 @@ class Subject(ABC):
 
     def measured(
         self, name: str, ranked: Mapping[str, RankedSystem] | None, specs: Mapping[str, Spec],
-        change: Change | None = None, options: EvaluationOptions | None = None,
+        change: Change | None = None, options: EvaluationOptions | None = None, with_chance: bool = False,
     ) -> Setting | None:  # fmt: skip
         """A setting of systems that were ranked; None where there are none, or where the metrics cannot be had."""
         if ranked is None:
             return None
         try:
-            return measure_setting(name, ranked, specs, options or self.options, change=change)
+            own = options or self.options
+            return measure_setting(name, ranked, specs, own, change=change, with_chance=with_chance)
         except TruevalError:
             return None
 

@@ -13,6 +13,7 @@ from trueval.calibration.predictions import Predictions
 from trueval.calibration.shared_rows import KnownRows, Reuse, find_reuse
 from trueval.data.ids import check_same_kind
 from trueval.errors import DataError, rows_found
+from trueval.render.numbers import percent
 
 _FEW = 50  # rows of a table so small that equal predictions and labels in both, of different ids, may be chance
 _DO = "fit on a part that is held out from the test part (trueval split --validation …)"
@@ -57,7 +58,7 @@ def refuse_seen_table(calibrator: Calibrator, test: Predictions) -> list[str]:
 
 def _judged(found: Reuse, where: str, *, known_apart: bool = False, sampled: bool = False) -> list[str]:
     """Refuse shared rows, and warn if they cannot be excluded; ids decide where labels are not conclusive."""
-    share = f"{found.rows / max(found.of, 1):.0%} of the rows compared" if sampled else f"{found.rows:,} rows"
+    share = f"{percent(found.rows / max(found.of, 1), 0)} of the rows compared" if sampled else f"{found.rows:,} rows"
     if found.verdict == "same":
         raise _seen(where, f"{share} have the same prediction and label, far more than expected by chance")
     if known_apart or found.verdict == "other":

@@ -24,7 +24,9 @@ from trueval.charts.ope_estimates import ope_estimates_chart
 from trueval.charts.popularity import popularity_chart
 from trueval.charts.popularity_curve import popularity_curve_chart
 from trueval.charts.reliability import reliability_chart
+from trueval.charts.simulated_designs import simulated_designs_chart
 from trueval.charts.sparsity import sparsity_chart
+from trueval.charts.study import answers_chart, first_places_chart, positions_chart, strengths_chart
 from trueval.charts.tradeoff import tradeoff_chart
 from trueval.charts.trajectory import exposure_chart, trajectory_chart
 from trueval.charts.users import users_chart
@@ -89,10 +91,17 @@ OFFERS: dict[str, dict[str, Offer]] = {
         "ab_days": Offer(ab_days_chart, "a column of times, and a conversion, a mean or a ratio"),
         "ab_groups": Offer(ab_groups_chart, "segments=…"),
     },
+    "study": {
+        "strengths": Offer(strengths_chart, "rankings, or choices between two lists"),
+        "first_places": Offer(first_places_chart, "rankings"),
+        "answers": Offer(answers_chart, "answers on scales"),
+        "positions": Offer(positions_chart, "answers with positions"),
+    },
     "ope": {"ope_estimates": Offer(ope_estimates_chart, "any log")},
     "calibration": {"reliability": Offer(_calibrated, "any calibration")},
     "item_pairs": {"item_pairs": Offer(item_pairs_chart, "ratings")},
     "popularity_curve": {"popularity_curve": Offer(popularity_curve_chart, "any log")},
+    "simulated_designs": {"simulated_designs": Offer(simulated_designs_chart, "an audit with simulate=True")},
     "sparsity": {"sparsity": Offer(sparsity_chart, "facts of any system")},
     "trajectory": {
         "trajectory": Offer(trajectory_chart, "any rounds or snapshots"),

@@ -19,11 +19,11 @@ from trueval.cli.options import (
     Threads,
     bounded,
     give,
+    named_numbers,
     result_format,
     width_for,
     write_page,
 )
-from trueval.errors import DefinitionError
 from trueval.report.output_formats import check_format, rendered
 
 if TYPE_CHECKING:
@@ -103,9 +103,10 @@ def ab_command(
 
     set_quiet(quiet)
     chosen = result_format(format, output, report, csv_safe=csv_safe)
+    expected = named_numbers(shares, "--shares", what="shares are written arm=number", do="old=9,new=1")
     with use_threads(threads):
         found = ab_test(
-            table, arm=arm, metrics=metrics, user=user, pre=pre, control=control, expected_shares=_shares(shares),
+            table, arm=arm, metrics=metrics, user=user, pre=pre, control=control, expected_shares=expected,
             segments=segments, balance=balance, where=where, time=time, correct=correct,
             level=level, ignore_mismatch=ignore_mismatch, min_group=min_group, seed=seed,
             sequential=False if sequential is None else sequential,
@@ -155,18 +156,3 @@ def render(found: AbTest, format: str, output: Path | None = None, *, csv_safe: 
     from trueval.online.ab.render import as_text
 
     return rendered(found, format, table=lambda: as_text(found, width=width_for(output)), csv_safe=csv_safe)
-
-
-def _shares(text: str | None) -> dict[str, float] | None:
-    if text is None:
-        return None
-    shares = {}
-    for part in filter(None, (part.strip() for part in text.split(","))):
-        arm, _, share = (word.strip() for word in part.rpartition("="))
-        try:
-            shares[arm] = float(share)
-        except ValueError:
-            arm = ""
-        if not arm:
-            raise DefinitionError("shares are written arm=number", where="--shares", found=part, do="old=9,new=1")
-    return shares

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from trueval.cli import data, simulate
+from trueval.cli import data, simulate, study
 from trueval.cli.ab import ab_command, plan_command
 from trueval.cli.audit import audit_command
 from trueval.cli.calibrate import calibrate_command
@@ -54,6 +54,7 @@ def make_app() -> typer.Typer:
     app.command("track")(guarded(track_command))
     app.add_typer(simulate.app, name="simulate")
     app.add_typer(data.app, name="data")
+    app.add_typer(study.app, name="study")
     return app
 
 

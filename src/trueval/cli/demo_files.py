@@ -11,7 +11,7 @@ import polars as pl
 
 from trueval.cli.demo_run import BASELINE, CUTOFF, SYSTEMS, THRESHOLD, Demo, truth_sentences
 from trueval.render.html_elements import Bar, Section
-from trueval.render.numbers import short_percent
+from trueval.render.numbers import percent, short_percent
 from trueval.report.findings import findings, values
 from trueval.report.folder import Content
 from trueval.report.html_page import html_page
@@ -109,7 +109,7 @@ def _leaks(demo: Demo) -> Section:
             check.verdict,
             check.meaning,
             "" if check.count is None else f"{check.count:,}",
-            "" if check.share is None else f"{check.share:.2%}",
+            "" if check.share is None else percent(check.share, 2),
         ]
         for check in found.checks
     ]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Option
 
 from trueval.arguments import check_range
+from trueval.errors import DefinitionError
 from trueval.render.widths import PIPED_WIDTH
 from trueval.report.output_formats import PAGES, RESULTS, check_csv_safe, choose_format, endings, format_of
 
@@ -49,6 +50,26 @@ Threads = Annotated[
 ]
 CsvSafe = Annotated[bool, Option("--csv-safe", help=_CSV_SAFE)]
 Quiet = Annotated[bool, Option("--quiet", help="Print only the result and errors.")]
+
+
+def named_numbers(text: str | None, option: str, *, what: str, do: str) -> dict[str, float] | None:
+    """Numbers by name from an option such as old=9,new=1, None where it was not given; `what` says how it is written.
+
+    >>> named_numbers("old=9, new=1", "--shares", what="shares are written arm=number", do="old=9,new=1")
+    {'old': 9.0, 'new': 1.0}
+    """
+    if text is None:
+        return None
+    found = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        name, _, number = (word.strip() for word in part.rpartition("="))
+        try:
+            found[name] = float(number)
+        except ValueError:
+            name = ""
+        if not name:
+            raise DefinitionError(what, where=option, found=part, do=do)
+    return found
 
 
 def result_format(

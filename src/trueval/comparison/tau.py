@@ -26,6 +26,19 @@ def taus(one: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return plain, (_cosine(a, b, weights[0]) + _cosine(a, b, weights[1])) / 2
 
 
+def chance_of_tau(tau: float, systems: int) -> float:
+    """The share of all orders of so many systems whose τ with a given one is at least this (no ties).
+
+    >>> chance_of_tau(1.0, 3), chance_of_tau(1 / 3, 3)  # one order of six; three of six
+    (0.16666666666666666, 0.5)
+    """
+    orders = np.ones(1)  # by the number of pairs in the other order, one system after the other
+    for number in range(2, systems + 1):
+        orders = np.convolve(orders, np.ones(number)) / number
+    pairs = systems * (systems - 1) / 2
+    return float(min(1.0, orders[: int(np.floor((1 - tau) / 2 * pairs + 1e-9)) + 1].sum()))
+
+
 def _cosine(a: np.ndarray, b: np.ndarray, weight: np.ndarray) -> np.ndarray:
     sizes = (weight * a * a).sum(axis=1) * (weight * b * b).sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):

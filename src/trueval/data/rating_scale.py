@@ -16,6 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from trueval.data.interactions import Interactions
+from trueval.render.numbers import percent
 
 _TOPS = (4.0, 10.0)
 _TOP_WITH_ZERO = 5.0  # from here on a scale that holds 0 is one of ratings
@@ -45,7 +46,7 @@ def notes_on_ratings(test: Interactions, threshold: float | None) -> list[str]:
     limit = suggested_threshold(values)
     return [
         f"the test values look like ratings ({values[0]:g} to {values[-1]:g}), and without a threshold every rated "
-        f"item counts as relevant: {share:.0%} of them are rated only {which}; give a threshold, for example "
+        f"item counts as relevant: {percent(share, 0)} of them are rated only {which}; give a threshold, for example "
         f"--threshold {limit:g} (threshold={limit:g})"
     ]
 

@@ -20,6 +20,7 @@ from trueval.evaluation.jackknife import estimate_tallies, leave_out
 from trueval.evaluation.kept_facts import NOT_KEPT, KeptFacts
 from trueval.evaluation.measurements import Measurements
 from trueval.metrics.spec import Spec
+from trueval.render.numbers import percent
 from trueval.statistics.jackknife import JackknifeReplicates
 
 
@@ -143,7 +144,7 @@ def notes_on(measured: Mapping[str, Measurements], specs: Mapping[str, Spec]) ->
                 f"{name}: no list is longer than {m.longest}; {', '.join(deep)} treat the missing places as empty"
             )
         rates = {k: n / max(len(m), 1) for k, n in m.split_ties.items()}
-        tied = ", ".join(f"at rank {k} in {rate:.0%}" for k, rate in rates.items() if rate >= 0.01)
+        tied = ", ".join(f"at rank {k} in {percent(rate, 0)}" for k, rate in rates.items() if rate >= 0.01)
         if tied:
             notes.append(f"{name}: ties {tied} of the lists")
     return notes + notes_on_cuts(next(iter(measured.values())), specs)

@@ -9,6 +9,7 @@ import numpy as np
 
 from trueval.metrics.beyond.popularity import strata as popularity_strata
 from trueval.metrics.metric_inputs import Inputs
+from trueval.render.numbers import percent
 
 HEAD, TAIL = 0.1, 0.5  # shares of the catalogue, as in head_share and tail_share
 _FIFTHS = 5
@@ -91,9 +92,8 @@ def _taste(inputs: Inputs, users: np.ndarray) -> Cut:
 
 def _popularity(inputs: Inputs, items: np.ndarray) -> Cut:
     assert inputs.positives is not None
-    about = (
-        f"head: the most popular {HEAD:.0%} of the items, tail: the least popular {TAIL:.0%}, by relevant train ratings"
-    )
+    about = f"head: the most popular {percent(HEAD, 0)} of the items, tail: the least popular {percent(TAIL, 0)}, "
+    about += "by relevant train ratings"
     group = popularity_strata(inputs.positives, HEAD, TAIL, metric="grouping by popularity")[items]
     return Cut(group, ("head", "mid", "tail"), about)
 

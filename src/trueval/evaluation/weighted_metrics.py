@@ -11,6 +11,7 @@ from trueval.errors import DefinitionError
 from trueval.metrics.metric_inputs import RowPropensity
 from trueval.metrics.spec import Spec
 from trueval.propensity.held_out_shares import HeldOutShares
+from trueval.render.numbers import percent
 from trueval.splits.parts import Parts
 from trueval.splits.registry import BY_USER, split_of
 
@@ -87,7 +88,7 @@ def notes_on_weights(specs: Mapping[str, Spec], propensity: RowPropensity | None
         number = propensity.pairs.counts[propensity.pairs.counts > 0]
         notes.append(
             f"{', '.join(by_user)}: weights are normalised for each user, and cancel out for users with one relevant "
-            f"item ({np.mean(number == 1):.0%} of the users; {number.mean():.3g} relevant items on average): with few "
-            "relevant items per user most of the bias remains"
+            f"item ({percent(np.mean(number == 1), 0)} of the users; {number.mean():.3g} relevant items on average): "
+            "with few relevant items per user most of the bias remains"
         )
     return notes

@@ -18,6 +18,7 @@ from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.tie_rules import SETTLED
 from trueval.metrics.list_sums import within
 from trueval.metrics.spec import Spec
+from trueval.render.numbers import percent
 
 NAME = "without_head"
 
@@ -91,7 +92,7 @@ class RemovedHead:
             sentence += f", and {self.users:,} {'user has' if self.users == 1 else 'users have'} none left"
         if condensed:
             return [sentence]
-        shares = [f"{name} {head / max(every, 1):.0%}" for name, (head, every) in places.items()]
+        shares = [f"{name} {percent(head / max(every, 1), 0)}" for name, (head, every) in places.items()]
         return [
             sentence,
             f"head items keep their places in the lists as unjudged items; their share: {', '.join(shares)}",

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import io
 import shlex
-from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.console import Console
 
-from trueval.audit.audit import Audit
 from trueval.comparison.design_agreement import LEAST, Alike, alike_grid, alike_notes
-from trueval.experiments.accepted_findings import accepted_findings
 from trueval.render.html_elements import Section
 from trueval.render.numbers import rounded
 from trueval.render.terminal import console_for, escape, plain_table, say
@@ -93,15 +89,8 @@ def page_of_experiment(result: ExperimentResult) -> str:
         before=before,
         after=[_systems(result)],
         manifest=_manifest(result),
-        audit=audited(partial(_audit, result)),
+        audit=audited(result.audit),
     )
-
-
-def _audit(result: ExperimentResult) -> Audit:
-    """Of the first design, and of its first fold or seed."""
-    first = next(iter(result.results.values()))
-    one = replace(first, evaluation=first.parts[0], repeats={}) if first.repeats else first
-    return one.audit(accept=accepted_findings(result.experiment.written))
 
 
 def _origin(result: ExperimentResult) -> Origin:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -23,6 +23,9 @@ from trueval.render.latex import latex_table, tex_comment
 from trueval.render.markdown import markdown_table, markdown_text
 from trueval.render.shown import Shown
 from trueval.report.render_formats import as_latex, as_markdown, as_record, result_frame
+
+if TYPE_CHECKING:
+    from trueval.audit.audit import Audit
 
 
 @dataclass(frozen=True)
@@ -144,6 +147,26 @@ class ExperimentResult(Tabular, Recorded, Shown):
             head, rows = alike_grid(self.agreement)
             parts.append("% agreement between designs\n" + latex_table(head, rows, notes=alike_notes(self.agreement)))
         return "\n".join(parts)
+
+    def audit(self, design: str | None = None) -> Audit:
+        """Tell whether the numbers of a design can be trusted, over all its folds and seeds (see `Result.audit`).
+
+        The log is read and split again, so that facts of the parts are counted in every repeat. Findings that the
+        experiment accepts are taken out.
+
+        Parameters
+        ----------
+        design : text, optional
+            The design. Default: the first.
+
+        Returns
+        -------
+        Audit
+            The findings, with verdicts, and for which repeats they hold.
+        """
+        from trueval.experiments.audited import audit_experiment
+
+        return audit_experiment(self, next(iter(self.results)) if design is None else str(Design.parse(design)))
 
     def to_html(self) -> str:
         """A page that needs nothing else: a section per design."""

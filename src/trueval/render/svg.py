@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from trueval.render.numbers import percent
+
 
 def bar(share: float) -> str:
     """A plain bar.
@@ -9,7 +11,7 @@ def bar(share: float) -> str:
     >>> 'width="25.00%"' in bar(0.25)
     True
     """
-    return svg(f"{rect('track', 0, 100)}{rect('bar', 0, 100 * min(max(share, 0), 1))}", f"{share:.1%}")
+    return svg(f"{rect('track', 0, 100)}{rect('bar', 0, 100 * min(max(share, 0), 1))}", percent(share))
 
 
 def svg(drawn: str, label: str) -> str:

@@ -6,6 +6,7 @@ from trueval.online.ope.render import TRUST, estimate_grid, rests_on
 from trueval.online.ope.result import OffPolicy
 from trueval.online.ope.weights import ALL
 from trueval.render.html_elements import Section, hint, page, section, sentences, warned
+from trueval.render.numbers import percent
 from trueval.report.findings import listed
 from trueval.report.html_charts import figures
 from trueval.report.html_comparisons import manifest_foot
@@ -30,7 +31,9 @@ def ope_page(
         (f"{support.largest:.3g}", "largest weight"),
     ]
     if support.unsupported is not None:
-        tiles.append((f"{support.unsupported_here or 0.0:.2%}", "of what the target policy shows is never in the log"))
+        tiles.append(
+            (percent(support.unsupported_here or 0.0, 2), "of what the target policy shows is never in the log")
+        )
     columns, rows = estimate_grid(found)
     body = [
         sentences(_verdicts(found)),

@@ -13,6 +13,7 @@ from trueval.evaluation.outcome import Evaluation
 
 if TYPE_CHECKING:
     from trueval.audit.audit import Audit
+    from trueval.audit.case import Case
 
 
 class ResultAudit:
@@ -35,13 +36,15 @@ class ResultAudit:
     ) -> Audit:
         """Tell whether these numbers can be trusted (see `audit`), as far as the result knows.
 
-        Values are those of the result, and other settings those that its facts allow. For all checks, audit the systems
-        or the lists themselves: `audit(parts, systems)`, `audit(train=…, test=…, recs=…)`.
+        Values are those of the result, and other settings those that its facts allow. Of several folds or seeds all are
+        audited: facts are counted in each of them, estimates must hold in most (twice the median of their p-values,
+        which is a p-value however repeats depend on each other). For all checks, audit the systems or the lists
+        themselves: `audit(parts, systems)`, `audit(train=…, test=…, recs=…)`.
 
         Parameters
         ----------
-        parts : Parts, optional
-            The parts that were evaluated: they are checked for leakage.
+        parts : Parts or list of these, optional
+            The parts that were evaluated: they are checked for leakage. Of several folds, all of them.
         relevant_change : text, number or mapping, optional
             The smallest change of a metric that matters to you.
         users : table or file, optional
@@ -68,17 +71,31 @@ class ResultAudit:
         >>> result.audit(parts)["leaked_pairs"][0].verdict
         'fine'
         """
-        from trueval.audit.audit import audit_case
+        from trueval.audit.audit import audit_repeats
         from trueval.audit.make_case import case_of_result
 
-        if self.repeats:
-            raise DefinitionError(
-                "an audit is of one fold or seed",
-                found=", ".join(self.repeats),
-                do="evaluate one of them, and audit that",
-            )
-        case = case_of_result(
-            self.evaluation, observed=None if self.observed is None else self.observed.evaluation, parts=parts,
-            relevant_change=relevant_change, users=users, by=by, min_group=min_group,
+        def case(evaluation: Evaluation, observed: Evaluation | None, own: Any) -> Case:
+            return case_of_result(
+                evaluation, observed=observed, parts=own, relevant_change=relevant_change, users=users, by=by,
+                min_group=min_group,
+            )  # fmt: skip
+
+        if not self.repeats:
+            seen = None if self.observed is None else self.observed.evaluation
+            return audit_repeats({"": case(self.evaluation, seen, parts)}, accept=accept)
+        several = _for_each(parts, list(self.repeats))
+        observed = {} if self.observed is None else self.observed.repeats
+        cases = {name: case(one, observed.get(name), several[name]) for name, one in self.repeats.items()}
+        return audit_repeats(cases, accept=accept)
+
+
+def _for_each(parts: Any, repeats: list[str]) -> dict[str, Any]:
+    """Parts by repeat: one for all, or as many as there are repeats, in their order."""
+    if parts is None or not isinstance(parts, (list, tuple)):
+        return dict.fromkeys(repeats, parts)
+    if len(parts) != len(repeats):
+        raise DefinitionError(
+            "there must be parts for every fold or seed", where="audit",
+            found=f"{len(parts)} parts for {', '.join(repeats)}", do="give those that were evaluated, in their order",
         )  # fmt: skip
-        return audit_case(case, accept=accept)
+    return dict(zip(repeats, parts))

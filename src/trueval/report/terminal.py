@@ -14,6 +14,7 @@ from trueval.comparison.render import describe_method, layouts
 from trueval.evaluation.estimate import Estimate
 from trueval.evaluation.outcome import Evaluation
 from trueval.render.marks import ARROWS, COLOURS, SIGNS
+from trueval.render.numbers import percent
 from trueval.render.terminal import console_for, escape, first_fitting, new_table, say
 from trueval.report.groups import columns_of, group_footer, group_layouts
 from trueval.report.render_formats import notation
@@ -123,8 +124,12 @@ def _weight_notes(propensity: dict[str, Any] | None) -> list[str]:
     for form, d in forms.items():
         line = f"propensities from {propensity['source']}{form}: "
         line += f"effective sample size (ESS) {d['effective']:,.0f} of {d['n']:,}; weights: mean {d['mean']:.3g}, "
-        line += f"largest {d['largest']:.3g}, the largest 1 % hold {d['top_share']:.0%} of the sum"
-        line += f"; {d['clipped']:.1%} of the weights clipped, {d['removed']:.1%} of their sum removed" if form else ""
+        line += f"largest {d['largest']:.3g}, the largest 1 % hold {percent(d['top_share'], 0)} of the sum"
+        line += (
+            f"; {percent(d['clipped'])} of the weights clipped, {percent(d['removed'])} of their sum removed"
+            if form
+            else ""
+        )
         lines.append(line)
     return lines
 

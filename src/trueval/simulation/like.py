@@ -12,6 +12,7 @@ from trueval.data.ids import Ids
 from trueval.data.interactions import Interactions
 from trueval.errors import DataError, DefinitionError
 from trueval.kernels.seeds import derive
+from trueval.render.numbers import percent
 from trueval.simulation.latent import kept_by_value
 from trueval.simulation.observation import MOST, ByPopularity, activity_for, sum_of_least
 from trueval.simulation.tastes import Tastes
@@ -245,8 +246,9 @@ def _observation(coded: _Coded, tastes: Tastes, kept: tuple[float, ...], seed: i
     if lost > _LOST:
         raise DefinitionError(
             "no world with so few liked pairs has so many rows: users would have to meet more items than there are",
-            found=f"{lost:.0%} of the rows would be missing; {rows.sum() / len(rows) / len(counts):.1%} of the pairs "
-            "are in the log", do="assume a smaller value_bias, or a larger share of liked pairs (liked=…)",
+            found=f"{percent(lost, 0)} of the rows would be missing; "
+            f"{percent(rows.sum() / len(rows) / len(counts))} of the pairs are in the log",
+            do="assume a smaller value_bias, or a larger share of liked pairs (liked=…)",
         )  # fmt: skip
     return seen, share
 

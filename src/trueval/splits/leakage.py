@@ -9,6 +9,7 @@ import polars as pl
 
 from trueval.data.exported_tables import Tabular
 from trueval.errors import DefinitionError
+from trueval.render.numbers import percent
 from trueval.render.shown import Shown
 from trueval.splits.given import of_one_type
 from trueval.splits.leakage_checks import Check, find_cold, find_duplicates, find_futures, find_overlap, find_repeats
@@ -51,7 +52,7 @@ class Leakage(Tabular, Shown):
         width = max(len(check.name) for check in self.checks)
         for check in self.checks:
             count = "-" if check.count is None else f"{check.count:,}"
-            share = "-" if check.share is None else f"{check.share:.2%}"
+            share = "-" if check.share is None else percent(check.share, 2)
             lines.append(f"  {check.verdict:<8} {check.name:<{width}} {count:>10} {share:>8}  {check.meaning}")
             if check.do:
                 lines.append(f"{'':<{width + 32}}-> {check.do}")
@@ -64,7 +65,7 @@ class Leakage(Tabular, Shown):
         rows = []
         for check in self.checks:
             count = "-" if check.count is None else f"{check.count:,}"
-            share = "-" if check.share is None else f"{check.share:.2%}"
+            share = "-" if check.share is None else percent(check.share, 2)
             text = f"{check.meaning} → {check.do}" if check.do else check.meaning
             rows.append([check.verdict, check.name, text, count, share])
         head = ["verdict", "check", "meaning", "count", "share"]

@@ -11,6 +11,7 @@ import polars as pl
 
 from trueval.data.interactions import Interactions
 from trueval.errors import DataError
+from trueval.render.numbers import percent
 
 # Where a row goes; DROPPED + j is dropped for reason j.
 TRAIN, VALIDATION, TEST, DROPPED = 0, 1, 2, 3
@@ -97,7 +98,7 @@ class Parts:
 
         report, written = self.report(), self.counted()
         known = [name for name in ("train", "validation", "test", "observed", "dropped") if report[name]]
-        rows = [[name, f"{report[name]:,}", f"{report[name] / report['rows']:.1%}"] for name in known]
+        rows = [[name, f"{report[name]:,}", percent(report[name] / report["rows"])] for name in known]
         lines = [line.strip() for line in written[len(rows) :]]  # those after the counts, which the table has
         cautions = [f"! {caution}" for caution in self.cautions]
         return notebook_html(plain_table(["part", "rows", "share"], rows), "\n".join([*lines, *cautions]))
@@ -115,7 +116,7 @@ class Parts:
         for name in ("train", "validation", "test", "observed", "dropped"):
             rows = report[name]
             if rows:
-                share = f"{rows / report['rows']:.1%}"
+                share = percent(rows / report["rows"])
                 lines.append(f"  {name:<11}{rows:>13,} rows {share:>7}")
         for reason, rows in report["reasons"].items():
             users = self.dropped.filter(reason=reason)["user"].n_unique() if self.dropped is not None else 0

@@ -59,7 +59,7 @@ def false_positives(case: Case) -> Iterable[Finding | Draft]:
         if not reversed_:
             same = f"No significant difference between systems is reversed by {label}. {told}"
             return _finding("fine", same, more, remedy, least)
-        first = first_of([reversal_sentence(one, here="by what is liked") for one in reversed_], "reversed order")
+        first = first_of([reversal_sentence(one, here="as evaluated") for one in reversed_], "reversed order")
         # Likes among ratings overstate the liking of items that are rated when they are liked, so that an observed
         # alignment is no proof: only its opposite, which that choice would hide, is taken for one.
         verdict = "caution" if direction == "opposed" else "cannot tell"
@@ -77,8 +77,9 @@ def _sentence(found: ItemPairs) -> str:
     value = with_interval(found.alignment.value, found.alignment.low, found.alignment.high, 3, sign=True)
     disagree = short_percent(found.disagree.share)
     return (
-        f"In train, {_TOLD[found.alignment.direction]} (likes of ratings minus mean share of items: {value}). The best "
-        f"rankings by observed precision and by observed antiprecision disagree on {disagree} of the pairs of items."
+        f"In train, {_TOLD[found.alignment.direction]} (the share of likes among all ratings, minus the mean of the "
+        f"items' own shares: {value}). The best rankings by observed precision and by observed antiprecision disagree "
+        f"on {disagree} of the pairs of items."
     )
 
 

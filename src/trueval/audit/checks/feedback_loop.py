@@ -29,10 +29,9 @@ def feedback_loop(case: Case) -> Iterable[Finding]:
     halves = None if case.train is None else _halves(case.train)
     figures = {} if halves is None else {"gini_first_half": halves[0], "gini_second_half": halves[1]}
     if halves is not None:
-        trend = "more" if halves[1] > halves[0] else "less"
         sentence += (
-            f" In train, the later half of the rows is {trend} concentrated on popular items than the earlier half "
-            f"(Gini {halves[0]:.3f}, then {halves[1]:.3f}), for which there may be many causes."
+            f" In train, the Gini index of the ratings of items is {halves[0]:.3f} in the earlier half of the rows and "
+            f"{halves[1]:.3f} in the later one; a rise would fit a loop, and other causes as well."
         )
     yield Finding("feedback_loop", "feedback loop", "cannot tell", "fact", sentence, figures, _REMEDY)
 

@@ -66,10 +66,12 @@ def _against(subject: Subject, setting: Setting, label: str, own: list[str], nam
             )
         if one.value > 0 and one.p * len(own) < ALPHA:  # the best of so many
             return finding("fine", f"{best} is better than {name} on {label} by {size(one)}.{lead}")
+        first, other, turned = (name, best, True) if one.value < 0 else (best, name, False)
         return finding(
             "cannot tell",
-            f"It cannot be told whether {best}, the best of the other systems, is better than {name} on {label}: the "
-            f"difference is {size(one)}, and not significant after the correction over the audit.{lead}",
+            f"It cannot be told whether {best}, the best of the other systems, or {name} is better on {label}: {first} "
+            f"is above {other} by {size(one, turned=turned)}, which is not significant after the correction over the "
+            f"audit.{lead}",
         )
 
     return Draft(np.array([one.p / 2 if one.value < 0 else 1.0 if one.p == one.p else math.nan]), conclude)

@@ -53,8 +53,8 @@ def random_baseline(case: Case) -> Iterable[Finding | Draft]:
         p = float(np.nanmin(q)) if not np.isnan(q).all() else math.nan
         if none:
             sentence = (
-                f"{listed(none)} cannot be told from a random ranking on {label} ({number(chance)}), with a lead of "
-                f"less than {words}, {number(least)}: {told}."
+                f"{listed(none)} {'is' if len(none) == 1 else 'are'} hardly better than a random ranking on {label} "
+                f"({number(chance)}), if at all: the lead is shown to be less than {words}, {number(least)}: {told}."
             )
             return Finding("random_baseline", "robustness", "caution", "estimate", sentence, figures, _REMEDY, p)
         if below:

@@ -57,7 +57,7 @@ def ties_at_cut(case: Case) -> Iterable[Finding | Draft]:
         told = f"{short_percent(tied[most])} of the judged items that {most} ranks have an equal"
     question = Question(
         "ties_at_cut", "robustness", f"with ties={subject.options.ties}",
-        "In no order of equal scores a significant difference is reversed, or a value changed by more than is "
+        "In no order of equal scores is a significant difference reversed, or a value changed by more than is "
         f"relevant: {told}.",
         f"{told[0].upper()}{told[1:]}.", _REMEDY, figures=figures,
     )  # fmt: skip

@@ -14,7 +14,7 @@ from trueval.render.alignment import align_text_left
 from trueval.render.latex import latex_table, tex_comment
 from trueval.render.markdown import markdown_table, markdown_text
 from trueval.render.marks import SIGNS, verdict_text
-from trueval.render.numbers import UNDEFINED, level_percent, lopsided, with_interval
+from trueval.render.numbers import UNDEFINED, level_percent, lopsided, percent, with_interval
 from trueval.render.terminal import fill, first_fitting, plain_table, printed
 from trueval.render.widths import READING_WIDTH
 
@@ -138,19 +138,22 @@ def rests_on(result: OffPolicy) -> list[str]:
     weights_line = f"effective sample size (ESS) {s.effective:,.0f} of {s.rows:,}; weights: mean {s.mean:.3f}"
     weights_line += "" if math.isnan(s.mean_low) else f" [{s.mean_low:.3f}, {s.mean_high:.3f}]"
     weights_line += f", largest {s.largest:.3g}" + (
-        "" if math.isnan(s.top_share) else f", the largest 1 % hold {s.top_share:.0%}"
+        "" if math.isnan(s.top_share) else f", the largest 1 % hold {percent(s.top_share, 0)}"
     )
-    weights_line += f"; {s.zero:.1%} are 0" if s.zero else ""
+    weights_line += f"; {percent(s.zero)} are 0" if s.zero else ""
     lines += [f"interval: {interval}; verdict: whether the target policy earns more than the live one", weights_line]
     if s.clip is not None and math.isfinite(s.clip):
         asked = " (tuned)" if m["clip"]["asked"] == "tuned" else ""
         lines.append(
-            f"clip {s.clip:.3g}{asked}: {s.clipped:.1%} of weights clipped, {s.removed:.1%} of their sum removed"
+            f"clip {s.clip:.3g}{asked}: {percent(s.clipped)} of weights clipped, "
+            f"{percent(s.removed)} of their sum removed"
         )
     if s.unsupported is None:
         lines.append("support: unknown, because only the probabilities of shown items are given")
     else:
-        lines.append(f"support: the log never shows {s.unsupported_here or 0.0:.2%} of what the target policy shows")
+        lines.append(
+            f"support: the log never shows {percent(s.unsupported_here or 0.0, 2)} of what the target policy shows"
+        )
     return lines
 
 

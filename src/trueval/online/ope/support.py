@@ -12,6 +12,7 @@ from trueval.online.ope.intervals import Ratios
 from trueval.online.ope.log_rows import LogRows, target_mass
 from trueval.online.ope.policy import Policy
 from trueval.online.ope.weights import PositionWeights
+from trueval.render.numbers import percent
 
 _ALARM = 1.7  # half widths of a 95 % interval: one false alarm in a thousand
 FEW = 100  # effective rows below which no estimate should carry a decision
@@ -56,11 +57,13 @@ class Support:
             found.append((True, f"{self._sample_size} under the target policy"))
         elif self.effective < 0.1 * self.rows:
             share = self.effective / self.rows
-            found.append((False, f"{self._sample_size} ({share:.1%})"))
+            found.append((False, f"{self._sample_size} ({percent(share)})"))
         lacking = self.unsupported_here or 0.0
         if lacking > 1e-9:
             where = "" if self.unsupported and self.unsupported > lacking * 0.999 else " at that position"
-            what = f"the target policy shows items that the log never shows{where} with probability {lacking:.2%}"
+            what = (
+                f"the target policy shows items that the log never shows{where} with probability {percent(lacking, 2)}"
+            )
             some = ", ".join(map(str, self.unsupported_items))
             found.append((lacking > 0.05, what + (f" (e.g. {some})" if some else "")))
         if abs(self.mean - 1) > _ALARM * (self.mean_high - self.mean_low) / 2 and self.mean_high > self.mean_low:
@@ -70,7 +73,7 @@ class Support:
         if self.rewarded < _FEW_REWARDED:
             found.append((False, f"the effective number of rewarded rows is {self.rewarded:,.0f}: intervals are rough"))
         if self.top_share > 0.5 and self.rows >= 200:
-            found.append((False, f"1 % of the rows carry {self.top_share:.0%} of the total weight"))
+            found.append((False, f"1 % of the rows carry {percent(self.top_share, 0)} of the total weight"))
         return found
 
     @property
