@@ -79,8 +79,8 @@ def _claims(table: pl.DataFrame) -> list[Statement]:
         claim("9", "by stratified recall (γ = 1) popularity remains second",
               holds=all(order[recall, s][1] == "popularity" for s in (_AR, _1R)), evidence=recalls),
         not_comparable("9", "Last.fm, AR: popularity and random are first by bpref", published="yes",
-                       here=" to ".join(f"{one:.4f}" for one in sorted(judged)[:: len(judged) - 1]), note=f"{note}; systems here score every item, "
-                       "so that bpref is 1 for all where nothing is disliked"),
+                       here=", ".join(sorted({f"{one:.4f}" for one in judged})), note=f"{note}; systems here score "
+                       "every item, so that bpref is 1 for all where nothing is disliked"),
         not_comparable("9", "Last.fm, AR: popularity is first by infAP, random third", published="yes",
                        here=" > ".join(world[infap]), note=note),
         not_comparable("9", "Last.fm, AR: random is first by stratified recall", published="yes",
