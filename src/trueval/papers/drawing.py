@@ -25,7 +25,7 @@ class Axis:
 
     column: str
     title: str
-    format: str = "~g"
+    format: str = ",~r"
     log: bool = False
     zero: bool = False
     ends: tuple[float, float] | None = None
@@ -116,7 +116,7 @@ def _axes(shown: pl.DataFrame, how: Panels) -> tuple[Any, Any]:
     values = [*shown[how.y.column].to_list(), *how.rules.values()]
     y = alt.Y(
         f"{how.y.column}:Q", title=how.y.title, scale=how.y.scale(values),
-        axis=alt.Axis(format=how.y.format, grid=True, tickCount=5),
+        axis=alt.Axis(format=how.y.format, grid=not how.y.log, tickCount=5),
     )  # fmt: skip
     return x, y
 

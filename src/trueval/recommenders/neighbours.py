@@ -70,12 +70,7 @@ class UserKNN:
         assert self._nearest is not None
         assert self._rows is not None
         near = Nearest(self._nearest.neighbour[users], self._nearest.similarity[users].astype(np.float64))
-        total = sum_of_rows(near.start, near.neighbour, near.similarity, self._rows, self._items)
-        if self.scores == "sum":
-            return total
-        having = ByUser(self._rows.start, self._rows.item, np.ones(len(self._rows.item)))
-        weight = sum_of_rows(near.start, near.neighbour, near.similarity, having, self._items)
-        return np.divide(total, weight, out=total, where=weight > 0)
+        return self._scores(near, self._rows)
 
     def score_new(self, items: Any, values: Any) -> np.ndarray:
         """Scores for a new user: their neighbours among all users are looked up."""
@@ -84,7 +79,15 @@ class UserKNN:
         assert self._columns is not None
         own = ratings if self.feedback == "explicit" else np.ones(len(codes))
         near = nearest_to(codes, own, self._rows, self._columns, k=self.k, shrink=self.shrink)
-        return sum_of_rows(near.start, near.neighbour, near.similarity, self._rows, self._items)[0]
+        return self._scores(near, self._rows)[0]
+
+    def _scores(self, near: Nearest, rows: ByUser) -> np.ndarray:
+        total = sum_of_rows(near.start, near.neighbour, near.similarity, rows, self._items)
+        if self.scores == "sum":
+            return total
+        having = ByUser(rows.start, rows.item, np.ones(len(rows.item)))
+        weight = sum_of_rows(near.start, near.neighbour, near.similarity, having, self._items)
+        return np.divide(total, weight, out=total, where=weight > 0)
 
 
 @system(

@@ -88,8 +88,10 @@ def shown_by_rank(setting: Setting) -> Figure:
     names = _names(setting, (0.5, 1.0))
     table = setting.step("shown", _shown, systems=list(names))
     shown = table.with_columns(pl.col("system").replace(names)).filter(pl.col("recommended") > 0)
-    rated = table.filter(system=MF).select(
-        pl.lit("train ratings").alias("system"), "rank", recommended=pl.col("liked").cast(float)
+    rated = (
+        table.filter(system=MF)
+        .select(pl.lit("train ratings").alias("system"), "rank", recommended=pl.col("liked").cast(float))
+        .filter(pl.col("recommended") > 0)
     )
     chart = point_chart(
         "steck2011-5", _FIFTH,
