@@ -58,6 +58,8 @@ _HOME = {
     "feedback_loop": "trueval.simulation.feedback_loop",
     "track": "trueval.simulation.track",
     "Trajectory": "trueval.simulation.trajectory",
+    "reproduce": "trueval.papers.reproduce",
+    "Reproduction": "trueval.papers.reproduce",
     "load_facts": "trueval.facts.files",
     "save_facts": "trueval.facts.files",
     "Chart": "trueval.charts.chart",
@@ -92,6 +94,7 @@ if TYPE_CHECKING:
     from trueval.online.ab.plan import ab_plan
     from trueval.online.ope.estimate import ope
     from trueval.online.user_study.plan import study_plan
+    from trueval.papers.reproduce import Reproduction, reproduce
     from trueval.propensity.propensity import Propensity
     from trueval.recommenders.adapters import adapt
     from trueval.recommenders.given import Factors, Function, Scores
