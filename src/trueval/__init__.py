@@ -55,6 +55,8 @@ _HOME = {
     "feedback_loop": "trueval.simulation.feedback_loop",
     "track": "trueval.simulation.track",
     "Trajectory": "trueval.simulation.trajectory",
+    "reproduce": "trueval.papers.reproduce",
+    "Reproduction": "trueval.papers.reproduce",
     "load_facts": "trueval.facts.files",
     "save_facts": "trueval.facts.files",
     "Chart": "trueval.charts.chart",
@@ -88,6 +90,7 @@ if TYPE_CHECKING:
     from trueval.online.ab.analysis import ab_test
     from trueval.online.ab.plan import ab_plan
     from trueval.online.ope.estimate import ope
+    from trueval.papers.reproduce import Reproduction, reproduce
     from trueval.propensity.propensity import Propensity
     from trueval.recommenders.adapters import adapt
     from trueval.recommenders.given import Factors, Function, Scores

@@ -18,6 +18,7 @@ from trueval.cli.gate import gate_command
 from trueval.cli.guard import guarded, is_folder
 from trueval.cli.metrics import metrics_command
 from trueval.cli.ope import ope_command
+from trueval.cli.reproduce import reproduce_command
 from trueval.cli.run import run_command
 from trueval.cli.split import split_command
 from trueval.cli.split_options import SplitCommand
@@ -52,6 +53,7 @@ def make_app() -> typer.Typer:
     app.command("ab-plan")(plan_command)
     app.command("ope")(guarded(ope_command))
     app.command("track")(guarded(track_command))
+    app.command("reproduce")(guarded(reproduce_command, folder=_always))
     app.add_typer(simulate.app, name="simulate")
     app.add_typer(data.app, name="data")
     return app

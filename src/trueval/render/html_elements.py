@@ -16,6 +16,7 @@ from trueval.render.svg import bar
 _CHIPS = {
     "ok": "good", "better": "good", "worse": "bad", "wrong": "bad", "caution": "care", "unknown": "care",
     "not shown": "calm", "different": "calm", "fine": "good", "cannot tell": "calm", "accepted": "calm",
+    "holds": "good", "does not hold": "bad", "differs": "care", "not comparable": "calm",
 }  # fmt: skip
 
 

@@ -1,0 +1,1 @@
+"""Bellogín, Castells and Cantador (2017): statistical biases in the evaluation of recommenders."""

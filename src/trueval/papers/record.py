@@ -1,0 +1,90 @@
+"""What a rerun of a paper consists of: figures, and statements that were checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from trueval.charts.chart import Chart
+
+HOLDS, FAILS, DIFFERS, APART = "holds", "does not hold", "differs", "not comparable"
+VERDICTS = (HOLDS, FAILS, DIFFERS, APART)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A number or a claim of a paper, what was found here, and whether the two agree.
+
+    `verdict` is "holds"; "does not hold" (a claim); "differs" (a number outside its tolerance); or "not comparable",
+    for a reason that `note` gives. `evidence` are the numbers behind a verdict.
+    """
+
+    figure: str
+    claim: str
+    published: str
+    here: str
+    verdict: str
+    evidence: str = ""
+    note: str = ""
+
+
+def number(
+    figure: str,
+    claim: str,
+    *,
+    published: float,
+    here: float,
+    tolerance: float,
+    digits: int | None = None,
+    unit: str = "",
+    evidence: str = "",
+    note: str = "",
+) -> Statement:
+    """A printed number: it holds where ours is no further away than the tolerance.
+
+    `digits` after the point are shown; default: as many as are printed.
+
+    >>> number("1", "test items", published=1703, here=1703, tolerance=0).verdict
+    'holds'
+    >>> number("1", "liked", published=32.7, here=32.54, tolerance=0.1, unit="%").here
+    '32.5 %'
+    """
+    places = len(f"{published!r}".partition(".")[2].rstrip("0")) if digits is None else digits
+    told = f"{abs(published - here):.3g} apart, {tolerance:g} allowed"
+    return Statement(
+        figure, claim, _shown(published, places, unit), _shown(here, places, unit),
+        HOLDS if abs(published - here) <= tolerance else DIFFERS, evidence or told, note,
+    )  # fmt: skip
+
+
+def _shown(value: float, places: int, unit: str) -> str:
+    text = "–" if value != value else f"{value:,.{places}f}"
+    return f"{text} {unit}".strip()
+
+
+def claim(figure: str, text: str, *, holds: bool, evidence: str, note: str = "") -> Statement:
+    """A claim in words, which holds here or does not.
+
+    >>> claim("2", "pLSA is first", holds=True, evidence="0.12 and 0.10").here
+    'yes'
+    """
+    return Statement(figure, text, "yes", "yes" if holds else "no", HOLDS if holds else FAILS, evidence, note)
+
+
+def not_comparable(figure: str, text: str, *, published: str, here: str, note: str, evidence: str = "") -> Statement:
+    """What the paper prints beside what was found here, where no agreement can be expected for the reason in `note`."""
+    return Statement(figure, text, published, here, APART, evidence, note)
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure or table of a paper, made here: its data, its pictures, and the statements about it."""
+
+    name: str
+    title: str
+    tables: Mapping[str, pl.DataFrame] = field(repr=False)
+    charts: Mapping[str, Chart] = field(repr=False)
+    statements: tuple[Statement, ...]
+    text: tuple[str, ...] = ()

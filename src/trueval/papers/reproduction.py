@@ -1,0 +1,119 @@
+"""A paper rerun: its figures as they are here, and the statements about them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import polars as pl
+
+from trueval.data.exported_tables import Tabular
+from trueval.data.json_values import Recorded
+from trueval.papers.record import VERDICTS, Figure, Statement
+from trueval.papers.registry import Paper
+from trueval.render.latex import latex_table
+from trueval.render.markdown import markdown_table
+from trueval.render.shown import Shown
+from trueval.render.terminal import plain_table, printed
+
+COLUMNS = ("figure", "statement", "published", "here", "verdict", "evidence")
+
+
+@dataclass(frozen=True)
+class Reproduction(Tabular, Recorded, Shown):
+    """A rerun of a paper. Prints as the table published / here / verdict.
+
+    Attributes
+    ----------
+    paper : Paper
+        The paper.
+    figures : tuple of Figure
+        Its figures and tables as they are here, each with `tables`, `charts` and `statements`.
+    manifest : mapping
+        Data with fingerprints, seed, version.
+
+    Examples
+    --------
+    >>> import trueval as tv
+    >>> found = tv.reproduce("bellogin2017", "7", quick=True)
+    >>> found.table().columns
+    ['figure', 'claim', 'published', 'here', 'verdict', 'evidence', 'note']
+    """
+
+    paper: Paper = field(repr=False)
+    figures: tuple[Figure, ...]
+    manifest: dict[str, Any] = field(repr=False)
+
+    @property
+    def statements(self) -> list[Statement]:
+        """All statements, in the order of the figures."""
+        return [statement for figure in self.figures for statement in figure.statements]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many statements have each verdict."""
+        found = Counter(statement.verdict for statement in self.statements)
+        return {verdict: found[verdict] for verdict in VERDICTS if found[verdict]}
+
+    def table(self) -> pl.DataFrame:
+        """A row for each statement."""
+        names = list(Statement.__dataclass_fields__)
+        rows = [asdict(statement) for statement in self.statements]
+        return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The statements and the manifest as plain data."""
+        return {"statements": self.table().to_dicts(), "manifest": self.manifest}
+
+    def __str__(self) -> str:
+        table = printed(plain_table(COLUMNS, statement_rows(self.statements), align="l" * len(COLUMNS), wrap=True))
+        return f"{heading(self)}\n\n{table}\n{self.summary()}"
+
+    def summary(self) -> str:
+        """How many statements hold, in a sentence.
+
+        The words of the verdicts are those of the table.
+        """
+        counts = self.counts
+        parts = [f"{number} {verdict.replace('holds', 'hold').replace('does', 'do')}" if number != 1
+                 else f"1 {verdict}" for verdict, number in counts.items()]  # fmt: skip
+        total = sum(counts.values())
+        return f"{total} statement{'s' * (total != 1)}: {', '.join(parts) or 'none'}."
+
+    def to_markdown(self) -> str:
+        """The statements as a Markdown table."""
+        return markdown_table(COLUMNS, statement_rows(self.statements), align="l" * len(COLUMNS))
+
+    def to_latex(self) -> str:
+        """The statements as a LaTeX table."""
+        return latex_table(COLUMNS, statement_rows(self.statements))
+
+
+def heading(found: Reproduction) -> str:
+    """The paper, and the data that it was rerun on."""
+    return f"{found.paper.title} ({found.paper.reference}), {data_text(found.manifest)}"
+
+
+def data_text(manifest: dict[str, Any]) -> str:
+    """The data of a rerun in words.
+
+    >>> data_text({"data": {"ratings": {"name": "ml-1m", "generated": False, "rows": 5, "users": 2, "items": 3,
+    ...            "fingerprint": "ab"}}, "quick": False})
+    'on ml-1m (5 rows, 2 users, 3 items; fingerprint ab)'
+    """
+    parts = [
+        f"{'a generated world' if one['generated'] else one['name']} ({one['rows']:,} rows, {one['users']:,} users, "
+        f"{one['items']:,} items; fingerprint {one['fingerprint']})"
+        for one in manifest["data"].values()
+    ]
+    return f"on {' and '.join(parts)}" + (", quick version" if manifest["quick"] else "")
+
+
+def statement_rows(statements: Sequence[Statement]) -> list[list[str]]:
+    """Statements as rows of a table for people; a note follows the evidence."""
+    return [
+        [one.figure, one.claim, one.published, one.here, one.verdict, ". ".join(filter(None, (one.evidence, one.note)))]
+        for one in statements
+    ]

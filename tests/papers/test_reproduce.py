@@ -1,0 +1,85 @@
+"""Rerunning papers: choice of figures, folders, data, and what is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import trueval as tv
+from trueval.errors import DataError, DefinitionError, OutputError
+from trueval.papers.record import claim, not_comparable, number
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """Contents of all files but the lock."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.suffix != ".lock"
+    }
+
+
+def test_a_number_holds_within_its_tolerance() -> None:
+    assert number("1", "x", published=32.7, here=32.61, tolerance=0.1).verdict == "holds"
+    assert number("1", "x", published=32.7, here=32.5, tolerance=0.1).verdict == "differs"
+    assert number("1", "x", published=1703, here=float("nan"), tolerance=1).verdict == "differs"
+
+
+def test_shown_numbers_have_the_digits_of_the_paper() -> None:
+    found = number("1", "x", published=0.0077, here=0.00812, tolerance=1)
+    assert (found.published, found.here) == ("0.0077", "0.0081")
+
+
+def test_claims_hold_or_do_not() -> None:
+    assert [claim("1", "x", holds=is_so, evidence="e").verdict for is_so in (True, False)] == ["holds", "does not hold"]
+    assert not_comparable("1", "x", published="1", here="2", note="other data").verdict == "not comparable"
+
+
+def test_same_seed_same_bytes(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        tv.reproduce("bellogin2017", "7", quick=True, out=tmp_path / name)
+    found = files(tmp_path / "one")
+    names = {"index.html", "summary.md", "statements.csv", "manifest.json", "tables/bellogin2017-7.parquet"}
+    assert names <= set(found)
+    assert found == files(tmp_path / "two")
+
+
+def test_a_folder_is_not_overwritten(tmp_path: Path) -> None:
+    tv.reproduce("bellogin2017", "7", quick=True, out=tmp_path / "out")
+    before = files(tmp_path / "out")
+    with pytest.raises(OutputError, match="already holds"):
+        tv.reproduce("bellogin2017", "7", quick=True, out=tmp_path / "out")
+    tv.reproduce("bellogin2017", "7", quick=True, out=tmp_path / "out", resume=True)
+    assert files(tmp_path / "out") == before
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "mine.txt").write_text("mine")
+    with pytest.raises(OutputError):
+        tv.reproduce("bellogin2017", "7", quick=True, out=tmp_path / "other")
+    assert files(tmp_path / "other") == {"mine.txt": b"mine"}
+
+
+def test_what_does_not_exist_is_refused_with_what_does() -> None:
+    with pytest.raises(DefinitionError, match="did you mean bellogin2017"):
+        tv.reproduce("bellogin")
+    with pytest.raises(DefinitionError, match="has no figure '12'"):
+        tv.reproduce("bellogin2017", "12")
+    with pytest.raises(DefinitionError, match="no data called 'songs'"):
+        tv.reproduce("bellogin2017", data={"songs": "."})
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ({"user": [1], "item": [1]}, "needs ratings"),
+        ({"user": [1, 2], "item": [1, 1], "value": [3, 4]}, "0 of 2 ratings"),
+        ({"user": [1, 2], "item": [1, 1], "value": [3, 5]}, "too small"),
+    ],
+)
+def test_data_that_cannot_be_used_is_refused_before_the_work(
+    tmp_path: Path, table: dict[str, list[int]], message: str
+) -> None:
+    with pytest.raises(DataError, match=message):
+        tv.reproduce("bellogin2017", data=pl.DataFrame(table), out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
