@@ -92,14 +92,18 @@ def can_swap_first(ideal: IdealRankings, step: int) -> np.ndarray:
     return _next_aspects(ideal)[1] >= step
 
 
-def shuffled_rankings(ideal: IdealRankings, *, seed: int) -> np.ndarray:
-    """The rated items of every user in an order by chance, which depends on the seed, the user and the item alone.
+def shuffled_rankings(ideal: IdealRankings, *, seed: int, alike: bool = False) -> np.ndarray:
+    """The rated items of every user in an order by chance.
+
+    Each user has an order of their own, which depends on the seed, the user and the item; with `alike`, places of the
+    ideal rankings are ordered by chance once, and all users' items follow that order.
 
     >>> sorted(_example().items.decode(shuffled_rankings(_example(), seed=1)))
     ['a', 'b', 'c', 'd', 'e']
     """
-    chance = coin(chain(seed, "shuffled rankings", ideal.user, ideal.item))
-    return ideal.item[np.lexsort((ideal.item, chance, ideal.user))]
+    words = chain(seed, "shuffled places", ideal.place) if alike else chain(
+        seed, "shuffled rankings", ideal.user, ideal.item)  # fmt: skip
+    return ideal.item[np.lexsort((ideal.item, coin(words), ideal.user))]
 
 
 def removal_places(ideal: IdealRankings, *, seed: int) -> np.ndarray:
