@@ -98,3 +98,14 @@ def test_a_case_knows_what_is_there(parts: Parts) -> None:
         ties="random", min_group=30, seed=0, **options,
     )  # fmt: skip
     assert case.there == {"parts", "systems", "pairs", "facts", "chance", "popularity", "ratings"}
+
+
+def test_fewer_judgements_of_one_relevant_item_at_a_time() -> None:
+    """In 1R a target set without its relevant item is gone, whatever the population."""
+    log = tv.simulate("world", users=150, items=120, ratings=4000, seed=1).log
+    parts = tv.split(log, "holdout", seed=1)
+    result = tv.evaluate(
+        parts, ["popularity", "random", "average"], design="1R-TI-NN20", metrics="precision@10", threshold=5,
+        population="all", interval="none",
+    )  # fmt: skip
+    assert "robust" in str(result.audit()).lower()

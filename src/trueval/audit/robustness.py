@@ -17,7 +17,8 @@ import numpy as np
 import polars as pl
 
 from trueval.audit.changes import Pair, differences
-from trueval.audit.settings import Change, RankedSystem, Setting, keep_judged, without_head
+from trueval.audit.fewer_ratings import without_rows
+from trueval.audit.settings import Change, RankedSystem, Setting, without_head
 from trueval.audit.subject import Subject
 from trueval.comparison.tau import taus
 from trueval.data.exported_tables import Tabular
@@ -234,6 +235,6 @@ def thinned(share: float, seed: int) -> Change:
         facts = one.facts
         streams = user_key(int(derive(seed, "thinned judgements")), facts.unit_user[facts.unit].astype(np.int64))
         coin = (item_key(streams, facts.item.astype(np.int64)) >> np.uint64(11)).astype(np.float64) / 2**53
-        return keep_judged(facts, coin < share)
+        return without_rows(facts, coin < share)
 
     return change

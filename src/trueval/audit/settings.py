@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
+from trueval.audit.fewer_ratings import without_rows
 from trueval.comparison.join_results import Joined, Replicate
 from trueval.data.ids import Ids
 from trueval.design.popular_head import find_head
@@ -105,22 +106,6 @@ def _summary(measured: Measurements, facts: RankingFacts, specs: Mapping[str, Sp
     return summarise(measured, users=facts.users, intervals=_NO_INTERVAL, ranges=ranges)
 
 
-def keep_judged(facts: RankingFacts, keep: np.ndarray) -> RankingFacts:
-    """The facts with some judgements alone; what the others were about stays in the ranking, unjudged.
-
-    >>> from trueval.metrics.measure import toy_facts
-    >>> facts = keep_judged(toy_facts(["a", "b"], {"a", "b"}), np.array([False, True]))
-    >>> facts.rank.tolist(), facts.R.tolist()
-    ([2], [1])
-    """
-    counts = np.bincount(facts.unit[keep], minlength=len(facts))
-    rows = {name: getattr(facts, name)[keep] for name in ("item", "value", "relevant", "rank", "above", "tied")}
-    optional = {
-        name: None if getattr(facts, name) is None else getattr(facts, name)[keep] for name in ("score", "list_rank")
-    }
-    return facts.changed(start=np.concatenate([[0], np.cumsum(counts)]), **rows, **optional)
-
-
 def keep_pairs(rows: pl.DataFrame) -> Change:
     """A change that keeps the judgements of these users and items alone."""
 
@@ -130,7 +115,7 @@ def keep_pairs(rows: pl.DataFrame) -> Change:
         known = (user >= 0) & (item >= 0)
         kept = np.unique(user[known].astype(np.int64) * len(facts.items) + item[known])
         pair = facts.unit_user[facts.unit].astype(np.int64) * len(facts.items) + facts.item
-        return keep_judged(facts, np.isin(pair, kept))
+        return without_rows(facts, np.isin(pair, kept))
 
     return change
 
@@ -139,4 +124,4 @@ def without_head(one: RankedSystem) -> RankingFacts:
     """The facts without judgements of the most popular items in train; the lists stay as they are."""
     popularity = one.inputs.supply("popularity", metric="the head")
     head = find_head(popularity.counts, HEAD, where="head")
-    return keep_judged(one.facts, ~np.isin(one.facts.item, head))
+    return without_rows(one.facts, ~np.isin(one.facts.item, head))

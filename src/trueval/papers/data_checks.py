@@ -46,8 +46,8 @@ def check_ratings(log: Interactions, *, threshold: float, users: int = 50, items
 
 
 def world_like_movielens(quick: bool, seed: int) -> Interactions:
-    """Ratings of a generated world with as many users, items and ratings as MovieLens 1M; of a tenth if `quick`."""
-    size = {"users": 800, "items": 600, "ratings": 40_000} if quick else {
+    """Ratings of a generated world with as many users, items and ratings as MovieLens 1M, or a small one if `quick`."""
+    size = {"users": 1000, "items": 1200, "ratings": 60_000} if quick else {
         "users": 6040, "items": 3706, "ratings": 1_000_209}  # fmt: skip
     world = simulate("world", seed=seed, **size)
     return world.log.keep(world.log.frame, name="a generated world")

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from trueval.charts.altair import INK, WIDTH, altair
+from trueval.charts.altair import GOOD, INK, SOFT, WIDTH, altair
 from trueval.charts.chart import Chart
 from trueval.charts.series import Series, in_order, series_of, span
 
@@ -52,6 +52,7 @@ class Panels:
     height: int = _HEIGHT
     own_scale: bool = True  # every panel has a vertical axis of its own
     rules: dict[str, float] = field(default_factory=dict)  # horizontal lines, by their names
+    marks: dict[str, list[float]] = field(default_factory=dict)  # vertical lines, by the panel
 
 
 def line_chart(name: str, title: str, description: str, data: pl.DataFrame, how: Panels) -> Chart:
@@ -74,6 +75,11 @@ def bar_chart(name: str, title: str, description: str, data: pl.DataFrame, how: 
     return Chart(name, title, description, data, lambda own: _panels(own, how, _bars))
 
 
+def band_chart(name: str, title: str, description: str, data: pl.DataFrame, how: Panels) -> Chart:
+    """A line with a light shade up to the column `upper` and a darker one down to the column `lower`."""
+    return Chart(name, title, description, data, lambda own: _panels(own, how, _bands))
+
+
 def _panels(data: pl.DataFrame, how: Panels, draw: Any) -> Any:
     alt = altair()
     look = series_of(in_order(data, how.series), field=how.series)
@@ -84,11 +90,21 @@ def _panels(data: pl.DataFrame, how: Panels, draw: Any) -> Any:
     for name in names:
         own = data if name is None else data.filter(pl.col(str(how.panel)) == name)
         shown = own if how.own_scale else data
-        panel = draw(own, shown, how, look).properties(width=width, height=how.height)
+        panel = _marked(draw(own, shown, how, look), how, shown, str(name)).properties(width=width, height=how.height)
         if name is not None:
             panel = panel.properties(title=alt.TitleParams(name, anchor="start", fontSize=13, color=INK))
         made.append(panel)
     return made[0] if len(made) == 1 else alt.concat(*made, columns=across, spacing=24)
+
+
+def _marked(panel: Any, how: Panels, shown: pl.DataFrame, name: str) -> Any:
+    """A panel with the vertical lines that it has."""
+    if name not in how.marks:
+        return panel
+    alt = altair()
+    at = alt.Chart(pl.DataFrame({how.x.column: how.marks[name]}))
+    lines = at.mark_rule(strokeDash=[3, 3], color=SOFT, strokeWidth=1).encode(x=_axes(shown, how)[0])
+    return alt.layer(lines, panel)
 
 
 def _axes(shown: pl.DataFrame, how: Panels) -> tuple[Any, Any]:
@@ -113,6 +129,18 @@ def _lines(data: pl.DataFrame, shown: pl.DataFrame, how: Panels, look: Series) -
     if how.points:
         layers.append(base.mark_point(filled=True, size=40, opacity=1).encode(shape=look.shape))
     return alt.layer(*layers)
+
+
+def _bands(data: pl.DataFrame, shown: pl.DataFrame, how: Panels, look: Series) -> Any:
+    alt = altair()
+    values = [*shown["lower"].to_list(), *shown["upper"].to_list()]
+    x, y = _axes(shown, how)
+    y.scale = how.y.scale(values)
+    base = alt.Chart(data).encode(x=x)
+    light = base.mark_area(opacity=0.18).encode(y=y, y2="upper:Q", color=alt.value(GOOD))
+    dark = base.mark_area(opacity=0.4).encode(y=y, y2="lower:Q", color=alt.value(GOOD))
+    line = base.mark_line(strokeWidth=2, point={"filled": True, "color": GOOD}, color=GOOD).encode(y=y)
+    return alt.layer(light, dark, line)
 
 
 def _points(data: pl.DataFrame, shown: pl.DataFrame, how: Panels, look: Series) -> Any:

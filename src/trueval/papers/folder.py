@@ -24,17 +24,17 @@ def held_folder(folder: Path, record: Mapping[str, Any], *, resume: bool) -> Ite
     """Hold a folder for a rerun; one with files of others, or with a rerun that is not to be resumed, is refused."""
     with writing(folder, what="the output folder could not be written", do="use another folder (-o DIR)"):
         _check(folder, resume=resume)
-        with locked(folder):
-            _check(folder, resume=resume)
-            before = _marked(folder)
-            if before is None:
-                write_whole(folder / MARKER, seal({**record, "state": "unfinished", "files": []}))
-            try:
-                yield
-            except BaseException:
-                if before is None and not any(folder.glob(f"{STEPS}/*")) and not any(folder.glob(f"{WORK}/*")):
-                    (folder / MARKER).unlink(missing_ok=True)  # nothing was finished: all is as before
-                raise
+    with locked(folder):
+        _check(folder, resume=resume)  # another process may have finished meanwhile
+        before = _marked(folder)
+        if before is None:
+            write_whole(folder / MARKER, seal({**record, "state": "unfinished", "files": []}))
+        try:
+            yield
+        except BaseException:
+            if before is None and not any(folder.glob(f"{STEPS}/*")) and not any(folder.glob(f"{WORK}/*")):
+                (folder / MARKER).unlink(missing_ok=True)  # nothing was finished: all is as before
+            raise
 
 
 def _check(folder: Path, *, resume: bool) -> None:

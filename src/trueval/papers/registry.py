@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from trueval.data.interactions import Interactions
@@ -67,7 +67,7 @@ class Paper:
     data: Mapping[str, DataSlot]
     figures: Sequence[FigureMaker]
     about: Sequence[str] = ()
-    experiments: Mapping[str, str] = field(default_factory=dict)
+    experiments: Sequence[str] = ()  # names of the experiment files that belong to it
 
 
 def paper_of(name: str) -> Paper:

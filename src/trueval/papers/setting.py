@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from trueval.data.interactions import Interactions
+from trueval.experiments.cache import Cache
+from trueval.experiments.execution import do_experiment
+from trueval.experiments.experiment import read_experiment
 from trueval.experiments.result import ExperimentResult
-from trueval.experiments.run import run
+from trueval.experiments.run import assemble, with_facts
 from trueval.papers.steps import KeptSteps
 from trueval.progress import note
 
@@ -54,10 +57,12 @@ class Setting:
             self.steps.put(name, parameters, found)
         return found
 
-    def experiment(self, name: str, definition: Mapping[str, Any]) -> ExperimentResult:
-        """Run an experiment, as `tv.run` does, on a place of its own where an interrupted one is resumed.
+    def experiment(self, definition: Mapping[str, Any]) -> ExperimentResult:
+        """What `tv.run` finds, without its report; facts stay until the rerun is finished, and are not computed twice.
 
         `[data] path` is the log of the first slot where the definition names none.
         """
-        data = {"path": self.log, **definition.get("data", {})}
-        return run({**definition, "data": data}, self.work / name, resume=True)
+        chosen = read_experiment({**definition, "data": {"path": self.log, **definition.get("data", {})}})
+        log, splitting = chosen.splitting.with_log(chosen.source)
+        chosen, cache = replace(chosen, splitting=splitting), Cache(self.work)
+        return assemble(chosen, log, with_facts(do_experiment(chosen, log, cache), cache))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from importlib import resources
 from pathlib import Path
 
 import polars as pl
 
 from trueval.charts.altair import hindrance
 from trueval.data.json_values import json_text
+from trueval.papers.experiment_files import experiment_text
 from trueval.papers.page import page_of, summary_of
 from trueval.papers.reproduction import Reproduction
 from trueval.report.folder import Content
@@ -40,8 +40,3 @@ def files_of(found: Reproduction) -> dict[str, Content]:
 
 def _parquet(table: pl.DataFrame, path: Path) -> None:
     table.write_parquet(path)
-
-
-def experiment_text(name: str) -> str:
-    """The text of an experiment file that belongs to a paper."""
-    return (resources.files("trueval.papers") / "experiments" / f"{name}.toml").read_text(encoding="utf-8")

@@ -33,21 +33,24 @@ class Nearest:
 
 @system(
     "userknn",
-    objective="score_ui = Σ_{v ∈ k nearest users of u} cos(u, v) · r_vi, with cos = r_u·r_v / (|r_u||r_v| + shrink)",
+    objective="score_ui = Σ_{v ∈ k nearest users of u} cos(u, v) · r_vi, with cos = r_u·r_v / (|r_u||r_v| + shrink); "
+    "scores=mean: divided by Σ cos(u, v) over those v who have i",
     reference="Cremonesi, Koren and Turrin, Performance of recommender algorithms on top-N tasks, RecSys 2010",
 )
 @dataclass(slots=True, kw_only=True)
 class UserKNN:
     """What the k most similar users have rated, weighted by their similarity.
 
-    Weights are summed up, not averaged: the sum, unlike the mean, ranks by how many neighbours have an item as well
-    as by how they rated it. Only users with a similarity above 0 are neighbours; equals are taken by code. Users
-    without train rows have none, and all items score 0 for them.
+    Weights are summed up by default: the sum ranks by how many neighbours have an item as well as by how they rated it.
+    With scores=mean the sum is divided by that of the similarities of the neighbours who have the item, which predicts
+    a rating, however few of them there are. Only users with a similarity above 0 are neighbours; equals are taken by
+    code. Items that no neighbour has score 0, as all do for users without train rows.
     """
 
     k: int = parameter(100, "number of neighbours", low=1)
     shrink: float = parameter(0.0, _SHRINK, low=0)
     feedback: str = parameter("implicit", _FEEDBACK, choices=("implicit", "explicit"))
+    scores: str = parameter("sum", "sum over neighbours, or their mean: predicted ratings", choices=("sum", "mean"))
     _rows: ByUser | None = field(default=None, init=False, repr=False)
     _nearest: Nearest | None = field(default=None, init=False, repr=False)
     _items: int = field(default=0, init=False, repr=False)
@@ -64,7 +67,12 @@ class UserKNN:
         assert self._nearest is not None
         assert self._rows is not None
         near = Nearest(self._nearest.neighbour[users], self._nearest.similarity[users].astype(np.float64))
-        return sum_of_rows(near.start, near.neighbour, near.similarity, self._rows, self._items)
+        total = sum_of_rows(near.start, near.neighbour, near.similarity, self._rows, self._items)
+        if self.scores == "sum":
+            return total
+        having = ByUser(self._rows.start, self._rows.item, np.ones(len(self._rows.item)))
+        weight = sum_of_rows(near.start, near.neighbour, near.similarity, having, self._items)
+        return np.divide(total, weight, out=total, where=weight > 0)
 
 
 @system(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from trueval.audit.popularity_curve import popularity_curve
-from trueval.papers.bellogin2017.constants import LIKED
+from trueval.papers.bellogin2017.evaluation import LIKED
 from trueval.papers.drawing import Axis, Panels, line_chart
 from trueval.papers.record import Figure, claim
 from trueval.papers.registry import figure
