@@ -1,7 +1,7 @@
 """Does a metric rank systems alike when ratings are missing? τ with itself while ratings go, by aspect (αβ-nDCG).
 
-Parapar and Radlinski (2021), §5.4: ratings are removed in proportion to aspects, many times over; `fewer_ratings` removes
-them at random, for metrics of accuracy.
+Parapar and Radlinski (2021), §5.4: ratings are removed in proportion to aspects, many times over; `fewer_ratings`
+removes them at random, for metrics of accuracy.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from trueval.simulation.judged_rankings import judged_facts
 from trueval.simulation.perturbed_rankings import removal_places
 
 _SCHEMA = {
-    "systems": pl.String, "metric": pl.String, "cutoff": pl.Int64, "removed": pl.Float64, "tau": pl.Float64, "spread": pl.Float64,
-    "removals": pl.Int64, "users": pl.Float64,
+    "systems": pl.String, "metric": pl.String, "cutoff": pl.Int64, "removed": pl.Float64, "tau": pl.Float64,
+    "spread": pl.Float64, "removals": pl.Int64, "users": pl.Float64,
 }  # fmt: skip
 
 
@@ -67,7 +67,8 @@ def self_correlation(
     Returns
     -------
     DataFrame
-        Columns systems, metric, cutoff, removed, tau (mean over removals), spread (their standard deviation), removals, users.
+        Columns systems, metric, cutoff, removed, tau (mean over removals), spread (their standard deviation),
+        removals, users.
 
     Examples
     --------

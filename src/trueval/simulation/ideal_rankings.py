@@ -99,7 +99,8 @@ def ideal_rankings(test: Interactions) -> IdealRankings:
 
     For every aspect there is a list of the user's items that show it, by rating, equal ratings by the number of
     aspects, and then by item code. Place by place, the aspect is chosen whose weight for the user (its share of the
-    ratings) exceeds its weight in the ranking so far by most; the first item of its list is placed and leaves all lists.
+    ratings) exceeds its weight in the ranking so far by most; the first item of its list is placed and leaves all
+    lists.
 
     Parameters
     ----------
@@ -131,7 +132,7 @@ def ideal_rankings(test: Interactions) -> IdealRankings:
         raise DataError(
             "ideal rankings need ratings of 0 or more",
             where=test.name,
-            found=f"a rating of {test.frame['value'].min()}" if test.has("value") else "no column of values",
+            found=f"a rating of {test.frame['value'].min()!r}" if test.has("value") else "no column of values",
             do="name the column with columns={'value': …}, or shift the values",
         )
     rows = judge(test, users, items).rows

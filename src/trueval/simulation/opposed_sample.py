@@ -12,9 +12,7 @@ from trueval.splits.row_hashing import chain, coin
 
 
 @checked
-def opposed_sample(
-    biased: Interactions, random: Interactions, *, threshold: float, seed: int = 0
-) -> Interactions:
+def opposed_sample(biased: Interactions, random: Interactions, *, threshold: float, seed: int = 0) -> Interactions:
     """Draw a biased log from ratings of items chosen at random: the k-th least liked item is the k-th most rated.
 
     Numbers of ratings by item are those of `biased`, dealt against the share of the random ratings that reach the
@@ -45,7 +43,9 @@ def opposed_sample(
         raise DataError("likes need ratings", where=random.name, found="no column of values")
     counts = biased.frame.group_by("item").len("ratings")
     liked = random.frame.group_by("item").agg(liked=(pl.col("value") >= threshold).mean())
-    items = liked.join(counts, on="item", how="left", maintain_order="left").with_columns(pl.col("ratings").fill_null(0))
+    items = liked.join(counts, on="item", how="left", maintain_order="left").with_columns(
+        pl.col("ratings").fill_null(0)
+    )
     least_first = items.sort("liked", "item").select("item")
     dealt = least_first.with_columns(number=items["ratings"].sort(descending=True))
     users, named = Ids.of(random.frame["user"]), Ids.of(random.frame["item"])

@@ -66,9 +66,7 @@ def abndcg_of_several(
     [0.810554, 1.0]
     """
     options: dict[str, Any] = dict(spec.parameters)
-    aspects, interest, targets = (
-        inputs.supply(name, metric=str(spec)) for name in ("aspects", "interest", "targets")
-    )
+    aspects, interest, targets = (inputs.supply(name, metric=str(spec)) for name in ("aspects", "interest", "targets"))
     own = item_aspects(aspects)
     rated = rated_rows(facts, rated_gains(facts, interest, beta=options["beta"], rescale=options["rescale"]))
     profile = profile_rows(facts, interest, options["profile"], metric="abndcg")

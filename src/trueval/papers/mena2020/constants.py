@@ -23,7 +23,7 @@ P, ANTIP, RECALL, FALLOUT = METRICS
 SHORT = {P: "P@10", ANTIP: "antiP@10", RECALL: "recall@10", FALLOUT: "fallout@10"}
 
 OTHER_SYSTEMS = (
-    "Other systems: the paper's 16 are those of LibRec. Here UB, IB, GPLSA, SVD++, WRMF, Pop, Avg and Rnd are of the same "
-    "kind, EASE stands for SLIM and BPR for WBPR and GBPR; BPMF, EALS, LRMF, PNMF and RSGD are not available, PureSVD, MF, "
-    "AllRank and AllRankPop are in their place"
+    "Other systems: the paper's 16 are those of LibRec. Here UB, IB, GPLSA, SVD++, WRMF, Pop, Avg and Rnd are of the "
+    "same kind, EASE stands for SLIM and BPR for WBPR and GBPR; BPMF, EALS, LRMF, PNMF and RSGD are not available, "
+    "PureSVD, MF, AllRank and AllRankPop are in their place"
 )

@@ -48,7 +48,8 @@ def world_like_cm100k(quick: bool, seed: int) -> Interactions:
         "users": 1054, "items": 1084, "ratings": 122_000}  # fmt: skip
     world = simulate("world", seed=seed, **size)
     users, items = np.arange(size["users"]), np.arange(size["items"])
-    asked = coin(chain(seed, "asked", np.repeat(users, len(items)), np.tile(items, len(users)))) < (0.3 if quick else 0.09)
+    pairs = np.repeat(users, len(items)), np.tile(items, len(users))
+    asked = coin(chain(seed, "asked", *pairs)) < (0.3 if quick else 0.09)
     row, column = np.divmod(np.flatnonzero(asked), len(items))
     ids = world.users.values.to_list(), world.items.values.to_list()
     values = np.asarray(world.ratings(*ids))[row, column]
@@ -85,9 +86,9 @@ def one_survey(log: Interactions) -> bool:
 def folds(setting: Setting, log: Interactions) -> Iterator[Parts]:
     """Parts of each fold: `test` is the unbiased test, `observed` the biased one, train is biased.
 
-    Where all biased ratings are among the random ones, the folds are over all ratings: the fold is the unbiased test, its
-    biased ratings are the observed one, and the biased ratings outside it are the train part. Otherwise the folds are
-    over the biased ratings, and all random ones are the unbiased test.
+    Where all biased ratings are among the random ones, the folds are over all ratings: the fold is the unbiased test,
+    its biased ratings are the observed one, and the biased ratings outside it are the train part. Otherwise the folds
+    are over the biased ratings, and all random ones are the unbiased test.
     """
     number = QUICK_FOLDS if setting.quick else FOLDS
     survey = one_survey(log)

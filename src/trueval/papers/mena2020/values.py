@@ -10,9 +10,10 @@ import polars as pl
 from trueval.api import evaluate, evaluate_run
 from trueval.comparison.tau import taus
 from trueval.data.interactions import Interactions
+from trueval.evaluation.outcome import Evaluation
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.papers.experiment_files import experiment_text
-from trueval.papers.mena2020.constants import METRICS, OPTIMAL, QUICK, QUICK_FOLDS, SYSTEMS, UNBIASED
+from trueval.papers.mena2020.constants import FOLDS, METRICS, OPTIMAL, QUICK, QUICK_FOLDS, RECALL, SYSTEMS, UNBIASED
 from trueval.papers.mena2020.data import folds, threshold_of
 from trueval.papers.setting import Setting
 from trueval.progress import progress
@@ -28,6 +29,14 @@ def tau_of(table: pl.DataFrame, one: str, other: str) -> float:
     return float(taus(own[one].to_numpy()[None], own[other].to_numpy()[None])[0][0])
 
 
+def significance_of(table: pl.DataFrame, one: str, other: str) -> float:
+    """p of Kendall's τ of two columns over the systems, the optimal rankings left out."""
+    from scipy.stats import kendalltau
+
+    own = table.filter(~pl.col("system").is_in(list(OPTIMAL)))
+    return float(kendalltau(own[one].to_numpy(), own[other].to_numpy()).pvalue)
+
+
 def movielens_values(setting: Setting) -> pl.DataFrame:
     """Means over folds of full and condensed rankings of MovieLens: ranking, system, and a column for each metric."""
     return setting.step("movielens", _movielens, quick=setting.quick)
@@ -38,17 +47,29 @@ def _movielens(setting: Setting, *, quick: bool) -> pl.DataFrame:
     definition["data"].pop("path")
     definition["split"]["seeds"] = [setting.seed]
     if quick:
-        definition["split"]["n"] = QUICK_FOLDS
+        definition["split"] = {"how": "holdout", "ratio": 0.2, "seeds": [setting.seed]}
         kept = {*QUICK, *OPTIMAL}
         definition["systems"] = {name: own for name, own in definition["systems"].items() if name in kept}
     found = setting.experiment(definition)
     frames = []
     for design, result in found.results.items():
-        values = result.evaluation.systems
-        rows = [{"system": name, **{m: one.estimates[m].value for m in one.estimates}} for name, one in values.items()]
         ranking = "condensed" if design.endswith("condensed") else "full"
-        frames.append(pl.DataFrame(rows).select(pl.lit(ranking).alias("ranking"), pl.all()))
-    return pl.concat(frames, how="diagonal")
+        for number, evaluation in enumerate(list(result.repeats.values()) or [result.evaluation]):
+            frames.append(_rows(evaluation, {"ranking": ranking, "fold": number}))
+    every = pl.concat(frames, how="diagonal")
+    metrics = pl.exclude("ranking", "system", "fold")
+    return every.group_by("ranking", "system", maintain_order=True).agg(metrics.mean())
+
+
+def _rows(evaluation: Evaluation, what: Mapping[str, str | int]) -> pl.DataFrame:
+    """A row for each system. Users for whom recall is undefined, those without relevant test items, count as 0."""
+    rows = []
+    for name, system in evaluation.systems.items():
+        values = {m: one.value for m, one in system.estimates.items()}
+        recall = system.estimates[RECALL]
+        values[RECALL] *= recall.n / max(1, recall.n + recall.undefined)
+        rows.append({**what, "system": name, **values})
+    return pl.DataFrame(rows)
 
 
 def unbiased_values(setting: Setting, *, opposed: bool = False) -> pl.DataFrame:
@@ -66,13 +87,15 @@ def unbiased_log(setting: Setting, *, opposed: bool) -> Interactions:
     dealt = opposed_sample(biased, random, threshold=threshold_of(setting), seed=setting.seed).frame
     marked = dealt.select("user", "item").with_columns(chosen=pl.lit(True))
     frame = random.frame.join(marked, on=["user", "item"], how="left", maintain_order="left")
-    return log.keep(frame.with_columns(biased=pl.col("chosen").fill_null(False)).drop("chosen"), name=f"{log.name} opposed")
+    return log.keep(
+        frame.with_columns(biased=pl.col("chosen").fill_null(False)).drop("chosen"), name=f"{log.name} opposed"
+    )
 
 
 def _unbiased(setting: Setting, *, opposed: bool) -> pl.DataFrame:
     threshold, frames = threshold_of(setting), []
     chosen = {**{name: own for name, own in SYSTEMS.items() if not setting.quick or name in QUICK}, **OPTIMAL}
-    with progress("opposed folds" if opposed else "folds", QUICK_FOLDS if setting.quick else 5) as step:
+    with progress("opposed folds" if opposed else "folds", QUICK_FOLDS if setting.quick else FOLDS) as step:
         for number, parts in enumerate(folds(setting, unbiased_log(setting, opposed=opposed))):
             lists = _lists(parts, chosen, threshold=threshold, seed=setting.seed)
             assert parts.observed is not None
@@ -80,11 +103,7 @@ def _unbiased(setting: Setting, *, opposed: bool) -> pl.DataFrame:
                 values = evaluate_run(
                     lists, test, metrics=list(METRICS), threshold=threshold, population="judged", interval="none"
                 )
-                rows = [
-                    {"side": side, "fold": number, "system": name, **{m: values[name, m].value for m in METRICS}}
-                    for name in lists
-                ]
-                frames.append(pl.DataFrame(rows))
+                frames.append(_rows(values.evaluation, {"side": side, "fold": number}))
             step()
     every = pl.concat(frames)
     return every.group_by("side", "system", maintain_order=True).agg(pl.col(METRICS).mean()).sort(

@@ -17,9 +17,9 @@ _TITLE = "Experiment 2: p-values of systems that are worse and worse than the id
 _SURE = 0.95
 _SLACK = 0.01  # by which a mean p may fall and still count as rising
 _TEXT = (
-    "One-sided Wilcoxon tests of the users' values; the alternative is that the spoilt system is better than the ideal, so "
-    "that p rises to 1 as a metric sees what was spoilt. With all users p is 1 from the first steps on for most metrics, "
-    "which tells nothing apart: the curves are means over 20 samples of 100 users, the table has both.",
+    "One-sided Wilcoxon tests of the users' values; the alternative is that the spoilt system is better than the "
+    "ideal, so that p rises to 1 as a metric sees what was spoilt. With all users p is 1 from the first steps on for "
+    "most metrics, which tells nothing apart: the curves are means over 20 samples of 100 users, the table has both.",
 )
 
 
@@ -36,9 +36,7 @@ def discriminative_power(setting: Setting) -> Figure:
         Panels(Axis("step", "step", format="d"), Axis("p_of_100_users", "p of 100 users", ends=(0, 1.02)),
                "metric", "scenario", columns=1, points=False),
     )  # fmt: skip
-    return Figure(
-        "3", _TITLE, {"parapar2021-3": table}, {"parapar2021-3": chart}, tuple(_statements(table)), _TEXT
-    )
+    return Figure("3", _TITLE, {"parapar2021-3": table}, {"parapar2021-3": chart}, tuple(_statements(table)), _TEXT)
 
 
 def _main(measured: pl.DataFrame) -> pl.DataFrame:
@@ -77,7 +75,8 @@ def _statements(table: pl.DataFrame) -> list[Statement]:
     return [
         claim("3", "in general the subtopic metrics behave worse than the others", holds=worse,
               evidence="mean p over all steps: " + "; ".join(
-                  f"{scenario}: " + ", ".join(f"{name} {rounded(means[scenario, name])}" for name in (*SUBTOPIC, *others))
+                  f"{scenario}: " + ", ".join(f"{name} {rounded(means[scenario, name])}" for name in (*SUBTOPIC,
+                                              *others))
                   for scenario in (ENDS, REDUNDANT, ASPECTS))),
         claim("3", "αβ-nDCG, RBU, NRBP and EU perform well on swapped and on redundant items",
               holds=min(ends.values()) >= _SURE,
@@ -89,7 +88,7 @@ def _statements(table: pl.DataFrame) -> list[Statement]:
         claim("3", "under swapped aspects αβ-nDCG rises fast and without falling",
               holds=AB_NDCG in rising, evidence=_words(table, ASPECTS, (AB_NDCG,))),
         claim("3", "it is the only metric that does; the others are erratic", holds=rising == [AB_NDCG],
-              evidence=f"fast and without falling: {', '.join(rising) or 'none'}; {_words(table, ASPECTS, others[:-1])}"),
+              evidence=f"fast, without falling: {', '.join(rising) or 'none'}; {_words(table, ASPECTS, others[:-1])}"),
     ]  # fmt: skip
 
 

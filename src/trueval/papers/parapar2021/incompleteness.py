@@ -35,15 +35,15 @@ def incompleteness(setting: Setting) -> Figure:
         "systems": 50, "removals": 50, "shares": _SHARES, "betas": BETAS}  # fmt: skip
     table = setting.step("self-correlation", _measure, **size)
     data = table.with_columns(
-        panel=pl.format("cutoff {}, {}", "cutoff", "systems"), series=pl.format("β = {}", "beta"),
+        panel=pl.format("@{}, {}", "cutoff", "systems"), series=pl.format("β = {}", "beta"),
         removed=pl.col("removed") * 100,
     ).sort("systems", "cutoff", "beta", "removed", descending=[False, True, False, False])  # fmt: skip
     chart = line_chart(
         "parapar2021-4",
         _TITLE,
         f"Kendall's τ-b between the orders of {size['systems']} random shuffles of the ideal rankings by αβ-nDCG "
-        f"(α = 0.005) with all test ratings and with fewer, the mean of {size['removals']} removals, which take ratings in "
-        "proportion to genres.",
+        f"(α = 0.005) with all test ratings and with fewer, the mean of {size['removals']} removals, which take "
+        f"ratings in proportion to genres.",
         data.select("removed", "tau", "series", "panel"),
         Panels(Axis("removed", "ratings removed, %", format="d"), Axis("tau", "τ-b with all ratings", zero=True),
                "series", "panel", own_scale=False),
@@ -74,10 +74,11 @@ def _statements(table: pl.DataFrame) -> list[Statement]:
         told = {k: ", ".join(map(rounded, half.filter(cutoff=k).sort("beta")["tau"])) for k in CUTOFFS}
         changes = ordered.select(pl.col("tau").diff().over("removed")).drop_nulls().to_series()
         made += [
-            claim("4", "αβ-nDCG still correlates highly with itself when a significant proportion of ratings is missing "
+            claim("4",
+                  "αβ-nDCG still correlates highly with itself when a significant proportion of ratings is missing "
                   f"({name})", holds=float(half["tau"].min()) >= _HIGH,  # type: ignore[arg-type]
-                  evidence=f"half of the ratings removed, by β from low to high: {told[100]} at cutoff 100, {told[10]} at "
-                  f"cutoff 10 (highly: from {_HIGH:g} on)"),
+                  evidence=f"half of the ratings removed, by β from low to high: {told[100]} at cutoff 100, {told[10]} "
+                  f"at cutoff 10 (highly: from {_HIGH:g} on)"),
             claim("4", f"at cutoff 100, the lower β, the higher the correlation ({name})",
                   holds=bool((changes < 0).all()),
                   evidence="τ by β from low to high: " + "; ".join(

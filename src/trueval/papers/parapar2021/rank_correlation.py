@@ -21,17 +21,19 @@ _PERFECT = 0.99  # from here on a τ is called perfect
 _GOOD = 0.9
 # How users without so many aspects are averaged, by the column of values.
 _READINGS = {
-    "value": "all users", "value_with_step": "users who have the step", "value_with_all_steps": "users who have all steps",
+    "value": "all users", "value_with_step": "users who have the step",
+    "value_with_all_steps": "users who have all steps",
 }  # fmt: skip
 _WEIGHTED = ("EU", "RBU", AB_NDCG)
 _TEXT = (
-    "τ-b is between the value of a metric and how little the ranking was spoilt, over the systems of a scenario without "
-    "the ideal; 1 is the true order. At cutoff 10 all systems beyond the tenth swap are equal, and equals lower τ-b: the "
-    "highest that can be reached is about 0.6. Verdicts are therefore about cutoff 100, and about cutoff 10 for S-Recall, "
-    "which cannot change at 100 when rated items change places among themselves.",
-    "In the third scenario the paper does not say what becomes of users who have rated fewer aspects than the step asks "
-    "for. Left with the ideal ranking, they make the later systems better again; they can also be left out of the step, or "
-    "of the scenario. All three are shown; verdicts are about users who have all steps, where nothing but the step changes.",
+    "τ-b is between the value of a metric and how little the ranking was spoilt, over the systems of a scenario "
+    "without the ideal; 1 is the true order. At cutoff 10 all systems beyond the tenth swap are equal, and equals "
+    "lower τ-b: the highest that can be reached is about 0.6. Verdicts are therefore about cutoff 100, and about "
+    "cutoff 10 for S-Recall, which cannot change at 100 when rated items change places among themselves.",
+    "In the third scenario the paper does not say what becomes of users who have rated fewer aspects than the step "
+    "asks for. Left with the ideal ranking, they make the later systems better again; they can also be left out of the "
+    "step, or of the scenario. All three are shown; verdicts are about users who have all steps, where nothing but the "
+    "step changes.",
 )
 
 
@@ -63,11 +65,13 @@ def rank_correlation(setting: Setting) -> Figure:
     chart = bar_chart(
         "parapar2021-2",
         _TITLE,
-        "Kendall's τ-b with the true order: rankings with items of the bottom at the top (first), with an aspect repeated "
-        "(second), with a first item of a less preferred aspect (third, users who have all steps). No bar: all systems are "
-        "equal.",
+        "Kendall's τ-b with the true order: rankings with items of the bottom at the top (first), with an aspect "
+        "repeated (second), with a first item of a less preferred aspect (third, users who have all steps). No bar: "
+        "all systems are equal.",
         bars.select("scenario", "metric", "series", "tau"),
-        Panels(Axis("metric", ""), Axis("tau", "τ-b with the true order", ends=(-1, 1)), "series", "scenario", columns=1),
+        Panels(
+            Axis("metric", ""), Axis("tau", "τ-b with the true order", ends=(-1, 1)), "series", "scenario", columns=1
+        ),
     )
     return Figure(
         "2", _TITLE, {"parapar2021-2": table, "parapar2021-2-values": measured}, {"parapar2021-2": chart},
@@ -110,8 +114,8 @@ def _statements(tau: _Taus) -> list[Statement]:
     return [
         claim("2", "S-Recall and S-RR are negatively correlated with the true order under relevance swaps",
               holds=all(tau.at(ENDS, name) < 0 for name in SUBTOPIC), evidence=tau.words(ENDS, SUBTOPIC),
-              note="Here the top of the ideal ranking covers aspects sooner than the bottom: it is balanced by aspects, "
-              "and of equally rated items those with more aspects come first. The paper used MovieLens 20M"),
+              note="Here the top of the ideal ranking covers aspects sooner than the bottom: it is balanced by "
+              "aspects, and of equally rated items those with more aspects come first. The paper used MovieLens 20M"),
         claim("2", "RBU, NRBP, EU and αβ-nDCG are perfectly correlated under relevance swaps",
               holds=all(tau.at(ENDS, name) >= _PERFECT for name in perfect),
               evidence=f"{tau.words(ENDS, perfect)} (perfect: from {_PERFECT:g} on)"),

@@ -56,9 +56,9 @@ def steps_of(setting: Setting) -> dict[str, int]:
 def measured_systems(setting: Setting) -> pl.DataFrame:
     """Every metric of the ideal and of all systems: a row for each, step 0 being the ideal.
 
-    `p` is that of Wilcoxon's one-sided test with the alternative that the system is better than the ideal: it goes to 1
-    as the metric sees what was spoilt; `p_of_100_users` is its mean over samples of so many users. Users without
-    so many aspects keep the ideal ranking at some steps of the third scenario: `value_with_step` leaves them out of that
+    `p` is that of Wilcoxon's one-sided test with the alternative that the system is better than the ideal: it goes to
+    1 as the metric sees what was spoilt; `p_of_100_users` is its mean over samples of so many users. Users without so
+    many aspects keep the ideal ranking at some steps of the third scenario: `value_with_step` leaves them out of that
     step, `value_with_all_steps` out of all.
     """
     return setting.step("measured systems", _measure, steps=steps_of(setting), cutoffs=CUTOFFS)
@@ -75,7 +75,14 @@ def _measure(setting: Setting, *, steps: dict[str, int], cutoffs: tuple[int, ...
         samples = _samples(len(ideal.length), setting.seed)
         for form, k, values in _values(ideal, inputs, lists, scenario, cutoffs):
             rows += [
-                (scenario, step, form.name, k, *_means(own, exists[step], exists[-1]), *_tested(own, values[0], samples))
+                (
+                    scenario,
+                    step,
+                    form.name,
+                    k,
+                    *_means(own, exists[step], exists[-1]),
+                    *_tested(own, values[0], samples),
+                )
                 for step, own in enumerate(values)
             ]
     return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
