@@ -15,6 +15,7 @@ _ROWS = 128  # items of one job: their pairs with all later ones
 _BLOCK = 1 << 18  # pairs drawn at a time
 # The odds of an item that every user has rated are infinite; `optimal_precision` has the same number in their place.
 _NOBODY = 1e-6
+_ROUNDING = 1e-12  # ratios that differ by less are equal
 
 
 class Scores(NamedTuple):
@@ -110,7 +111,7 @@ def share_steepest(scores: Scores, *, odds: bool = True) -> float:
     for part in blocks(size, _ROWS):
         rows = np.arange(part.start, part.stop)[:, None]
         popularity, liked, disliked = (_flatness(column, rows) for column in columns)
-        steepest = (popularity < liked) & (popularity < disliked)
+        steepest = popularity < np.minimum(liked, disliked) - _ROUNDING
         found += int((steepest & (rows < np.arange(size))).sum())
     return found / max(1, size * (size - 1) // 2)
 

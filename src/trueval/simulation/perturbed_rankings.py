@@ -77,8 +77,8 @@ def swapped_first(ideal: IdealRankings, steps: int) -> Iterator[np.ndarray]:
     top = _first_of_aspects(ideal)
     for step in range(steps):
         item = ideal.item.copy()
-        user = np.flatnonzero(number > step)
-        one, other = ideal.start[user], top[user, order[user, step]]
+        user = np.flatnonzero(number > step)  # nobody has more aspects than there are
+        one, other = ideal.start[user], top[user, order[user, min(step, order.shape[1] - 1)]]
         item[one], item[other] = ideal.item[other], ideal.item[one]
         yield item
 

@@ -98,8 +98,8 @@ def _observed(sides: dict[str, pl.DataFrame], taus: dict[str, float]) -> list[St
         claim("5", "the optimal rankings bound the systems that are the same for everybody", holds=bounds,
               evidence=told,
               note="Within 5 % and 0.0001. They are optimal in expectation and at cutoff 1; many items tie first in "
-              "the optimal ranking for antiprecision, and equals are in an order by chance here, by LibRec's rule in the "
-              "paper"),
+              "the optimal ranking for antiprecision, and equals are in an order by chance here, by LibRec's rule "
+              "in the paper"),
         claim("5", "popularity is very close to the optimal ranking for P, and among the worst in antiP",
               holds=all(own["Pop"][0] > 0.9 * own[OPTIMAL_P][0] for label, own in value.items() if label != true_name)
               and all(2 * worst[label]["Pop"] > len(worst[label]) for label in (movielens, observed)),
@@ -193,9 +193,7 @@ def agreement(setting: Setting) -> Figure:
 def opposed(setting: Setting) -> Figure:
     """The same where the least liked items have the most biased ratings."""
     if not one_survey(setting.logs[UNBIASED]):
-        why = (
-            "Needs biased ratings that are among the random ones, as in CM100k; the paper has no such figure of others."
-        )
+        why = "Needs biased ratings that are among the random ones, as in CM100k. The paper has it of CM100k alone."
         return Figure("8", _AGAINST, {}, {}, (), (why,))
     table = unbiased_values(setting, opposed=True)
     both = _joined(table.filter(pl.col("system") != OPTIMAL_TRUE))

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
+from trueval.api import evaluate_run
 from trueval.audit.item_pair_counts import scores_of
 from trueval.audit.item_pairs import item_pairs
 from trueval.audit.item_ratings import ItemRatings
@@ -20,18 +21,20 @@ _USERS = 10
 
 
 class _Example(NamedTuple):
-    """Train ratings and likes of the items a and b; the test ratings are as many and alike."""
+    """Train ratings and likes of the items a and b, and what is printed; the test ratings are as many and alike."""
 
     ratings: tuple[int, int]
     liked: tuple[int, int]
     disagree: bool
-    steepness: dict[str, float]  # as printed
+    values: tuple[float, float, float, float]  # P@1 and antiP@1 of the ranking (a, b), then of (b, a)
+    steepness: dict[str, float]
 
 
+_ODDS, _REL, _NREL = "odds of p(train)", "p(rel|train)", "p(¬rel|train)"
 _EXAMPLES = {
-    1: _Example((5, 2), (3, 1), True, {"odds of p(train)": 0.75, "p(rel|train)": 0.16}),
-    2: _Example((5, 2), (1, 0), True, {"odds of p(train)": 0.75, "p(rel|train)": 1.0, "p(¬rel|train)": 0.2}),
-    3: _Example((4, 3), (3, 1), False, {}),
+    1: _Example((5, 2), (3, 1), True, (0.6, 0.4, 0.2, 0.2), {_ODDS: 0.75, _REL: 0.16}),
+    2: _Example((5, 2), (1, 0), True, (0.2, 0.8, 0.0, 0.4), {_ODDS: 0.75, _REL: 1.0, _NREL: 0.2}),
+    3: _Example((4, 3), (3, 1), False, (0.6, 0.2, 0.2, 0.4), {}),
 }
 
 
@@ -45,20 +48,47 @@ def toy_examples(setting: Setting) -> Figure:
         disagree = item_pairs(counted).disagree.share == 1
         odds = scores.popularity / (1 - scores.popularity)
         steep = {
-            "odds of p(train)": _steepness(odds), "p(rel|train)": _steepness(scores.average),
-            "p(¬rel|train)": _steepness(1 - scores.average),
+            _ODDS: _steepness(odds), _REL: _steepness(scores.average), _NREL: _steepness(1 - scores.average),
         }  # fmt: skip
+        measured = _measured(example)
         for item, name in enumerate("ab"):
             rows.append({
                 "example": place, "item": name, "p_train": scores.popularity[item], "odds": odds[item],
                 "p_rel": scores.average[item], "phi_p": scores.phi_p[item], "phi_antip": scores.phi_antip[item],
-                "precision_if_first": example.liked[item] / max(example.ratings),
-                "antiprecision_if_first": (example.ratings[item] - example.liked[item]) / max(example.ratings),
+                "precision_if_first": measured[2 * item], "antiprecision_if_first": measured[2 * item + 1],
             })  # fmt: skip
         statements += _statements(place, example, disagree, steep)
+        statements += _values(place, example, measured)
     table = pl.DataFrame(rows)
     statements.append(_example_one(table))
     return Figure("2", _TITLE, {"mena2020-2": table}, {}, tuple(statements))
+
+
+def _measured(example: _Example) -> tuple[float, ...]:
+    """P@1 and antiP@1 of the rankings (a, b) and (b, a), over the users with a test rating."""
+    test = [
+        {"user": user, "item": name, "value": float(user < example.liked[item])}
+        for item, name in enumerate("ab") for user in range(example.ratings[item])
+    ]  # fmt: skip
+    runs = {
+        order: pl.DataFrame([{"user": u, "item": i, "rank": r} for u in range(5) for r, i in enumerate(order, 1)])
+        for order in ("ab", "ba")
+    }
+    metrics = ["precision@1", "antiprecision@1"]
+    found = evaluate_run(runs, pl.DataFrame(test), metrics=metrics, threshold=1, population="judged", interval="none")
+    return tuple(found[order, metric].value for order in runs for metric in metrics)
+
+
+def _values(place: int, example: _Example, measured: tuple[float, ...]) -> list[Statement]:
+    note = (
+        "The text averages over users with a test rating, four of five; what is printed is divided by five"
+        if place == 3 else ""
+    )  # fmt: skip
+    names = [f"{metric} of ({', '.join(order)})" for order in ("ab", "ba") for metric in ("P@1", "antiP@1")]
+    return [
+        number("2", f"example {place}: {name}", published=value, here=here, tolerance=1e-9, digits=2, note=note)
+        for name, value, here in zip(names, example.values, measured)
+    ]
 
 
 def _steepness(values: np.ndarray) -> float:

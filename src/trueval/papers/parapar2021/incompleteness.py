@@ -8,7 +8,7 @@ import polars as pl
 from trueval.audit.self_correlation import self_correlation
 from trueval.metrics.grammar import parse
 from trueval.papers.drawing import Axis, Panels, line_chart
-from trueval.papers.parapar2021.constants import BETAS, CUTOFFS
+from trueval.papers.parapar2021.constants import CUTOFFS
 from trueval.papers.parapar2021.simulated_systems import ground_truth
 from trueval.papers.record import Figure, Statement, claim
 from trueval.papers.registry import figure
@@ -18,6 +18,7 @@ from trueval.simulation.perturbed_rankings import shuffled_rankings
 
 _TITLE = "Experiment 3: correlation of αβ-nDCG with itself while ratings are removed"
 _SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)
+_BETAS = (0.1, 0.5, 0.9)
 _HIGH, _HALF = 0.7, 0.5
 _OWN, _ALIKE = "each user shuffled", "all users shuffled alike"
 _TEXT = (
@@ -31,8 +32,8 @@ _TEXT = (
 @figure("4", _TITLE)
 def incompleteness(setting: Setting) -> Figure:
     """τ of the order of shuffled rankings, with all ratings and with fewer."""
-    size = {"systems": 10, "removals": 3, "shares": (0.1, 0.5, 0.9), "betas": (0.1, 0.5, 0.9)} if setting.quick else {
-        "systems": 50, "removals": 50, "shares": _SHARES, "betas": BETAS}  # fmt: skip
+    size = {"systems": 10, "removals": 3, "shares": (0.1, 0.5, 0.9), "betas": _BETAS} if setting.quick else {
+        "systems": 50, "removals": 50, "shares": _SHARES, "betas": _BETAS}  # fmt: skip
     table = setting.step("self-correlation", _measure, **size)
     data = table.with_columns(
         panel=pl.format("@{}, {}", "cutoff", "systems"), series=pl.format("β = {}", "beta"),
