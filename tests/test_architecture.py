@@ -18,7 +18,7 @@ FLOW = [
     "errors", "arguments", "memory", "progress", "pictures", "kernels", "statistics", "render", "data", "splits",
     "design", "recommenders", "facts",
     "propensity", "metrics", "evaluation", "comparison", "calibration", "online", "simulation", "audit", "charts",
-    "report", "api", "experiments", "papers", "cli",
+    "report", "api", "experiments", "study", "papers", "cli",
 ]  # fmt: skip
 
 

@@ -49,6 +49,10 @@ _HOME = {
     "ab_test": "trueval.online.ab.analysis",
     "ab_plan": "trueval.online.ab.plan",
     "ope": "trueval.online.ope.estimate",
+    "study_analysis": "trueval.study.analysis",
+    "study_answers": "trueval.study.simulated_answers",
+    "study_plan": "trueval.online.user_study.plan",
+    "StudyAnalysis": "trueval.online.user_study.result",
     "simulate": "trueval.simulation.simulate",
     "World": "trueval.simulation.world",
     "ClickModel": "trueval.simulation.click_models",
@@ -90,6 +94,8 @@ if TYPE_CHECKING:
     from trueval.online.ab.analysis import ab_test
     from trueval.online.ab.plan import ab_plan
     from trueval.online.ope.estimate import ope
+    from trueval.online.user_study.plan import study_plan
+    from trueval.online.user_study.result import StudyAnalysis
     from trueval.papers.reproduce import Reproduction, reproduce
     from trueval.propensity.propensity import Propensity
     from trueval.recommenders.adapters import adapt
@@ -108,6 +114,8 @@ if TYPE_CHECKING:
     from trueval.splits.leakage import leakage
     from trueval.splits.parts import Parts
     from trueval.statistics.power import power
+    from trueval.study.analysis import study_analysis
+    from trueval.study.simulated_answers import study_answers
 
 
 def __getattr__(name: str) -> Any:

@@ -28,9 +28,10 @@ WITHOUT_INPUT = {
     "track": ["none.csv"],
     "split": ["none.csv"],
     "demo": [],
+    "reproduce": ["bellogin2017", "--data", "none.csv"],
 }
 FILE_OPTIONS = {"--output", "--report", "--per-user", "--save"}
-FOLDERS = ("run", "split", "demo")  # -o is a folder
+FOLDERS = ("run", "split", "demo", "reproduce")  # -o is a folder
 
 
 def file_options() -> dict[str, list[str]]:

@@ -97,6 +97,7 @@ SCENARIOS = [
     Scenario(["track", "{train}", "{test}", "--items", "{items}"], ("train", "test", "items"),
              more={"--by": "aspects"}),
     Scenario(["track", "{log}", "--periods", "3"], ("log",), more={"-o": "{out:track.json}"}),
+    Scenario(["reproduce", "steck2011", "table1", "--quick", "-o", "{out:paper}"], more={"--seed": "1"}),
     Scenario(["data", "info", "{log}"], ("log",)),
     Scenario(["data", "list"]),
     Scenario(["metrics", "ndcg"]),

@@ -65,6 +65,23 @@ def naive_scores(name: str, matrix: np.ndarray, k: int, shrink: float) -> np.nda
     return scores
 
 
+@given(seed=st.integers(0, 10_000), k=st.integers(1, 20), shrink=st.sampled_from([0.0, 2.5]))
+def test_means_of_neighbours_equal_a_naive_implementation(seed, k, shrink):
+    """Predicted ratings: the mean over those neighbours who have the item, by similarity; 0 where there is none."""
+    matrix = world(11, 8, density=0.35, seed=seed)
+    matrix[0, 0] = 3  # never empty
+    model = make_system("userknn", k=k, shrink=shrink, feedback="explicit", scores="mean").fit(train_of(matrix))
+    near = naive_neighbours(matrix, k, shrink)
+    expected = np.zeros(matrix.shape)
+    for u in range(matrix.shape[0]):
+        for i in range(matrix.shape[1]):
+            having = [v for v in range(matrix.shape[0]) if near[u, v] > 0 and matrix[v, i] > 0]
+            if having:
+                weights = [near[u, v] for v in having]
+                expected[u, i] = sum(w * matrix[v, i] for w, v in zip(weights, having)) / sum(weights)
+    np.testing.assert_allclose(model.score(np.arange(matrix.shape[0])), expected, rtol=1e-5)
+
+
 @pytest.mark.parametrize("name", ["userknn", "itemknn"])
 @pytest.mark.parametrize("feedback", ["implicit", "explicit"])
 @given(seed=st.integers(0, 10_000), k=st.integers(1, 20), shrink=st.sampled_from([0.0, 2.5]))

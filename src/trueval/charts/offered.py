@@ -25,6 +25,7 @@ from trueval.charts.popularity import popularity_chart
 from trueval.charts.popularity_curve import popularity_curve_chart
 from trueval.charts.reliability import reliability_chart
 from trueval.charts.sparsity import sparsity_chart
+from trueval.charts.study import answers_chart, first_places_chart, positions_chart, strengths_chart
 from trueval.charts.tradeoff import tradeoff_chart
 from trueval.charts.trajectory import exposure_chart, trajectory_chart
 from trueval.charts.users import users_chart
@@ -88,6 +89,12 @@ OFFERS: dict[str, dict[str, Offer]] = {
         "ab_effects": Offer(ab_effects_chart, "any test"),
         "ab_days": Offer(ab_days_chart, "a column of times, and a conversion, a mean or a ratio"),
         "ab_groups": Offer(ab_groups_chart, "segments=…"),
+    },
+    "study": {
+        "strengths": Offer(strengths_chart, "rankings, or choices between two lists"),
+        "first_places": Offer(first_places_chart, "rankings"),
+        "answers": Offer(answers_chart, "answers on scales"),
+        "positions": Offer(positions_chart, "answers with positions"),
     },
     "ope": {"ope_estimates": Offer(ope_estimates_chart, "any log")},
     "calibration": {"reliability": Offer(_calibrated, "any calibration")},

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from trueval.cli.options import CsvSafe, Format, Quiet, Seed, Threads, give, result_format
+from trueval.cli.options import Format, Quiet, Seed, Threads, give, result_format
 from trueval.errors import DefinitionError
 from trueval.report.output_formats import check_folder_name, rendered
 
@@ -27,7 +27,6 @@ def reproduce_command(
     output: Annotated[Path | None, Option("--output", "-o", help="Output folder (default: PAPER-rerun).")] = None,
     resume: Annotated[bool, Option("--resume", help="Continue in the folder: finished steps are kept.")] = False,
     format: Format = None,
-    csv_safe: CsvSafe = False,
     seed: Seed = 0,
     threads: Threads = None,
     quiet: Quiet = False,
@@ -48,14 +47,14 @@ def reproduce_command(
     from trueval.progress import note, set_quiet
 
     set_quiet(quiet)
-    chosen = result_format(format, None, csv_safe=csv_safe)
+    chosen = result_format(format, None)
     folder = Path(f"{paper}-rerun") if output is None else output
     check_folder_name(folder)
     found = reproduce(
         paper, figures or (), data=_by_name(data or []), out=folder, quick=quick, resume=resume, seed=seed,
         threads=threads,
     )  # fmt: skip
-    give(rendered(found, chosen, csv_safe=csv_safe), None)
+    give(rendered(found, chosen), None)
     note(f"\nwrote {folder}; page: {folder / 'index.html'}")
 
 

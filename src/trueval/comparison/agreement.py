@@ -41,6 +41,15 @@ class Ranking:
 
 
 @dataclass(frozen=True, slots=True)
+class OutsideRanking:
+    """Scores of systems that no metric gave (people's, say), covariances of their errors by name, and from how many."""
+
+    scores: Mapping[str, float]
+    covariance: np.ndarray
+    people: int
+
+
+@dataclass(frozen=True, slots=True)
 class Matrix:
     """τ between every two rankings: estimates for the true scores with their intervals, and of the observed scores."""
 
@@ -177,6 +186,37 @@ def agree(
     notes = [f"taken as exact, since their sampling error is unknown: {', '.join(fixed)}"] if fixed else []
     tau, top = _matrices(rankings, noise, level, Draws.of(len(systems), draws=resamples, seed=seed))
     return Agreement([r.label for r in rankings], systems, tau, top, len(users), level, notes)
+
+
+def agree_with(
+    results: Results, outside: OutsideRanking, *, metrics: Sequence[str] | None = None, level: float = 0.95,
+    resamples: int = 1000, seed: int = 0,
+) -> tuple[list[str], list[tuple[str, tuple[float, float, float], float]]]:  # fmt: skip
+    """How far each metric of each result ranks systems as an outside ranking does, which has errors of its own.
+
+    Returns the systems that all have, and for every metric its label, τ-b with its interval, and τ-b as observed. The
+    errors of the outside ranking (of other people) have nothing in common with those of the metrics.
+    """
+    systems = sorted(_systems(results, outside.scores))
+    users = _vocabulary(results)
+    keys = [(name, label) for name, parts in results.items() for label in _labels(parts[0], metrics)]
+    noise = sampling_noise(results, keys, systems, users)
+    draws = Draws.of(len(systems), draws=resamples, seed=seed)
+    own = np.array([outside.scores[name] for name in systems])
+    at = [sorted(outside.scores).index(name) for name in systems]
+    errors = outside.covariance[np.ix_(at, at)]
+    zero, found = np.zeros_like(errors), []
+    for key in keys:
+        other = _ranking(results, key, systems, sampled=key in noise.keys)
+        observed = float(taus(own[None], other.scores[None])[0][0])
+        covariance = np.block([[errors, zero], [zero, noise.of(key, key)]])
+        fewest = min(outside.people, noise.users) if other.sampled else outside.people
+        middle = (observed, np.nan, np.nan)
+        if errors.any() and not np.isnan(observed):
+            drawn, _ = true_taus(own, other.scores, covariance, users=fewest, draws=draws)
+            middle = _middle(drawn, level)
+        found.append((other.label, middle, observed))
+    return systems, found
 
 
 def _systems(results: Results, true: Mapping[str, float] | None) -> list[str]:

@@ -62,8 +62,8 @@ class Written:
         return type(problem)(problem.what, where=self.at(section, key), found=found, do=problem.do)
 
 
-def read_written(source: Any) -> Written:
-    """Read a TOML file, or take a mapping of sections as it is.
+def read_written(source: Any, *, what: str = "experiment file") -> Written:
+    """Read a TOML file, or take a mapping of sections as it is; `what` the file is called in messages.
 
     >>> read_written({"data": {"path": "ml-1m"}}).section("data")
     {'path': 'ml-1m'}
@@ -79,7 +79,7 @@ def read_written(source: Any) -> Written:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, ValueError) as problem:
-        raise _unreadable(path, problem) from None
+        raise _unreadable(path, problem, what) from None
     try:
         sections = tomllib.loads(text.removeprefix("\ufeff"))
         _check_sizes(sections)
@@ -87,7 +87,7 @@ def read_written(source: Any) -> Written:
         what, _, place = first_line(problem).partition(" (at ")
         where = f"{path.name}, {place.rstrip(')')}" if place else path.name
         line = _quoted_line(text, place)
-        raise DataError("the experiment file is not valid TOML", where=where, found=f"{what}{line}") from None
+        raise DataError(f"the {what} is not valid TOML", where=where, found=f"{what}{line}") from None
     return Written(sections, path.name, path.resolve().parent, text, find_lines(text))
 
 
@@ -110,11 +110,11 @@ def _check_sizes(sections: Mapping[str, Any]) -> None:
         raise ValueError("values nested too deeply")
 
 
-def _unreadable(path: Path, problem: Exception) -> DataError:
+def _unreadable(path: Path, problem: Exception, what: str) -> DataError:
     near = [entry.name for entry in entries(path.parent) if entry.suffix == ".toml"]
     found = "not UTF-8 text" if isinstance(problem, UnicodeDecodeError) else getattr(problem, "strerror", "")
     do = suggest(path.name, near) if near and not path_exists(path) else "give the path of a TOML file"
-    return DataError("the experiment file cannot be read", where=str(path), found=found or str(problem), do=do)
+    return DataError(f"the {what} cannot be read", where=str(path), found=found or str(problem), do=do)
 
 
 def _quoted_line(text: str, place: str) -> str:

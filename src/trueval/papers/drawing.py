@@ -25,7 +25,7 @@ class Axis:
 
     column: str
     title: str
-    format: str = "~g"
+    format: str = ",~r"
     log: bool = False
     zero: bool = False
     ends: tuple[float, float] | None = None
@@ -116,7 +116,7 @@ def _axes(shown: pl.DataFrame, how: Panels) -> tuple[Any, Any]:
     values = [*shown[how.y.column].to_list(), *how.rules.values()]
     y = alt.Y(
         f"{how.y.column}:Q", title=how.y.title, scale=how.y.scale(values),
-        axis=alt.Axis(format=how.y.format, grid=True, tickCount=5),
+        axis=alt.Axis(format=how.y.format, grid=not how.y.log, tickCount=5),
     )  # fmt: skip
     return x, y
 
@@ -153,14 +153,16 @@ def _points(data: pl.DataFrame, shown: pl.DataFrame, how: Panels, look: Series) 
 def _bars(data: pl.DataFrame, shown: pl.DataFrame, how: Panels, look: Series) -> Any:
     alt = altair()
     values = [*shown[how.y.column].to_list(), *how.rules.values()]
+    alone = how.x.column == how.series  # the legend names the bars then
     x = alt.X(f"{how.x.column}:N", title=how.x.title or None, sort=in_order(data, how.x.column),
-              axis=alt.Axis(labelAngle=0, grid=False))  # fmt: skip
+              axis=alt.Axis(labelAngle=0, grid=False, labels=not alone, ticks=not alone))  # fmt: skip
     y = alt.Y(
         f"{how.y.column}:Q", title=how.y.title, scale=how.y.scale(values),
         axis=alt.Axis(format=how.y.format, grid=True, tickCount=5),
     )  # fmt: skip
-    beside = alt.XOffset(f"{how.series}:N", sort=in_order(data, how.series))
-    bars = alt.Chart(data).mark_bar().encode(x=x, y=y, xOffset=beside, color=look.colour)
+    bars = alt.Chart(data).mark_bar().encode(x=x, y=y, color=look.colour)
+    if not alone:
+        bars = bars.encode(xOffset=alt.XOffset(f"{how.series}:N", sort=in_order(data, how.series)))
     return alt.layer(bars, *_rules(how, y))
 
 

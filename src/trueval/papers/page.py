@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trueval.charts.altair import hindrance
-from trueval.papers.record import APART, DIFFERS, FAILS, Figure
+from trueval.papers.record import APART, Figure
 from trueval.papers.reproduction import COLUMNS, Reproduction, data_text, statement_rows
 from trueval.render.html_elements import details, escape, html_table, page, prose, sentences, terms
 from trueval.render.markdown import markdown_table, markdown_text
@@ -45,13 +45,7 @@ def command_of(found: Reproduction) -> str:
 
 
 def _findings(found: Reproduction) -> list[str]:
-    lines = [found.summary(), *found.paper.about]
-    for verdict, words in ((FAILS, "Does not hold here"), (DIFFERS, "Another number here")):
-        lines += [
-            f"{words}: {one.claim} (figure {one.figure}). {one.evidence}." + f" {one.note}" * bool(one.note)
-            for one in found.statements
-            if one.verdict == verdict
-        ]
+    lines = [found.summary(), *found.paper.about, *found.disagreements()]
     apart = sum(one.verdict == APART for one in found.statements)
     return [*lines, *([f"{apart} more cannot be compared, for the reasons given beside them."] if apart else [])]
 

@@ -41,22 +41,25 @@ def number(
     unit: str = "",
     evidence: str = "",
     note: str = "",
+    apart: str = "",
 ) -> Statement:
     """A printed number: it holds where ours is no further away than the tolerance.
 
-    `digits` after the point are shown; default: as many as are printed.
+    `digits` of ours are shown after the point; default: as many as are printed. `apart` is a reason why the two
+    cannot be compared, where there is one.
 
     >>> number("1", "test items", published=1703, here=1703, tolerance=0).verdict
     'holds'
     >>> number("1", "liked", published=32.7, here=32.54, tolerance=0.1, unit="%").here
     '32.5 %'
     """
-    places = len(f"{published!r}".partition(".")[2].rstrip("0")) if digits is None else digits
+    printed = len(f"{published:.12f}".rstrip("0").partition(".")[2])
+    shown = _shown(published, printed, unit), _shown(here, printed if digits is None else digits, unit)
+    if apart:
+        return not_comparable(figure, claim, published=shown[0], here=shown[1], note=apart, evidence=evidence)
     told = f"{abs(published - here):.3g} apart, {tolerance:g} allowed"
-    return Statement(
-        figure, claim, _shown(published, places, unit), _shown(here, places, unit),
-        HOLDS if abs(published - here) <= tolerance else DIFFERS, evidence or told, note,
-    )  # fmt: skip
+    verdict = HOLDS if abs(published - here) <= tolerance else DIFFERS
+    return Statement(figure, claim, *shown, verdict, evidence or told, note)
 
 
 def _shown(value: float, places: int, unit: str) -> str:

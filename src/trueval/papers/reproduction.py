@@ -11,13 +11,15 @@ import polars as pl
 
 from trueval.data.exported_tables import Tabular
 from trueval.data.json_values import Recorded
-from trueval.papers.record import VERDICTS, Figure, Statement
+from trueval.papers.record import APART, DIFFERS, FAILS, HOLDS, VERDICTS, Figure, Statement
 from trueval.papers.registry import Paper
 from trueval.render.latex import latex_table
 from trueval.render.markdown import markdown_table
 from trueval.render.shown import Shown
-from trueval.render.terminal import plain_table, printed
+from trueval.render.terminal import fill, plain_table, printed
+from trueval.render.widths import PIPED_WIDTH
 
+_PLURALS = {HOLDS: "hold", FAILS: "do not hold", DIFFERS: "differ", APART: "not comparable"}
 COLUMNS = ("figure", "statement", "published", "here", "verdict", "evidence")
 
 
@@ -68,18 +70,29 @@ class Reproduction(Tabular, Recorded, Shown):
         return {"statements": self.table().to_dicts(), "manifest": self.manifest}
 
     def __str__(self) -> str:
-        table = printed(plain_table(COLUMNS, statement_rows(self.statements), align="l" * len(COLUMNS), wrap=True))
-        return f"{heading(self)}\n\n{table}\n{self.summary()}"
+        rows = [row[:-1] for row in statement_rows(self.statements)]
+        table = printed(plain_table(COLUMNS[:-1], rows, align="l" * (len(COLUMNS) - 1)))
+        lines = [fill(line, PIPED_WIDTH) for line in (heading(self), self.summary(), *self.disagreements())]
+        return "\n".join([lines[0], "", table, *lines[1:]])
+
+    def disagreements(self) -> list[str]:
+        """A sentence for every claim that does not hold here and every number that differs."""
+        words = {FAILS: "Does not hold here", DIFFERS: "Another number here"}
+        return [
+            f"{words[one.verdict]}: {one.claim} (figure {one.figure}). {one.evidence}."
+            + f" {one.note}." * bool(one.note)
+            for verdict in words
+            for one in self.statements
+            if one.verdict == verdict
+        ]
 
     def summary(self) -> str:
         """How many statements hold, in a sentence.
 
         The words of the verdicts are those of the table.
         """
-        counts = self.counts
-        parts = [f"{number} {verdict.replace('holds', 'hold').replace('does', 'do')}" if number != 1
-                 else f"1 {verdict}" for verdict, number in counts.items()]  # fmt: skip
-        total = sum(counts.values())
+        parts = [f"{number} {_PLURALS[verdict] if number != 1 else verdict}" for verdict, number in self.counts.items()]
+        total = len(self.statements)
         return f"{total} statement{'s' * (total != 1)}: {', '.join(parts) or 'none'}."
 
     def to_markdown(self) -> str:
@@ -111,9 +124,11 @@ def data_text(manifest: dict[str, Any]) -> str:
     return f"on {' and '.join(parts)}" + (", quick version" if manifest["quick"] else "")
 
 
+def told(statement: Statement) -> str:
+    """The evidence, and the note after it."""
+    return "; ".join(filter(None, (statement.evidence, statement.note)))
+
+
 def statement_rows(statements: Sequence[Statement]) -> list[list[str]]:
     """Statements as rows of a table for people; a note follows the evidence."""
-    return [
-        [one.figure, one.claim, one.published, one.here, one.verdict, ". ".join(filter(None, (one.evidence, one.note)))]
-        for one in statements
-    ]
+    return [[one.figure, one.claim, one.published, one.here, one.verdict, told(one)] for one in statements]

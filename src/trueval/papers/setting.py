@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ class Setting:
     seed: int
     steps: KeptSteps
     work: Path
+    finished: dict[str, ExperimentResult] = field(default_factory=dict, repr=False)
 
     @property
     def log(self) -> Interactions:
@@ -60,9 +62,17 @@ class Setting:
     def experiment(self, definition: Mapping[str, Any]) -> ExperimentResult:
         """What `tv.run` finds, without its report; facts stay until the rerun is finished, and are not computed twice.
 
-        `[data] path` is the log of the first slot where the definition names none.
+        `[data] path` is the log of the first slot where the definition names none. The result on that log stays in
+        memory, for the next figure that asks for it.
         """
+        key = json.dumps(definition, sort_keys=True, default=str)
+        own = "path" not in definition.get("data", {})
+        if own and key in self.finished:
+            return self.finished[key]
         chosen = read_experiment({**definition, "data": {"path": self.log, **definition.get("data", {})}})
         log, splitting = chosen.splitting.with_log(chosen.source)
         chosen, cache = replace(chosen, splitting=splitting), Cache(self.work)
-        return assemble(chosen, log, with_facts(do_experiment(chosen, log, cache), cache))
+        found = assemble(chosen, log, with_facts(do_experiment(chosen, log, cache), cache))
+        if own:
+            self.finished[key] = found
+        return found

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from trueval.data.popularity import COUNTS
 from trueval.kernels.hashing import item_key, user_key
 from trueval.kernels.seeds import derive
+from trueval.recommenders.new_users import checked_profile
 from trueval.recommenders.protocol import TrainSet
 from trueval.recommenders.registry import parameter, system
 from trueval.recommenders.training import known_users, values_of
@@ -43,6 +45,12 @@ class Random:
         # 24 bits are what a float32 holds without rounding
         return (item_key(streams[:, None], self._items[None, :]) >> np.uint64(40)).astype(np.float32)
 
+    def score_new(self, items: Any, values: Any) -> np.ndarray:
+        """Scores for a new user: a stream of their own for each set of ratings."""
+        codes, ratings = checked_profile(items, values, len(self._items))
+        stream = derive(int(self._seed), f"new user {codes.tolist()} {ratings.tolist()}")
+        return (item_key(np.asarray(stream), self._items) >> np.uint64(40)).astype(np.float32)
+
 
 @system(
     "popularity",
@@ -74,6 +82,11 @@ class Popularity:
     def score(self, users: np.ndarray) -> np.ndarray:
         return for_everybody(self._scores, known_users(users, self._users, system="popularity"))
 
+    def score_new(self, items: Any, values: Any) -> np.ndarray:
+        """Scores for a new user: those of everybody."""
+        checked_profile(items, values, len(self._scores))
+        return self._scores
+
 
 @system(
     "average",
@@ -101,6 +114,11 @@ class Average:
 
     def score(self, users: np.ndarray) -> np.ndarray:
         return for_everybody(self._scores, known_users(users, self._users, system="average"))
+
+    def score_new(self, items: Any, values: Any) -> np.ndarray:
+        """Scores for a new user: those of everybody."""
+        checked_profile(items, values, len(self._scores))
+        return self._scores
 
 
 def for_everybody(scores: np.ndarray, users: np.ndarray) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from trueval.data.by_user import ByUser, segment_sum
 from trueval.kernels import blocks, choose, in_order
 from trueval.memory import need_memory
 from trueval.progress import progress
+from trueval.recommenders.new_users import checked_profile
 from trueval.recommenders.protocol import TrainSet
 from trueval.recommenders.registry import parameter, system
 from trueval.recommenders.training import known_users, values_of
@@ -52,6 +54,7 @@ class UserKNN:
     feedback: str = parameter("implicit", _FEEDBACK, choices=("implicit", "explicit"))
     scores: str = parameter("sum", "sum over neighbours, or their mean: predicted ratings", choices=("sum", "mean"))
     _rows: ByUser | None = field(default=None, init=False, repr=False)
+    _columns: ByUser | None = field(default=None, init=False, repr=False)  # item by item
     _nearest: Nearest | None = field(default=None, init=False, repr=False)
     _items: int = field(default=0, init=False, repr=False)
 
@@ -59,7 +62,7 @@ class UserKNN:
         rows = _weighted(train, self.feedback, system="userknn")
         columns = ByUser.of(rows.item, rows.user, rows.value, n_users=len(train.items))
         self._nearest = find_nearest(rows, columns, k=self.k, shrink=self.shrink, title="userknn")
-        self._rows, self._items = rows, len(train.items)
+        self._rows, self._columns, self._items = rows, columns, len(train.items)
         return self
 
     def score(self, users: np.ndarray) -> np.ndarray:
@@ -67,10 +70,22 @@ class UserKNN:
         assert self._nearest is not None
         assert self._rows is not None
         near = Nearest(self._nearest.neighbour[users], self._nearest.similarity[users].astype(np.float64))
-        total = sum_of_rows(near.start, near.neighbour, near.similarity, self._rows, self._items)
+        return self._scores(near, self._rows)
+
+    def score_new(self, items: Any, values: Any) -> np.ndarray:
+        """Scores for a new user: their neighbours among all users are looked up."""
+        codes, ratings = checked_profile(items, values, self._items)
+        assert self._rows is not None
+        assert self._columns is not None
+        own = ratings if self.feedback == "explicit" else np.ones(len(codes))
+        near = nearest_to(codes, own, self._rows, self._columns, k=self.k, shrink=self.shrink)
+        return self._scores(near, self._rows)[0]
+
+    def _scores(self, near: Nearest, rows: ByUser) -> np.ndarray:
+        total = sum_of_rows(near.start, near.neighbour, near.similarity, rows, self._items)
         if self.scores == "sum":
             return total
-        having = ByUser(self._rows.start, self._rows.item, np.ones(len(self._rows.item)))
+        having = ByUser(rows.start, rows.item, np.ones(len(rows.item)))
         weight = sum_of_rows(near.start, near.neighbour, near.similarity, having, self._items)
         return np.divide(total, weight, out=total, where=weight > 0)
 
@@ -112,6 +127,14 @@ class ItemKNN:
         assert own.value is not None
         return sum_of_rows(own.start, own.item, own.value, self._similar, len(self._similar.start) - 1)
 
+    def score_new(self, items: Any, values: Any) -> np.ndarray:
+        """Scores for a new user: each item of their profile puts forward its neighbours."""
+        number = 0 if self._similar is None else len(self._similar.start) - 1
+        codes, ratings = checked_profile(items, values, number)
+        assert self._similar is not None
+        own = ratings if self.feedback == "explicit" else np.ones(len(codes))
+        return sum_of_rows(np.array([0, len(codes)]), codes, own, self._similar, number)[0]
+
 
 def find_nearest(rows: ByUser, columns: ByUser, *, k: int, shrink: float = 0.0, title: str = "neighbours") -> Nearest:
     """The k nearest other rows of every row by cosine; `columns` is the same matrix by columns.
@@ -139,6 +162,28 @@ def find_nearest(rows: ByUser, columns: ByUser, *, k: int, shrink: float = 0.0, 
         for done in in_order(work, blocks(number, max(64, number // 64))):  # each block needs a row of working memory
             step(done)
     return Nearest(neighbour, similarity)
+
+
+def nearest_to(
+    items: np.ndarray, values: np.ndarray, rows: ByUser, columns: ByUser, *, k: int, shrink: float = 0.0
+) -> Nearest:
+    """The k rows nearest to one more row with these entries, by cosine; as `find_nearest` finds them.
+
+    >>> rows = ByUser(np.array([0, 2, 3]), np.array([0, 1, 0]), np.ones(3))
+    >>> columns = ByUser(np.array([0, 2, 3]), np.array([0, 1, 0]), np.ones(3))
+    >>> nearest_to(np.array([0]), np.ones(1), rows, columns, k=1).neighbour.tolist()
+    [[1]]
+    """
+    assert rows.value is not None
+    entries = columns.pick(items)
+    assert entries.value is not None
+    number = len(rows.start) - 1
+    shared = np.bincount(entries.item, entries.value * np.repeat(values, entries.counts), minlength=number)
+    norms = np.sqrt(segment_sum(rows.start, rows.value**2)) * np.sqrt(np.sum(values**2)) + shrink
+    similarity = np.divide(shared, norms, out=np.zeros(number), where=norms > 0)
+    best = np.argsort(-similarity, kind="stable")[:k]
+    best = best[similarity[best] > 0]
+    return Nearest(best[None, :].astype(np.int32), similarity[None, best])
 
 
 def sum_of_rows(start: np.ndarray, row: np.ndarray, weight: np.ndarray, matrix: ByUser, width: int) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from trueval.kernels import blocks, choose, in_order
 from trueval.kernels.plsa_lanes import LANES
 from trueval.kernels.seeds import derive
 from trueval.progress import progress
+from trueval.recommenders.new_users import checked_profile
 from trueval.recommenders.parameters import MOST_FACTORS, MOST_STEPS
 from trueval.recommenders.protocol import TrainSet
 from trueval.recommenders.registry import parameter, system
@@ -19,6 +21,7 @@ from trueval.recommenders.training import NOTHING, known_users, values_of
 
 # The first steps may gain little before topics come apart.
 LEAST_STEPS = 10
+_FOLD_IN_STEPS = 200  # with items fixed the likelihood has one maximum, which this many steps come close to
 
 
 @system(
@@ -61,6 +64,20 @@ class PLSA:
         """P(z|u) and P(i|z): a score is the inner product, P(i|u)."""
         known_users([0], len(self._users), system="plsa")
         return self._users, self._items
+
+    def fold_in(self, items: Any, values: Any) -> np.ndarray:
+        """P(z|u) of a new user with these ratings, P(i|z) being as they are; P(z) where nothing is known of them."""
+        topics = self.factors()[1].astype(np.float64)
+        codes, ratings = checked_profile(items, values, len(topics))
+        counts = ratings if self.feedback == "explicit" else np.ones(len(codes))
+        known = (topics[codes].sum(axis=1) > 0) & (counts > 0)
+        chance, counts = topics[codes[known]], counts[known]
+        share = self._users.mean(axis=0, dtype=np.float64)
+        for _ in range(_FOLD_IN_STEPS if known.any() else 0):
+            expected = chance @ share
+            share = share * (chance.T @ (counts / np.maximum(expected, np.finfo(float).tiny)))
+            share /= share.sum()
+        return share.astype(np.float32)
 
     def score(self, users: np.ndarray) -> np.ndarray:
         return self._users[known_users(users, len(self._users), system="plsa")] @ self._items.T

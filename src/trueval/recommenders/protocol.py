@@ -49,7 +49,8 @@ class Recommender(Protocol):
     """`fit` learns and returns the system; `score` gives a block of users their scores for all items.
 
     A system whose scores are inner products may offer `factors() -> (users × d, items × d)` as well: blocks
-    are then computed by one matrix product each. Higher scores are better; all scores must be finite.
+    are then computed by one matrix product each. One that can score items for somebody new offers `score_new`, or
+    `fold_in` beside `factors` (see `new_users`). Higher scores are better; all scores must be finite.
     """
 
     def fit(self, train: TrainSet) -> Recommender: ...

@@ -154,14 +154,17 @@ def agreement(
     [0.33, -0.33, 1.0]
     """
     chosen = split_list(metrics) if isinstance(metrics, str) else metrics
+    return agree(named_parts(results), metrics=chosen, true=true, level=level, resamples=resamples, seed=seed)
+
+
+def named_parts(results: Any) -> dict[str, list[Evaluation]]:
+    """Results by names, each as the evaluations of its folds and seeds; those of different designs by their designs."""
     given = results if isinstance(results, Mapping) else _named(_by_design(results))
     found = {str(name): list(parts_of(one).values()) for name, one in given.items()}
     if not found:
         raise DataError("there is nothing to compare", found="no result")
     designs = {str(parts[0].manifest.get("design")): parts for parts in found.values()}
-    if not isinstance(results, Mapping) and len(found) == len(designs):
-        found = designs
-    return agree(found, metrics=chosen, true=true, level=level, resamples=resamples, seed=seed)
+    return designs if not isinstance(results, Mapping) and len(found) == len(designs) else found
 
 
 def _several(results: Any) -> list[Any]:

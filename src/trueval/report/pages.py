@@ -10,12 +10,14 @@ from trueval.report.html_audit import audit_page
 from trueval.report.html_calibration import calibration_page, pointwise_page
 from trueval.report.html_comparisons import agreement_page, comparisons_page
 from trueval.report.html_ope import ope_page
+from trueval.report.html_study import study_page
 from trueval.report.origin import UNKNOWN, Origin
 
 PAGES: dict[str, Callable[..., str]] = {
     "comparisons": comparisons_page,
     "agreement": agreement_page,
     "ab_test": ab_page,
+    "study": study_page,
     "ope": ope_page,
     "calibration": calibration_page,
     "pointwise": pointwise_page,

@@ -100,6 +100,22 @@ def binomial_p(successes: np.ndarray, trials: np.ndarray, chance: np.ndarray | f
     return np.minimum(1.0, 2 * np.minimum(*binomial_tails(successes, trials, chance)))
 
 
+def coins_at_least(chances: np.ndarray, successes: int) -> float:
+    """Chance of at least so many successes in independent trials, each with a chance of its own.
+
+    >>> round(coins_at_least(np.full(20, 0.4), 17), 9)  # binomial where the chances are equal
+    4.7345e-05
+    >>> round(coins_at_least(np.array([0.5, 0.2]), 1), 3)  # 1 - 0.5 * 0.8
+    0.6
+    """
+    if successes <= 0:
+        return 1.0
+    number = np.ones(1)
+    for chance in np.sort(chances):
+        number = np.append(number * (1 - chance), 0.0) + np.append(0.0, number * chance)
+    return float(min(1.0, number[successes:].sum()))
+
+
 def mean_distance(n: np.ndarray, p: np.ndarray) -> np.ndarray:
     """E|K/n - p| of K hits among n trials of chance p: 2 · P(K = k) · k/n · (1 - p), k the first whole number above np.
 

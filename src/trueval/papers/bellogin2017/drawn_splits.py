@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from trueval.papers.bellogin2017.evaluation import uniform_numbers
+from trueval.papers.bellogin2017.evaluation import other_data, uniform_numbers
 from trueval.papers.drawing import Axis, Panels, line_chart
 from trueval.papers.record import Figure, Statement, claim, number
 from trueval.papers.registry import figure
@@ -66,14 +66,14 @@ def _claims(setting: Setting, uniform: Parts) -> list[Statement]:
     per_item = sorted(uniform.test.frame.group_by("item").len()["len"].to_list())
     reached = float(uniform.how["reached"])
     size = log.n_items / _PERCENTILES
-    like = "MovieLens 1M is needed for this number" if setting.is_generated else ""
+    apart = other_data(setting)
     exact = [
         number("6", "|T| of the uniform test (σ = 0.2, ε = 0.2)", published=1703, here=known["items"], tolerance=0,
-               note=like),
+               apart=apart),
         number("6", "η, test ratings of each item", published=118, here=known["eta"], tolerance=0,
-               note=like or "0.8 · 147 = 117.6, rounded as in the paper; 29 of the 147 ratings stay in train, a "
-               "little less than ε"),
-        number("6", "size of one of ten percentiles", published=370, here=size, tolerance=1, digits=0, note=like),
+               note="0.8 · 147 = 117.6, rounded as in the paper; 29 of the 147 ratings stay in train, a "
+               "little less than ε", apart=apart),
+        number("6", "size of one of ten percentiles", published=370, here=size, tolerance=1, digits=0, apart=apart),
     ]  # fmt: skip
     uniformly = claim(
         "6", "every item of T has exactly η test ratings",

@@ -18,6 +18,15 @@ SYSTEMS = ("pLSA", "MF", "kNN", "popularity", "random")
 HOLDOUT, UNIFORM = "bellogin2017-holdout", "bellogin2017-uniform"
 SIZES = (100, 200, 400, 700, 1000)  # of target sets, in figure 3
 _SAMPLE_OF_AR = 1700
+_MOVIELENS = 1_000_209, 6040, 3706
+
+
+def other_data(setting: Setting) -> str:
+    """Why printed numbers cannot be compared, where the data are not those of the paper."""
+    log = setting.log
+    if (len(log), log.n_users, log.n_items) == _MOVIELENS:
+        return ""
+    return "the paper's number is of MovieLens 1M"
 
 
 def target_size(log: Interactions) -> int:

@@ -6,7 +6,7 @@ import itertools
 
 import polars as pl
 
-from trueval.papers.bellogin2017.evaluation import SYSTEMS, design_values, means, one_relevant_design, value
+from trueval.papers.bellogin2017.evaluation import SYSTEMS, design_values, means, one_relevant_design, other_data, value
 from trueval.papers.bellogin2017.implicit_world import implicit_values
 from trueval.papers.drawing import Axis, Panels, bar_chart
 from trueval.papers.record import Figure, Statement, claim, not_comparable, number
@@ -40,7 +40,7 @@ def settings_compared(setting: Setting) -> Figure:
         shown.select("setting", "system", "value"),
         Panels(Axis("system", ""), Axis("value", "P@10", zero=True), panel="setting", columns=3, height=190),
     )
-    statements = [*_claims(here, names), *_world_claims(listened)]
+    statements = [*_claims(here, names, other_data(setting)), *_world_claims(listened)]
     return Figure("2", _TITLE, {"bellogin2017-2": table}, {"bellogin2017-2": chart}, tuple(statements), _TEXT)
 
 
@@ -65,7 +65,7 @@ def ordered(table: pl.DataFrame, **where: str) -> list[str]:
     return own.sort("value", descending=True)["system"].to_list()
 
 
-def _claims(here: pl.DataFrame, names: dict[str, str]) -> list[Statement]:
+def _claims(here: pl.DataFrame, names: dict[str, str], apart: str) -> list[Statement]:
     orders = {name: ordered(here, setting=name) for name in names}
     told = "; ".join(f"{name}: {' > '.join(order)}" for name, order in orders.items())
     firsts = sum(order[0] == "pLSA" for order in orders.values())
@@ -87,7 +87,7 @@ def _claims(here: pl.DataFrame, names: dict[str, str]) -> list[Statement]:
         claim("2", "the precision of random recommendation is that of theory: σδ in AR, 1/t in 1R", holds=off < 0.1,
               evidence=", ".join(f"{name} {at['random', name]:.5f}, expected {chance[name]:.5f}" for name in names)),
         number("2", "P@10 of popularity in AR", published=0.08, here=at["popularity", "AR TI-AN"], tolerance=0.01,
-               digits=3),
+               digits=3, apart=apart),
         claim("2", "P@10 is at most 1/10 in 1R", holds=max(at[s, "1R TI-NN"] for s in SYSTEMS) <= 0.1,
               evidence=f"the highest is {max(at[s, '1R TI-NN'] for s in SYSTEMS):.4f}"),
     ]  # fmt: skip

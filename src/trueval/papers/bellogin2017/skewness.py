@@ -16,6 +16,7 @@ from trueval.papers.bellogin2017.evaluation import (
     definition_of,
     means,
     one_relevant_design,
+    other_data,
     target_size,
     value,
     values_of,
@@ -119,12 +120,12 @@ def _claims(table: pl.DataFrame, setting: Setting) -> list[Statement]:
     followed = float((table.filter(system="pLSA").sort("alpha")["value"] - pl.Series(popular)).abs().max())  # type: ignore[arg-type]
     told = ", ".join(f"{name} {x:.0%}" for name, x in off.items())
     first = popular[0]
-    note = "" if size == 100 else f"|T| is {size} on these data, not 100"
+    apart = other_data(setting)
     return [
         number("5", "1RP@10 of popularity at α = 0", published=0.0077, here=first, tolerance=0.0008,
-               note="; ".join(filter(None, (f"standard deviation over splits {spread:.4f}", note)))),
+               note=f"standard deviation over splits {spread:.4f}", apart=apart),
         number("5", "1RP@10 of random at α = 0", published=0.0100, here=value(table, system="random", alpha=0.0),
-               tolerance=0.0003, digits=4, note=note),
+               tolerance=0.0003, digits=4, apart=apart),
         claim("5", "at α = 0 popularity is slightly below random", holds=first < chance,
               evidence=f"{first:.4f}, random {chance:.4f}"),
         claim("5", "the precision of popularity grows with the skewness",

@@ -11,8 +11,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from trueval.errors import DataError, DefinitionError
-from trueval.recommenders.adapters.id_alignment import Seats, check_factors
+from trueval.recommenders.adapters.id_alignment import Seats, check_factors, fill_last
 from trueval.recommenders.adapters.id_positions import format_ids
+from trueval.recommenders.new_users import checked_profile
 from trueval.recommenders.protocol import TrainSet
 from trueval.recommenders.training import check_train
 
@@ -36,13 +37,15 @@ class Learned:
 
     `users` and `items` are the model's numbers of our codes, -1 where it has none. Scores come from `factors` (rows
     by the model's numbers) or from `score`: numbers of users → one row each, columns by the model's numbers of items.
-    -inf there means that the library does not recommend the item to the user.
+    -inf there means that the library does not recommend the item to the user. `score_new`, where the library can,
+    gives somebody new with ratings of items (by the model's numbers) the scores of all of the model's items.
     """
 
     users: np.ndarray
     items: np.ndarray
     score: Callable[[np.ndarray], np.ndarray] | None = None
     factors: tuple[np.ndarray, np.ndarray] | None = None
+    score_new: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
 
 
 class Library(Protocol):
@@ -102,9 +105,9 @@ class Adapted:
         caution = library.caution(model, here)
         if learned.factors is None:
             assert learned.score is not None
-            return BlockSystem(self, seats, caution, here, learned.score)
+            return BlockSystem(self, seats, caution, here, learned.score_new, learned.score)
         check_factors(*learned.factors, name=self.name)
-        return FactorSystem(self, seats, caution, here, *seats.factors(*learned.factors))
+        return FactorSystem(self, seats, caution, here, learned.score_new, *seats.factors(*learned.factors))
 
 
 def class_of(model: Any) -> type:
@@ -126,6 +129,21 @@ class FittedModel:
     seats: Seats
     unrepeatable: str  # why the same seed may give other scores; empty where it does not
     here: bool
+    by_library: Callable[[np.ndarray, np.ndarray], np.ndarray] | None  # scores for somebody new, where it has them
+
+    @property
+    def folds_in(self) -> bool:
+        """Whether the library can score items for somebody new."""
+        return self.by_library is not None
+
+    def score_new(self, items: Any, values: Any) -> np.ndarray:
+        """Scores of all items for somebody with these ratings; what the model has not learned comes last."""
+        assert self.by_library is not None
+        codes, ratings = checked_profile(items, values, len(self.seats.items))
+        own, known = self.seats.items[codes] >= 0, self.seats.items >= 0
+        scores = np.full(len(known), -np.inf, np.float32)
+        scores[known] = self.by_library(self.seats.items[codes[own]], ratings[own])[self.seats.items[known]]
+        return fill_last(scores[None, :])[0]
 
     @property
     def name(self) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -77,11 +78,28 @@ def open_model(model: Any, train: TrainSet, given: Given) -> Learned:
     check_factors(user_factors, item_factors, name=type(model).__name__)
     users = _places(train, given, "user", len(user_factors), model)
     items = _places(train, given, "item", len(item_factors), model)
-    return Learned(users, items, factors=(user_factors, item_factors))
+    return Learned(users, items, factors=(user_factors, item_factors), score_new=_folded_in(model, item_factors))
+
+
+def _folded_in(model: Any, item_factors: np.ndarray) -> Callable[[np.ndarray, np.ndarray], np.ndarray] | None:
+    """Scores for somebody new, by the model's own half sweep; only alternating least squares has one."""
+    from scipy import sparse
+
+    if "AlternatingLeastSquares" not in type(model).__name__:
+        return None
+
+    def score_new(items: np.ndarray, values: np.ndarray) -> np.ndarray:
+        entries = (values.astype(np.float32), (np.zeros(len(items), np.int64), items))
+        row = model.recalculate_user(0, sparse.csr_matrix(entries, shape=(1, len(item_factors))))
+        return item_factors @ np.ravel(_dense(row))
+
+    return score_new
 
 
 def _neighbours(model: Any, train: TrainSet, given: Given) -> Learned:
     """Item neighbours know no users: their scores come from the train rows of whoever is asked for."""
+    from scipy import sparse
+
     similarity = model.similarity.tocsr()
     items = _places(train, given, "item", similarity.shape[0], model)
     users = np.where(train.log.counts > 0, np.arange(len(train.users)), -1)
@@ -94,7 +112,14 @@ def _neighbours(model: Any, train: TrainSet, given: Given) -> Learned:
         dense[np.repeat(np.arange(len(asked)), np.diff(sums.indptr)), sums.indices] = sums.data
         return dense
 
-    return Learned(users, items, score=score)
+    def score_new(own: np.ndarray, values: np.ndarray) -> np.ndarray:
+        row = sparse.csr_matrix((values.astype(np.float32), (np.zeros(len(own), np.int64), own)), shape=(1, len(order)))
+        sums = (row @ similarity).tocsr()
+        dense = np.full(len(order), -np.inf)
+        dense[sums.indices] = sums.data
+        return dense
+
+    return Learned(users, items, score=score, score_new=score_new)
 
 
 def _matrix(train: TrainSet, columns: np.ndarray, users: np.ndarray) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 from trueval.kernels.threads import blocks
 from trueval.memory import need_memory
 from trueval.recommenders.factor_models.matrices import chosen_rows, sparse_matrix
+from trueval.recommenders.new_users import checked_profile
 from trueval.recommenders.protocol import TrainSet
 from trueval.recommenders.registry import parameter, system
 from trueval.recommenders.training import NOTHING, known_users
@@ -57,6 +58,12 @@ class Ease:
         """Sums of the coefficients of what a user has, for all items."""
         number = 0 if self._matrix is None else self._matrix.shape[0]
         return self._matrix[known_users(users, number, system="ease")] @ self._weights
+
+    def score_new(self, items: Any, values: Any) -> np.ndarray:
+        """Scores for a new user: sums of the coefficients of what they have."""
+        codes, ratings = checked_profile(items, values, len(self._weights))
+        chosen = codes if self.threshold is None else codes[ratings >= self.threshold]
+        return self._weights[chosen].sum(axis=0)
 
 
 def _coefficients(matrix: Any, regularization: float) -> np.ndarray:

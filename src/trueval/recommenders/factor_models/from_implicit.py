@@ -20,6 +20,7 @@ from trueval.recommenders.factor_models.matrices import (
     sparse_matrix,
 )
 from trueval.recommenders.given import Factors
+from trueval.recommenders.new_users import checked_profile
 from trueval.recommenders.parameters import MOST_FACTORS, MOST_STEPS
 from trueval.recommenders.protocol import TrainSet
 from trueval.recommenders.registry import parameter, system
@@ -82,6 +83,17 @@ class Wrmf:
     def factors(self) -> tuple[np.ndarray, np.ndarray]:
         """Users and items whose inner products are the scores."""
         return fitted_factors(self._fitted, system="wrmf")
+
+    def fold_in(self, items: Any, values: Any) -> np.ndarray:
+        """The row of a new user with these ratings: the users' half of a sweep, for one user."""
+        vectors = self.factors()[1].astype(np.float64)
+        codes, ratings = checked_profile(items, values, len(vectors))
+        if self.threshold is not None:
+            codes, ratings = codes[ratings >= self.threshold], ratings[ratings >= self.threshold]
+        confidence = self.alpha * (ratings if self.confidence else np.ones(len(codes)))
+        own = vectors[codes]
+        normal = vectors.T @ vectors + (own.T * (confidence - 1)) @ own + self.regularization * np.eye(vectors.shape[1])
+        return np.linalg.solve(normal, own.T @ confidence).astype(np.float32)
 
 
 @system(

@@ -17,6 +17,7 @@ from trueval.recommenders.factor_models.matrices import (
     sparse_matrix,
 )
 from trueval.recommenders.given import Factors
+from trueval.recommenders.new_users import checked_profile
 from trueval.recommenders.parameters import MOST_FACTORS
 from trueval.recommenders.protocol import TrainSet
 from trueval.recommenders.registry import parameter, system
@@ -45,6 +46,7 @@ class PureSVD:
     n_factors: int = parameter(20, "number of singular values kept", low=1, high=MOST_FACTORS)
     seed: int | None = parameter(None, "seed of the initial vector (default: that of the evaluation)", low=0)
     _fitted: Factors | None = field(default=None, init=False, repr=False)
+    _valued: bool = field(default=False, init=False, repr=False)
 
     def fit(self, train: TrainSet) -> PureSVD:
         """Decompose the train ratings."""
@@ -55,7 +57,7 @@ class PureSVD:
         matrix = sparse_matrix(train, train.log, data=None if value is None else value.astype(np.float64))
         with threadpool_limits(1, user_api="blas"):  # one thread rounds in one way
             users, items = _decompose(matrix, self.n_factors, seed_of(train, self.seed, system="puresvd"))
-        self._fitted = single_precision(users, items)
+        self._fitted, self._valued = single_precision(users, items), value is not None
         return self
 
     def score(self, users: np.ndarray) -> np.ndarray:
@@ -65,6 +67,12 @@ class PureSVD:
     def factors(self) -> tuple[np.ndarray, np.ndarray]:
         """Users (U Σ) and items (V) whose inner products are the scores."""
         return fitted_factors(self._fitted, system="puresvd")
+
+    def fold_in(self, items: Any, values: Any) -> np.ndarray:
+        """The row that a new user with these ratings has in the user factors: their ratings times V."""
+        vectors = self.factors()[1]
+        codes, ratings = checked_profile(items, values, len(vectors))
+        return (ratings if self._valued else np.ones(len(codes))).astype(np.float32) @ vectors[codes]
 
 
 def _decompose(matrix: Any, number: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

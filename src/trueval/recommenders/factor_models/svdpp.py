@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -19,9 +20,11 @@ from trueval.recommenders.factor_models.matrices import (
     single_precision,
 )
 from trueval.recommenders.given import Factors
+from trueval.recommenders.new_users import checked_profile
 from trueval.recommenders.parameters import MOST_FACTORS, MOST_STEPS
 from trueval.recommenders.protocol import TrainSet
 from trueval.recommenders.registry import parameter, system
+from trueval.recommenders.training import NOTHING
 
 # Users per call of the kernel: a call cannot be interrupted.
 _BLOCK = 1024
@@ -58,6 +61,8 @@ class SVDpp:
     )
     _fitted: Factors | None = field(default=None, init=False, repr=False)
     _errors: list[float] = field(default_factory=list, init=False, repr=False)
+    _chosen: np.ndarray = field(default_factory=lambda: NOTHING, init=False, repr=False)
+    _mean: float = field(default=0.0, init=False, repr=False)
 
     def fit(self, train: TrainSet) -> SVDpp:
         """Learn from the train ratings."""
@@ -80,6 +85,7 @@ class SVDpp:
                         do="lower the learning_rate",
                     )
         self._fitted, self._errors = state.factors(train.log, mean), errors
+        self._chosen, self._mean = state.y, mean
         return self
 
     @property
@@ -94,6 +100,17 @@ class SVDpp:
     def factors(self) -> tuple[np.ndarray, np.ndarray]:
         """Users and items whose inner products are the scores; the last two columns are biases."""
         return fitted_factors(self._fitted, system="svdpp")
+
+    def fold_in(self, items: Any, values: Any) -> np.ndarray:
+        """The row of a new user: what they chose to rate, and p and b_u that minimise their part of the objective."""
+        vectors = self.factors()[1].astype(np.float64)
+        codes, ratings = checked_profile(items, values, len(vectors))
+        q, bias = vectors[codes, :-2], vectors[codes, -1]
+        chosen = self._chosen[codes].sum(axis=0) / np.sqrt(max(len(codes), 1))
+        known = np.column_stack([q, np.ones(len(codes))])
+        ridge = self.regularization * max(len(codes), 1) * np.eye(known.shape[1])
+        own = np.linalg.lstsq(known.T @ known + ridge, known.T @ (ratings - self._mean - bias - q @ chosen))[0]
+        return np.concatenate([own[:-1] + chosen, [self._mean + own[-1], 1.0]]).astype(np.float32)
 
 
 @dataclass(frozen=True, slots=True)

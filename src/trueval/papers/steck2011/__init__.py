@@ -1,0 +1,1 @@
+"""Steck (2011): item popularity and recommendation accuracy."""

@@ -1,0 +1,1 @@
+"""User studies: do people agree with the numbers?"""

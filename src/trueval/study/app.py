@@ -1,0 +1,181 @@
+"""The web application of a study: addresses, and what each of them answers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+from urllib.parse import urlencode
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from trueval.study.catalogue import PICTURES
+from trueval.study.database import NotSaved
+from trueval.study.identities import new_secret, outside_ids, same
+from trueval.study.posting import STEPS, Sent, read_fields
+from trueval.study.request_limits import RequestLimits
+from trueval.study.results import results_page
+from trueval.study.site import STATIC, Site, scale_numbers
+from trueval.study.steps import address_of_pages, ratings_by_code, show_step
+from trueval.study.storage import StudyFull
+from trueval.study.words_table import Words
+
+START_VALID = 7 * 86400  # seconds for which the first form can be sent
+_STATIC = {"study.css": "text/css", "study.js": "text/javascript", "icon.svg": "image/svg+xml"}
+Handler = Callable[[Request], Response]
+
+
+def make_app(site: Site, **limits: Any) -> Any:
+    """The application; `limits` are those of `RequestLimits`."""
+    pages = Pages(site)
+    app = Starlette(
+        routes=[
+            Route("/", pages.information, methods=["GET"]),
+            Route("/start", _posted(site, pages.start), methods=["POST"]),
+            Route("/p/{token}", pages.step, methods=["GET"]),
+            Route("/p/{token}/find", pages.find, methods=["GET"]),
+            Route("/p/{token}/{step}", _posted(site, pages.sent), methods=["POST"]),
+            Route("/results", pages.results, methods=["GET"]),
+            Route("/results", _posted(site, pages.results), methods=["POST"]),
+            Route("/picture/{code:int}", pages.picture, methods=["GET"]),
+            Route("/static/{name}", pages.static, methods=["GET"]),
+        ],
+        exception_handlers={HTTPException: pages.refused, NotSaved: pages.unavailable, Exception: pages.failed},
+    )
+    return RequestLimits(app, **limits)
+
+
+def _posted(site: Site, handler: Handler) -> Handler:
+    """A handler of forms: what is too large or too slow is refused, what could not be saved is given back."""
+
+    @wraps(handler)
+    def handled(request: Request) -> Response:
+        words = site.words_for(None)
+        refused = request.scope.get("study.refused")
+        if refused:
+            back = request.url.path.rpartition("/")[0] or "/"
+            return site.message(words, refused, status=408 if refused == "too_slow" else 413, back=back)
+        try:
+            return handler(request)
+        except NotSaved:
+            typed = read_fields(request)
+            return site.page("not_saved", words, status=503, action=request.url.path, typed=typed)
+
+    return handled
+
+
+class Pages:
+    """Handlers of requests. Plain functions: each runs in a thread of its own."""
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
+
+    def information(self, request: Request) -> Response:
+        """What the study is about, and the form to agree to it."""
+        return self._information(request, dict(request.query_params))
+
+    def _information(self, request: Request, given: dict[str, str], *, problem: str = "") -> Response:
+        site = self.site
+        words = site.words_for(given.get("lang"))
+        ids = {name: given[name][:200] for name in site.study.outside.ids if name in given}
+        nonce, made = new_secret(), str(int(time.time()))
+        languages = [
+            {"code": one, "name": site.words[one]("language_name"), "query": urlencode({**ids, "lang": one})}
+            for one in site.words
+        ]
+        return site.page(
+            "information", words, status=422 if problem else 200, problem=problem, action="/start",
+            form=site.form_token("start", nonce, made), languages=languages,
+            hidden={"nonce": nonce, "made": made, "lang": words.language, **ids},
+            closed=words("by_invitation") if site.by_invitation else "",
+        )  # fmt: skip
+
+    def start(self, request: Request) -> Response:
+        """Enrol whoever agrees; the same form again leads to the same participant."""
+        site, fields = self.site, read_fields(request)
+        words = site.words_for(fields.get("lang"))
+        nonce, made = fields.get("nonce", ""), fields.get("made", "")
+        if not same(fields.get("form", ""), site.form_token("start", nonce, made)) or site.by_invitation:
+            return site.message(words, "form", status=403, back="/")
+        if int(made) < time.time() - START_VALID:
+            return site.message(words, "form", status=403, back="/")
+        if fields.get("agree") != "yes":
+            return self._information(request, fields, problem=words("agree_needed"))
+        ids = outside_ids(site.study, fields)
+        try:
+            enrolled = site.storage.enrol(nonce=nonce, outside=ids, key=site.ids_key, language=words.language)
+        except StudyFull:
+            return site.message(words, "full", status=503, back="/")
+        return RedirectResponse(address_of_pages(enrolled.token), 303)
+
+    def step(self, request: Request) -> Response:
+        """The page where a participant is."""
+        token = request.path_params["token"]
+        person = self.site.storage.find(token)
+        if person is None:
+            raise HTTPException(404)
+        return show_step(self.site, person, token, request.query_params)
+
+    def find(self, request: Request) -> Response:
+        """Items by title, for the script."""
+        site, asked = self.site, request.query_params.get("q", "")
+        person = site.storage.find(request.path_params["token"])
+        if person is None:
+            raise HTTPException(404)
+        found = [site.catalogue.items[code] for code in site.finder.find(asked)]
+        ratings, scale = ratings_by_code(site, person), scale_numbers(site.study)
+        words = site.words_for(person.language)
+        return HTMLResponse(site.render("found", words, query=asked, found=found, ratings=ratings, scale=scale))
+
+    def sent(self, request: Request) -> Response:
+        """A form of a participant."""
+        token, act = request.path_params["token"], STEPS.get(request.path_params["step"])
+        person = self.site.storage.find(token)
+        if person is None or act is None:
+            raise HTTPException(404)
+        words = self.site.words_for(person.language)
+        return act(self.site, Sent(request, person, token, words, read_fields(request)))
+
+    def results(self, request: Request) -> Response:
+        """How far the study is, for whoever has its secret."""
+        secret = read_fields(request).get("secret") if request.method == "POST" else None
+        return results_page(self.site, secret)
+
+    def picture(self, request: Request) -> Response:
+        """A picture of the study's folder."""
+        path = self.site.catalogue.pictures.get(request.path_params["code"])
+        if path is None or not path.is_file():
+            raise HTTPException(404)
+        kind = PICTURES[path.suffix.lower()]
+        return FileResponse(path, media_type=kind, headers={"cache-control": "private, max-age=3600"})
+
+    def static(self, request: Request) -> Response:
+        """Style, script and icon."""
+        name = request.path_params["name"]
+        if name not in _STATIC:
+            raise HTTPException(404)
+        return FileResponse(STATIC / name, media_type=_STATIC[name], headers={"cache-control": "public, max-age=86400"})
+
+    # ---- what goes wrong -----------------------------------------------------------------------------------------
+
+    def refused(self, request: Request, problem: Exception) -> Response:
+        """Addresses that do not exist, and methods that they do not take."""
+        status = problem.status_code if isinstance(problem, HTTPException) else 404
+        return self.site.message(self._words, "not_found", status=status)
+
+    def unavailable(self, request: Request, problem: Exception) -> Response:
+        """A page that cannot be made because the database cannot be read."""
+        return self.site.message(self._words, "error", status=503, back=request.url.path)
+
+    def failed(self, request: Request, problem: Exception) -> Response:
+        """A defect; people learn nothing of it but that nothing was changed."""
+        return self.site.message(self._words, "error", status=500, back=request.url.path.partition("?")[0])
+
+    @property
+    def _words(self) -> Words:
+        return self.site.words_for(None)

@@ -1,0 +1,106 @@
+"""Steck (2011), quick: recall against a naive computation, Table 1, and its statements on a generated world."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import comb
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import trueval as tv
+from trueval.papers.data_checks import world_like_movielens
+from trueval.papers.record import Figure
+from trueval.papers.reproduction import Reproduction
+from trueval.papers.steck2011.user_study import rankings
+
+
+@pytest.fixture(scope="module")
+def found() -> Reproduction:
+    return tv.reproduce("steck2011", quick=True)
+
+
+def figure(found: Reproduction, name: str) -> Figure:
+    return next(one for one in found.figures if one.name == name)
+
+
+def test_bestsellers_without_the_head_by_hand(found: Reproduction) -> None:
+    """Head items keep their places: a list of bestsellers is full of them, and of what is left little counts."""
+    table = figure(found, "1").tables["steck2011-1"]
+    own = table.filter(system="bestseller", k=20)
+    whole, tail = (own.filter(pl.col("panel").str.starts_with(letter))["value"].item() for letter in "ab")
+    assert whole > 0.3
+    assert tail < whole / 10
+
+
+def test_coverage_of_bestsellers_by_hand(found: Reproduction) -> None:
+    """Everybody's first item is the most popular one that they have not rated: few items are needed for all."""
+    parts = tv.split(world_like_movielens(True, 0), "holdout", ratio=0.1, seed=1)
+    counts = parts.train.frame.group_by("item").len().sort("len", descending=True)
+    order, number = counts["item"].to_list(), dict(counts.iter_rows())
+    seen = {user: set(rows["item"]) for (user,), rows in parts.train.frame.group_by("user")}
+    firsts = set()
+    for user in set(parts.train.frame["user"]) | set(parts.test.frame["user"]):
+        best = next(item for item in order if item not in seen.get(user, ()))
+        equal = [item for item in order if number[item] == number[best] and item not in seen.get(user, ())]
+        firsts.add(best if len(equal) == 1 else None)
+    known = firsts - {None}
+    table = figure(found, "4").tables["steck2011-4"]
+    shown = table.filter(system="bestseller", k=1)["coverage"].item() * world_like_movielens(True, 0).n_items
+    assert len(known) <= round(shown) <= len(known) + 5
+
+
+def test_recall_by_hand(found: Reproduction) -> None:
+    """Pooled recall of a system follows from the ranks of its relevant items; here: it grows with k, up to 1."""
+    table = figure(found, "2").tables["steck2011-2"]
+    for _, own in table.filter(pl.col("beta").is_in([0.0, 0.5, 1.0])).group_by("system", "beta"):
+        values = own.sort("k")["value"].to_numpy()
+        assert (np.diff(values) >= 0).all()
+        assert 0 <= values[0] <= values[-1] <= 1
+
+
+def test_totals_of_the_rankings() -> None:
+    """Counted one by one, from the file."""
+    order = ["AllRank-Pop 0", "AllRank-Pop 0.33", "AllRank-Pop 0.67", "AllRank-Pop 0.9", "MF-RMSE"]
+    fulfilled, violated, first = dict.fromkeys(order, 0), dict.fromkeys(order, 0), dict.fromkeys(order, 0)
+    for _, person in rankings().group_by("participant"):
+        rank = dict(person.select("system", "rank").iter_rows())
+        assert set(rank) == set(order)
+        for a in order:
+            for b in order:
+                fulfilled[a] += rank[a] < rank[b]
+                violated[a] += rank[a] > rank[b]
+        top = [name for name in order if rank[name] == min(rank.values())]
+        if len(top) == 1:
+            first[top[0]] += 1
+    assert [fulfilled[name] for name in order] == [57, 50, 30, 26, 10]
+    assert [violated[name] for name in order] == [15, 15, 37, 41, 65]
+    assert sum(fulfilled.values()) == sum(violated.values())  # as in every set of rankings; not so as printed
+    assert [first[name] for name in order] == [10, 7, 1, 1, 1]
+
+
+def test_table_of_the_study(found: Reproduction) -> None:
+    said = {one.claim: one for one in figure(found, "table1").statements}
+    differing = {name for name, one in said.items() if one.verdict == "differs"}
+    assert differing == {
+        "mean rank, β_w = 0.67", "constraints fulfilled, β_w = 0.9", "constraints violated, β_w = 0.9",
+        "p-value of 17 first places of 20 with p = 2/5",
+    }  # fmt: skip
+    exact = sum(comb(20, n) * 0.4**n * 0.6 ** (20 - n) for n in range(17, 21))
+    assert said["p-value of 17 first places of 20 with p = 2/5"].here == f"{exact:.7f}"
+    assert sum(comb(20, n) * 0.4**n * 0.6 ** (20 - n) for n in range(18, 21)) == pytest.approx(5e-6, rel=0.02)
+
+
+@pytest.mark.parametrize("claim", ["a positive weight of missing ratings", "AllRank is above MF-RMSE", "recall falls"])
+def test_what_holds_in_a_world_as_well(found: Reproduction, claim: str) -> None:
+    assert [one.verdict for one in found.statements if claim in one.claim] == ["holds"]
+
+
+@pytest.mark.slow
+@pytest.mark.data
+def test_all_of_it_on_movielens(data_folder: Callable[[str], Path]) -> None:
+    found = tv.reproduce("steck2011", data=data_folder("ml-1m"))
+    for claim in ("AllRank is above MF-RMSE", "best w_m falls", "gain over AllRank is largest"):
+        assert [one.verdict for one in found.statements if claim in one.claim] == ["holds"], claim
