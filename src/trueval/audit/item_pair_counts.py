@@ -15,6 +15,7 @@ _ROWS = 128  # items of one job: their pairs with all later ones
 _BLOCK = 1 << 18  # pairs drawn at a time
 # The odds of an item that every user has rated are infinite; `optimal_precision` has the same number in their place.
 _NOBODY = 1e-6
+_ROUNDING = 1e-12  # ratios that differ by less are equal
 
 
 class Scores(NamedTuple):
@@ -91,3 +92,31 @@ def _pairs(key: np.uint64, part: slice, items: int) -> tuple[np.ndarray, np.ndar
     words = mixed(key + STEP * np.arange(2 * part.start + 1, 2 * part.stop + 1, dtype=np.uint64))
     one, step = (words[place::2] % np.uint64(items - place) for place in (0, 1))
     return one.astype(np.int64), ((one + step + np.uint64(1)) % np.uint64(items)).astype(np.int64)
+
+
+def share_steepest(scores: Scores, *, odds: bool = True) -> float:
+    """Share of all pairs over which popularity is steeper than both p(rel|train,i) and p(¬rel|train,i).
+
+    Popularity is taken as its odds, as in the optimal rankings, or as it is. A function that is 0 for both items of a
+    pair has no slope there.
+
+    >>> two = Scores(np.array([0.5, 0.2]), np.array([0.6, 0.5]), np.array([0.6, 0.125]), np.array([-0.4, -0.125]))
+    >>> share_steepest(two)  # 0.75 against 0.17 and 0.2
+    1.0
+    """
+    size = len(scores.popularity)
+    popular = scores.popularity / (np.maximum(1 - scores.popularity, _NOBODY) if odds else 1.0)
+    columns = (popular, scores.average, 1 - scores.average)
+    found = 0
+    for part in blocks(size, _ROWS):
+        rows = np.arange(part.start, part.stop)[:, None]
+        popularity, liked, disliked = (_flatness(column, rows) for column in columns)
+        steepest = popularity < np.minimum(liked, disliked) - _ROUNDING
+        found += int((steepest & (rows < np.arange(size))).sum())
+    return found / max(1, size * (size - 1) // 2)
+
+
+def _flatness(column: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """The smaller of two values as a part of the larger one, of some items with all: 1 less the steepness."""
+    low, high = np.minimum(column[rows], column), np.maximum(column[rows], column)
+    return np.divide(low, high, out=np.ones_like(low), where=high > 0)

@@ -98,6 +98,38 @@ def unified(aspects, lists, rows, profile, pool, barred, alpha, discount, first,
 
 
 @kernel
+def unified_several(aspects, start_of_lists, lists, rows, profile, alpha, discount, cutoffs, first, last, shown):
+    """αβ-DCG of several lists of every unit: `lists` has a row for each system, `cutoffs` ascend.
+
+    `shown` is by system, cutoff and unit. What the lists of a unit share (judgements, interest) is looked up once.
+    """
+    of_item, begin, aspect = aspects.of_item, aspects.start, aspects.aspect
+    start, item, gain = rows.start, rows.item, rows.gain
+    row_of = np.full(of_item.size, -1, np.int32)
+    weight, left = np.empty(aspects.number), np.empty(aspects.number)
+    deepest = cutoffs[cutoffs.size - 1]
+    for u in range(first, last):
+        weigh(profile, u, of_item, begin, aspect, weight)
+        a, b = start[u], start[u + 1]
+        for j in range(a, b):
+            row_of[item[j]] = j
+        low_row, high_row = start_of_lists[u], min(start_of_lists[u + 1], start_of_lists[u] + deepest)
+        for s in range(lists.shape[0]):
+            left[:] = weight
+            total, at = 0.0, 0
+            for r in range(low_row, high_row):
+                while r - low_row == cutoffs[at]:
+                    shown[s, at, u] = total
+                    at += 1
+                i = lists[s, r]
+                p = gain[row_of[i]] if a <= row_of[i] < b else alpha
+                low, high = begin[of_item[i]], begin[of_item[i] + 1]
+                total += discount[r - low_row + 1] * either_gain(aspect, low, high, p, left)
+                fade_by(aspect, low, high, p, left)
+            shown[s, at:, u] = total
+
+
+@kernel
 def coverage(aspects, lists, rows, offered, listed, barred, k, first, last, covered, attainable, complete):
     """Aspects that the first k items of each list cover, of those that can be covered, and the rank at which all are.
 

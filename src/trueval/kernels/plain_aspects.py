@@ -121,6 +121,26 @@ def unified(
         ideal[u] = _greedy(aspects, candidates, weight.copy(), discount[1:].tolist())
 
 
+def unified_several(
+    aspects: ItemAspects, start_of_lists: np.ndarray, lists: np.ndarray, rows: Rated, profile: Owned, alpha: float,
+    discount: np.ndarray, cutoffs: np.ndarray, first: int, last: int, shown: np.ndarray,
+) -> None:  # fmt: skip
+    """See `aspects.unified_several`."""
+    for u in range(first, last):
+        own = slice(rows.start[u], rows.start[u + 1])
+        gain = dict(zip(rows.item[own].tolist(), rows.gain[own].tolist()))
+        weight = weigh(profile, u, aspects)
+        for s, row in enumerate(lists):
+            left, total, sums = weight.copy(), 0.0, [0.0]
+            for place, i in enumerate(row[start_of_lists[u] : start_of_lists[u + 1]][: cutoffs[-1]].tolist(), 1):
+                members, p = _aspects_of(aspects, i), gain.get(i, alpha)
+                total += float(discount[place]) * _either(members, p, left)
+                _fade(members, p, left)
+                sums.append(total)
+            for at, k in enumerate(cutoffs.tolist()):
+                shown[s, at, u] = sums[min(k, len(sums) - 1)]
+
+
 def _greedy(aspects: ItemAspects, groups: list, left: list[float], discount: list[float]) -> float:
     """DCG of the greedy order; a group is its first item, its items (the first one last) and their gain."""
     ordered = sorted(groups, key=lambda group: group[0])

@@ -57,7 +57,7 @@ def abndcg(
     >>> round(measure("abndcg@3[profile=test]", ["i1", "i2", "i3", "i4", "i5"], ratings, aspects=genres), 6)
     0.810554
     """
-    gain = beta * (_rescaled(facts, interest) if rescale else facts.value / highest(facts, interest))
+    gain = rated_gains(facts, interest, beta=beta, rescale=rescale)
     pool = pool_of(facts, aspects, targets)
     gained, ideal = np.zeros(len(facts)), np.zeros(len(facts))
     work = int((pool.last - pool.first).sum()) + len(facts) * k + 4 * len(facts.item)
@@ -67,6 +67,11 @@ def abndcg(
         log2_discount(k), out=(gained, ideal),
     )  # fmt: skip
     return share(gained, ideal)
+
+
+def rated_gains(facts: RankingFacts, interest: Interest, *, beta: float, rescale: bool) -> np.ndarray:
+    """The chance that each judged item pleases by an aspect: β · value / highest value, or rescaled from 0 to 1."""
+    return beta * (_rescaled(facts, interest) if rescale else facts.value / highest(facts, interest))
 
 
 def _rescaled(facts: RankingFacts, interest: Interest) -> np.ndarray:

@@ -1,0 +1,46 @@
+"""Statements of this paper: numbers that only its own data can meet, and panels of systems."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from trueval.papers.mena2020.constants import OPTIMAL, PERSONAL
+from trueval.papers.record import Statement, not_comparable, number
+from trueval.papers.setting import Setting
+from trueval.render.numbers import rounded
+
+
+def printed(
+    setting: Setting, slot: str, figure: str, claim: str, *, published: float, here: float, tolerance: float,
+    digits: int | None = None, unit: str = "", note: str = "",
+) -> Statement:  # fmt: skip
+    """A printed number; a generated world cannot be expected to meet it."""
+    if not setting.generated[slot]:
+        return number(
+            figure, claim, published=published, here=here, tolerance=tolerance, digits=digits, unit=unit, note=note
+        )
+    written = f" {unit}".rstrip()
+    places = 2 if digits is None else digits
+    return not_comparable(
+        figure, claim, published=f"{published:.{places}f}{written}", here=f"{here:.{places}f}{written}",
+        note="a generated world, not the paper's data",
+    )  # fmt: skip
+
+
+def beside(figure: str, claim: str, *, published: float, here: float, note: str) -> Statement:
+    """A τ that depends on the systems compared, beside the authors'."""
+    return not_comparable(figure, claim, published=rounded(published), here=rounded(here), note=note)
+
+
+def kinds() -> pl.Expr:
+    """What kind of system each is, for the legend."""
+    return (
+        pl.when(pl.col("system").is_in(list(OPTIMAL))).then(pl.lit("optimal rankings"))
+        .when(pl.col("system").is_in(PERSONAL)).then(pl.lit("personalised"))
+        .otherwise(pl.lit("the same for everybody")).alias("kind")
+    )  # fmt: skip
+
+
+def panel(table: pl.DataFrame, name: str, x: str, y: str) -> pl.DataFrame:
+    """Points of one panel."""
+    return table.select(pl.lit(name).alias("panel"), "system", kinds(), pl.col(x).alias("x"), pl.col(y).alias("y"))
