@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import polars as pl
 
+from trueval.audit.drawn_records import DrawnRecords
 from trueval.audit.item_pairs import ItemPairs, item_pairs
 from trueval.audit.popularity_curve import popularity_curve
 from trueval.audit.robustness import Robustness, measure_robustness
@@ -64,12 +66,14 @@ class Case:
             return None
 
     @property
-    def measurements(self) -> dict[str, Any]:
+    def measurements(self) -> DrawnRecords:
         """What can be drawn of the data, by the kind of its charts."""
-        found: dict[str, Any] = {}
+        found: dict[str, Callable[[], Any]] = {}
         if self.given is not None:
-            found["popularity_curve"] = popularity_curve(self.given, threshold=self.threshold)
-        return found if self.item_pairs is None else {**found, "item_pairs": self.item_pairs}
+            found["popularity_curve"] = partial(popularity_curve, self.given, threshold=self.threshold)
+        if self.item_pairs is not None:
+            found["item_pairs"] = partial(_itself, self.item_pairs)
+        return DrawnRecords(found)
 
     @cached_property
     def there(self) -> set[str]:
@@ -126,3 +130,7 @@ class Case:
         logs = {"train": self.train, "test": self.test}
         found: dict[str, Any] = {name: log.fingerprint() for name, log in logs.items() if log is not None}
         return found | ({} if self.subject is None else self.subject.fingerprints())
+
+
+def _itself(one: ItemPairs) -> ItemPairs:
+    return one
