@@ -120,3 +120,9 @@ def test_what_is_refused(
     ran = trueval(*words(case), *more)
     assert ran.code == 2
     assert message in ran.err
+
+
+def test_a_validation_file_with_test_rows(case: Path, trueval: Callable) -> None:
+    ran = trueval(*words(case), "--validation", case / "test.csv", "--raise-on", "wrong")
+    assert ran.code == 1
+    assert "tuned_on_test: Values are those of systems that were chosen on" in ran.out

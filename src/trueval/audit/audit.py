@@ -132,6 +132,7 @@ def audit(
     *,
     train: Any = None,
     test: Any = None,
+    validation: Any = None,
     recs: Any = None,
     metrics: str | Sequence[str | Spec] = "ndcg@10",
     design: Any = "AR-TI-AN",
@@ -168,6 +169,8 @@ def audit(
         Systems to fit on train (see `evaluate`); they can be ranked again under other designs.
     train, test : table, file or log, optional
         The train log and the test set, in place of parts.
+    validation : table, file or log, optional
+        What parameters were chosen on, where the parts do not have it: test rows must not be among it.
     recs : table, file, list of files, or mapping from names to these, optional
         Recommendations already made (see `evaluate_run`), in place of systems.
     metrics : text or list of metrics, default "ndcg@10"
@@ -226,7 +229,7 @@ def audit(
     """
     with use_threads(threads):
         case = make_case(
-            parts, systems, train=train, test=test, recs=recs, metrics=metrics, design=design,
+            parts, systems, train=train, test=test, validation=validation, recs=recs, metrics=metrics, design=design,
             relevant_change=relevant_change, unbiased=unbiased, threshold=threshold, population=population,
             missing=missing, ties=ties, items=items, users=users, by=by, min_group=min_group, columns=columns,
             seed=seed,

@@ -79,6 +79,7 @@ class Case:
     def there(self) -> set[str]:
         """What checks may need, as far as it is there."""
         found = {"parts"} if self.given is not None else set()
+        found |= {"validation"} if self.given is not None and self.given.validation is not None else set()
         if self.subject is not None:
             found |= {"systems"} if self.subject.labels else set()
             found |= {"pairs"} if len(self.subject.names) > 1 and self.subject.labels else set()
@@ -127,7 +128,8 @@ class Case:
         return found
 
     def _data(self) -> dict[str, Any]:
-        logs = {"train": self.train, "test": self.test}
+        validation = None if self.given is None else self.given.validation
+        logs = {"train": self.train, "test": self.test, "validation": validation}
         found: dict[str, Any] = {name: log.fingerprint() for name, log in logs.items() if log is not None}
         return found | ({} if self.subject is None else self.subject.fingerprints())
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -85,21 +85,21 @@ class ValueChange:
     p: float
 
 
-def differences(setting: Setting, label: str, systems: Sequence[str] | None = None) -> dict[Pair, Difference]:
-    """All pairs of systems on one metric, in the order of their names here."""
+def differences(
+    setting: Setting, label: str, systems: Sequence[str] | None = None, *, pairs: Iterable[Pair] | None = None
+) -> dict[Pair, Difference]:
+    """All pairs of systems on one metric, in the order of their names here; or some `pairs`, as they are given."""
     names = [name for name in setting.systems if systems is None or name in systems]
-    if len(names) < 2:
-        return {}
+    wanted = [pair for pair in pairs or itertools.combinations(names, 2) if set(pair) <= set(names)]
     side = -1 if setting.specs[label].better == "lower" else 1
     found: dict[Pair, Difference] = {}
-    for second in names[1:]:
-        before = names[: names.index(second)]
-        own = {name: setting.systems[name] for name in (*before, second)}
-        rows = _tested({**own}, setting, label, second)
-        for first in before:
+    for second in dict.fromkeys(pair[1] for pair in wanted):
+        firsts = [pair[0] for pair in wanted if pair[1] == second]
+        rows = _tested({name: setting.systems[name] for name in (*firsts, second)}, setting, label, second)
+        for first in firsts:
             if first in rows:
                 found[first, second] = _difference(rows[first], first, second, side)
-    return {pair: found[pair] for pair in itertools.combinations(names, 2) if pair in found}
+    return {pair: found[pair] for pair in wanted if pair in found}
 
 
 def _tested(systems: Mapping, setting: Setting, label: str, baseline: str) -> dict[str, Tested]:

@@ -47,7 +47,7 @@ def compare_orders(
     for label, other in (labels or {label: label for label in subject.labels}).items():
         if other in there.specs:
             own = (here or subject.here)[label]
-            found += reversals(label, own, differences(there, other), setting=setting)
+            found += reversals(label, own, differences(there, other, pairs=own), setting=setting)
     return found
 
 

@@ -30,8 +30,8 @@ _KEYS = ["user", "item"]
 
 
 def make_case(
-    parts: Any, systems: Any, *, train: Any, test: Any, recs: Any, metrics: Any, design: Any, relevant_change: Any,
-    unbiased: Any, threshold: float | None, population: str, missing: str, ties: str, items: Any, users: Any,
+    parts: Any, systems: Any, *, train: Any, test: Any, validation: Any, recs: Any, metrics: Any, design: Any,
+    relevant_change: Any, unbiased: Any, threshold: float | None, population: str, missing: str, ties: str, items: Any, users: Any,
     by: Any, min_group: int, columns: Any, seed: int,
 ) -> Case:  # fmt: skip
     """The case, with its tables read and its options checked."""
@@ -42,7 +42,7 @@ def make_case(
     )  # fmt: skip
     if systems is not None and recs is not None:
         raise DefinitionError("systems and recs are both given", do="audit lists (recs) or systems, one at a time")
-    given, own_test, own_train, unbiased_test = _logs(parts, train, test, unbiased, roles)
+    given, own_test, own_train, unbiased_test = _logs(parts, train, test, validation, unbiased, roles)
     clean, leaked = _without_leaked(own_test, own_train)
     if not len(clean.frame) and (recs is not None or systems is not None):
         raise DataError(
@@ -78,7 +78,7 @@ def case_of_result(
     )  # fmt: skip
     given, test, train, leaked = None, None, None, pl.DataFrame()
     if parts is not None:
-        given, test, train, _ = _logs(parts, None, None, None, None)
+        given, test, train, _ = _logs(parts, None, None, None, None, None)
         _check_data(made.get("data", {}), test, train)
         _, leaked = _without_leaked(test, train)
     subject = FinishedResult(evaluation, options, observed=observed)
@@ -101,7 +101,7 @@ def _check_data(made: Mapping[str, Any], test: Interactions, train: Interactions
 
 
 def _logs(
-    parts: Any, train: Any, test: Any, unbiased: Any, columns: Mapping[str, Any] | None
+    parts: Any, train: Any, test: Any, validation: Any, unbiased: Any, columns: Mapping[str, Any] | None
 ) -> tuple[Parts | None, Interactions, Interactions | None, Interactions | None]:
     """Parts as given, test, train and the unbiased test."""
     true = None if unbiased is None else read_log(unbiased, columns, name="unbiased")
@@ -114,6 +114,10 @@ def _logs(
             )
         if train is not None or test is not None:
             raise DefinitionError("parts and train or test are both given", do="give the parts, or train and test")
+        if validation is not None:
+            parts = replace(
+                parts, validation=of_one_type(parts.test, read_log(validation, columns, name="validation"))[1]
+            )
         if parts.observed is not None and true is None:  # the reader sees the biased test; the other one is the truth
             parts, true = replace(parts, test=parts.observed, observed=None), parts.test
         return parts, parts.test, parts.train, true
@@ -121,10 +125,14 @@ def _logs(
         raise DefinitionError("there is nothing to audit", found="no test set", do="give parts, or train= and test=")
     own_test = read_log(test, columns, name="test")
     if train is None:
+        if validation is not None:
+            raise DefinitionError("a validation set is audited with train and test", found="no train", do="give train=")
         return None, own_test, None, true
     own_train = read_log(train, columns, name="train")
-    own_train, own_test = of_one_type(own_train, own_test)
-    return Parts(own_train, own_test, how={"how": "given"}), own_test, own_train, true
+    others = [] if validation is None else [read_log(validation, columns, name="validation")]
+    own_train, own_test, *more = of_one_type(own_train, own_test, *others)
+    chosen_on = more[0] if more else None
+    return Parts(own_train, own_test, chosen_on, how={"how": "given"}), own_test, own_train, true
 
 
 def _without_leaked(test: Interactions, train: Interactions | None) -> tuple[Interactions, pl.DataFrame]:

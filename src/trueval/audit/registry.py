@@ -27,6 +27,7 @@ NEEDS = {
     "unbiased": (
         "a test set of items drawn at random, not chosen by users or by a recommender", "--unbiased FILE",
     ),
+    "validation": ("the validation set on which parameters were chosen", "--validation FILE"),
     "groups": ("groups of users", "--users FILE --by COLUMN"),
 }  # fmt: skip
 
@@ -79,7 +80,7 @@ def all_checks() -> list[Check]:
     """All checks, by heading and name.
 
     >>> [check.name for check in all_checks() if check.heading == "leakage"]
-    ['future_rows', 'item_future', 'leaked_pairs']
+    ['future_rows', 'item_future', 'leaked_pairs', 'tuned_on_test']
     """
     _load()
     return sorted(_CHECKS.values(), key=lambda check: (HEADINGS.index(check.heading), check.name))

@@ -18,7 +18,7 @@ import polars as pl
 
 from trueval.audit.changes import Pair, differences
 from trueval.audit.settings import Change, RankedSystem, Setting, keep_judged, without_head
-from trueval.audit.subject import Subject
+from trueval.audit.subject import MANY, Subject
 from trueval.comparison.tau import taus
 from trueval.data.exported_tables import Tabular
 from trueval.data.json_values import without_nan
@@ -50,6 +50,7 @@ class Robustness(Tabular, Shown):
     scores: np.ndarray = field(repr=False)  # settings by systems; higher is better, NaN where undefined
     p: Mapping[str, Mapping[Pair, float]] = field(repr=False)  # of every pair, by setting
     self_correlation: Mapping[str, Mapping[float, float]] = field(repr=False)  # τ by metric and share kept
+    pairs: tuple[Pair, ...] = ()  # of systems that are compared: all, or of many the best and each of the others
 
     @property
     def tau(self) -> np.ndarray:
@@ -71,8 +72,8 @@ class Robustness(Tabular, Shown):
     def significant(self, first: str, second: str) -> tuple[int, int]:
         """In how many settings the first system is significantly above the second, and below it (p < 0.05 each)."""
         one, other = (self.scores[:, self.systems.index(name)] for name in (first, second))
-        pair = (first, second) if self.systems.index(first) < self.systems.index(second) else (second, first)
-        sure = np.array([self.p.get(name, {}).get(pair, np.nan) < _LEVEL for name in self.settings])
+        own = [self.p.get(name, {}) for name in self.settings]
+        sure = np.array([p.get((first, second), p.get((second, first), np.nan)) < _LEVEL for p in own])
         return int((sure & (one > other)).sum()), int((sure & (one < other)).sum())
 
     @property
@@ -87,7 +88,7 @@ class Robustness(Tabular, Shown):
     def table(self) -> pl.DataFrame:
         """One row per pair of systems: in how many settings the first is above, and significantly above or below."""
         rows = []
-        for first, second in itertools.combinations(self.systems, 2):
+        for first, second in self.pairs:
             above, both = self.above(first, second)
             better, worse = self.significant(first, second)
             rows.append((first, second, above, both, better, worse))
@@ -129,15 +130,17 @@ def measure_robustness(subject: Subject, *, seed: int) -> Robustness:
     """Rank the systems in every setting that the subject allows."""
     rows, names, p = [], [], {}
     systems = tuple(subject.names)
+    every = len(systems) <= MANY
+    pairs = list(itertools.combinations(systems, 2)) if every else subject.pairs(subject.labels[0])
     for setting in settings_of(subject):
         for label, spec in setting.specs.items():
             side = -1 if spec.better == "lower" else 1
             name = f"{setting.name} {label}"
             names.append(name)
             rows.append([side * setting.value(one, label) if one in setting.systems else np.nan for one in systems])
-            p[name] = {pair: one.p for pair, one in differences(setting, label).items()}
+            p[name] = {pair: one.p for pair, one in differences(setting, label, pairs=pairs).items()}
     scores = np.array(rows, float).reshape(len(names), len(systems))
-    return Robustness(systems, tuple(names), scores, p, _self_correlation(subject, seed))
+    return Robustness(systems, tuple(names), scores, p, _self_correlation(subject, seed), tuple(pairs))
 
 
 def settings_of(subject: Subject) -> Iterator[Setting]:

@@ -5,6 +5,7 @@ Checks ask a subject for its values in other settings, and get None where it can
 
 from __future__ import annotations
 
+import itertools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -21,6 +22,7 @@ from trueval.metrics.grammar import Spec, parse_all
 from trueval.statistics.power import detectable_shift
 
 POPULARITY = "popularity"
+MANY = 20  # systems of which all pairs are compared; of more, the best with each of the others
 
 
 class Subject(ABC):
@@ -103,8 +105,21 @@ class Subject(ABC):
 
     @cached_property
     def here(self) -> dict[str, dict[Pair, Difference]]:
-        """All pairs of rivals on each metric, as the reader has them."""
-        return {label: differences(self.base, label, self.compared) for label in self.labels}
+        """Pairs of rivals on each metric, as the reader has them."""
+        return {label: differences(self.base, label, pairs=self.pairs(label)) for label in self.labels}
+
+    def pairs(self, label: str) -> list[Pair]:
+        """Whose order is a conclusion: all pairs of rivals or, where they are many, the best and each of the others."""
+        if len(self.compared) <= MANY:
+            return list(itertools.combinations(self.compared, 2))
+        best = self.best(label, self.compared)
+        return [(best, name) for name in self.compared if name != best]
+
+    def best(self, label: str, names: Sequence[str]) -> str:
+        """The best of some systems on a metric; of equals the first."""
+        side = -1 if self.specs[label].better == "lower" else 1
+        values = {name: side * self.base.value(name, label) for name in names}
+        return max(names, key=lambda name: -math.inf if math.isnan(values[name]) else values[name])
 
     @cached_property
     def compared(self) -> list[str]:

@@ -28,6 +28,7 @@ def audit_command(
     test: Annotated[str, Option(help="Test set: user, item and optionally a value and a time.")],
     more: Annotated[list[str] | None, typer.Argument(help="More files of recommendations, after --recs.")] = None,
     train: Annotated[str | None, Option(help="Train set.")] = None,
+    validation: Annotated[str | None, Option(help="What parameters were chosen on: it must have no test rows.")] = None,
     recs: Annotated[list[str] | None, Option(help=_RECS)] = None,
     systems: Annotated[str | None, Option(help=_SYSTEMS)] = None,
     unbiased: Annotated[str | None, Option(help=_UNBIASED)] = None,
@@ -81,14 +82,14 @@ def audit_command(
     if more and not recs:
         raise DefinitionError("files without an option", found=", ".join(more), do=f"--recs {' '.join(more)}")
     found = audit(
-        None, systems, train=train, test=test, recs=runs or None, metrics=metrics, design=design,
+        None, systems, train=train, test=test, validation=validation, recs=runs or None, metrics=metrics, design=design,
         relevant_change=relevant_change, unbiased=unbiased, threshold=threshold, population=population,
         missing=missing, ties=ties, items=items, users=users, by=by, min_group=min_group, columns=columns,
         accept=_accepted(accepted), seed=seed, threads=threads,
     )  # fmt: skip
     write_page(
         lambda made_from: page_of("audit", found, origin=made_from),
-        report, train, test, runs, items, users, unbiased, accepted,
+        report, train, test, validation, runs, items, users, unbiased, accepted,
     )  # fmt: skip
     if output is None and chosen == "table":
         found.print(sys.stdout)

@@ -9,6 +9,7 @@ from trueval.audit.finding import Finding
 from trueval.audit.given_runs import GivenRuns
 from trueval.audit.registry import check
 from trueval.audit.sentences import counted, listed
+from trueval.splits.leakage_checks import find_duplicates, find_repeats
 
 
 @check(heading="data", kind="fact", question="Are rows there twice?")
@@ -29,7 +30,8 @@ def duplicates(case: Case) -> Iterable[Finding]:
             return  # a result without its parts
         yield Finding("duplicates", "data", "fine", "fact", "No list has the same item twice.", figures)
         return
-    same, others = case.leakage["duplicates"].count or 0, case.leakage["repeats"].count or 0
+    frames = {"train": case.given.train.frame, "test": case.given.test.frame}  # others have checks of their own
+    same, others = find_duplicates(frames).count or 0, find_repeats(frames).count or 0
     figures |= {"rows": same, "other_value_or_time": others}
     if not same and not others:
         sentence = "No row of train or test is there twice."

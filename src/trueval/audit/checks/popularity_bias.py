@@ -104,7 +104,7 @@ def _stratified(subject: Subject) -> Alternative | None:
     if setting is None:
         return None
     plain, weighted = specs
-    here = {plain: differences(setting, plain)}
+    here = {plain: differences(setting, plain, pairs=subject.pairs(subject.labels[0]))}
     words = f"by recall@{depth} with popular items weighted down (beta={BETA})"
     orders = compare_orders(subject, setting, setting=words, labels={plain: weighted}, here=here)
     return Alternative(words, setting, orders)
