@@ -31,8 +31,8 @@ _KEYS = ["user", "item"]
 
 def make_case(
     parts: Any, systems: Any, *, train: Any, test: Any, validation: Any, recs: Any, metrics: Any, design: Any,
-    relevant_change: Any, unbiased: Any, threshold: float | None, population: str, missing: str, ties: str, items: Any, users: Any,
-    by: Any, min_group: int, columns: Any, seed: int,
+    relevant_change: Any, unbiased: Any, threshold: float | None, population: str, missing: str, ties: str, items: Any,
+    users: Any, by: Any, min_group: int, columns: Any, seed: int,
 ) -> Case:  # fmt: skip
     """The case, with its tables read and its options checked."""
     roles = parse_columns(columns) if isinstance(columns, str) else columns
