@@ -19,6 +19,27 @@ from trueval.audit.audit import Audit
 
 ALARM = ("wrong", "caution")
 Effect = tuple[float, float]  # as evaluated, and truly
+Changed = Callable[[np.ndarray], np.ndarray]  # of effects, a row each
+
+
+def reversed_order(effects: np.ndarray) -> np.ndarray:
+    """The order of two systems is the other one in truth."""
+    return effects[:, 0] * effects[:, 1] < 0
+
+
+def off_by_a_third(effects: np.ndarray) -> np.ndarray:
+    """The value is off by more than a third of the true one."""
+    return np.abs(effects[:, 0] - effects[:, 1]) > effects[:, 1] / 3
+
+
+def lost_lead(effects: np.ndarray) -> np.ndarray:
+    """Less than half of a lead is true."""
+    return effects[:, 1] < effects[:, 0] / 2
+
+
+def undetectable(effects: np.ndarray) -> np.ndarray:
+    """The users find a difference of the size of the true one in fewer than half of such tests."""
+    return effects[:, 0] > 1.43 * effects[:, 1]  # 80 % power at 2.80 standard errors, 50 % at 1.96
 
 
 @dataclass(frozen=True)
@@ -26,7 +47,7 @@ class Planted:
     """What the reader audits, and what the fault does to the reader's number."""
 
     options: Mapping[str, Any]
-    effect: Callable[[], Effect]
+    effect: Callable[[Audit], Effect]
 
     def audit(self) -> Audit:
         """The audit, on one thread."""
@@ -36,7 +57,8 @@ class Planted:
 
 @dataclass(frozen=True)
 class Fault:
-    """One fault. `parameter` says what the three strengths are, `number` whose value the effect is about."""
+    """One fault. `parameter` says what the three strengths are, `number` whose value the effect is about, `changed` in
+    which worlds the reader's conclusion is false; None where something is wrong whatever its effect."""
 
     name: str
     check: str
@@ -44,6 +66,7 @@ class Fault:
     strengths: tuple[float, float, float]
     number: str
     plant: Callable[[Generator, int, float], Planted]
+    changed: Changed | None
     verdicts: tuple[str, ...] = ALARM
 
     def found(self, audit: Audit) -> bool:
@@ -52,7 +75,7 @@ class Fault:
 
 
 def of_lists(
-    world: PlantedWorld, recs: Mapping[str, pl.DataFrame], effect: Callable[[], Effect], **more: Any
+    world: PlantedWorld, recs: Mapping[str, pl.DataFrame], effect: Callable[[Audit], Effect], **more: Any
 ) -> Planted:
     """An audit of lists."""
     return Planted({"train": world.train, "test": world.test, "recs": dict(recs), **more}, effect)
@@ -81,7 +104,7 @@ def time_leak(generator: Generator, seed: int, strength: float) -> Planted:
     without = {"leaky": world.lists(blind), "honest": recs["honest"]}
     return of_lists(
         world, recs,
-        lambda: (lead(world.values(recs), "leaky", "honest"), lead(world.true_values(without), "leaky", "honest")),
+        lambda _: (lead(world.values(recs), "leaky", "honest"), lead(world.true_values(without), "leaky", "honest")),
     )  # fmt: skip
 
 
@@ -94,7 +117,7 @@ def pair_leak(generator: Generator, seed: int, strength: float) -> Planted:
     recs = {"mine": mine, "other": world.lists(world.oracle(1.5, 2))}
     both = world.changed(train=pl.concat([world.train, leaked]))
     plain = {"mine": world.lists(scores)}
-    return of_lists(both, recs, lambda: (world.values(recs)["mine"], world.values(plain)["mine"]))
+    return of_lists(both, recs, lambda _: (world.values(recs)["mine"], world.values(plain)["mine"]))
 
 
 def item_leak(generator: Generator, seed: int, strength: float) -> Planted:
@@ -112,7 +135,7 @@ def item_leak(generator: Generator, seed: int, strength: float) -> Planted:
     scores = world.oracle(4.0, 1)
     recs = {"knows": world.lists(scores + 6.0 * known), "other": world.lists(world.oracle(1.5, 2))}
     plain = {"knows": world.lists(scores)}
-    return of_lists(world, recs, lambda: (world.values(recs)["knows"], world.values(plain)["knows"]))
+    return of_lists(world, recs, lambda _: (world.values(recs)["knows"], world.values(plain)["knows"]))
 
 
 # ---- lists -------------------------------------------------------------------------------------------------------
@@ -127,7 +150,7 @@ def seen_items(generator: Generator, seed: int, strength: float) -> Planted:
     plain = world.lists(world.oracle(1.0, 1))
     mine = pl.concat([first.select("user", "item", score=pl.lit(99.0)), plain])
     recs = {"mine": mine, "other": world.lists(world.oracle(1.5, 2))}
-    return of_lists(world, recs, lambda: (world.values(recs)["mine"], world.values({"mine": plain})["mine"]))
+    return of_lists(world, recs, lambda _: (world.values(recs)["mine"], world.values({"mine": plain})["mine"]))
 
 
 def shuffled_ids(generator: Generator, seed: int, strength: float) -> Planted:
@@ -140,7 +163,7 @@ def shuffled_ids(generator: Generator, seed: int, strength: float) -> Planted:
     wrong[moved] = rng.permuted(mine[moved], axis=1)
     recs = {"mine": world.lists(wrong), "good": world.lists(good)}
     plain = {"mine": world.lists(mine)}
-    return of_lists(world, recs, lambda: (world.values(recs)["mine"], world.values(plain)["mine"]))
+    return of_lists(world, recs, lambda _: (world.values(recs)["mine"], world.values(plain)["mine"]))
 
 
 def missing_lists(generator: Generator, seed: int, strength: float) -> Planted:
@@ -151,7 +174,7 @@ def missing_lists(generator: Generator, seed: int, strength: float) -> Planted:
     some = pl.col("user").is_in(world.world.users.decode(np.flatnonzero(there)).to_list())
     recs = {**full, "good": full["good"].filter(some)}
     return of_lists(
-        world, recs, lambda: (lead(world.values(recs), "good", "fair"), lead(world.values(full), "good", "fair"))
+        world, recs, lambda _: (lead(world.values(recs), "good", "fair"), lead(world.values(full), "good", "fair"))
     )
 
 
@@ -167,7 +190,7 @@ def ties(generator: Generator, seed: int, strength: float) -> Planted:
     plain = {"mine": world.lists(rounded + 1e-6 * world.rng(3).random(world.shape))}
     return of_lists(
         world, recs,
-        lambda: (world.values({"mine": order}, ties="given")["mine"], world.values(plain)["mine"]), ties="given",
+        lambda _: (world.values({"mine": order}, ties="given")["mine"], world.values(plain)["mine"]), ties="given",
     )  # fmt: skip
 
 
@@ -181,7 +204,7 @@ def served_worse(generator: Generator, seed: int, strength: float) -> Planted:
     recs = {"mine": world.lists(scores)}
     a, b = (pl.col("user").is_in(groups.filter(pl.col("group") == name)["user"].to_list()) for name in "ab")
 
-    def effect() -> Effect:
+    def effect(_: Audit) -> Effect:
         theirs, others = (world.values({"mine": recs["mine"].filter(rows)}, world.test.filter(rows)) for rows in (a, b))
         return theirs["mine"], others["mine"]
 
@@ -193,15 +216,45 @@ def few_users(generator: Generator, seed: int, strength: float) -> Planted:
     world = generator.clean(seed, users=round(strength))
     recs = {name: world.lists(world.oracle(noise, 1 + at)) for at, (name, noise) in enumerate(NEAR.items())}
 
-    def effect() -> Effect:
+    def effect(audit: Audit) -> Effect:
+        (one,) = audit["too_few_users"]
         many = generator.clean(seed, users=400)
         scores = {name: many.lists(many.oracle(noise, 1 + at)) for at, (name, noise) in enumerate(NEAR.items())}
-        return lead(world.values(recs), "first", "second"), lead(many.true_values(scores), "first", "second")
+        return one.figures["detectable"], lead(many.true_values(scores), "first", "second")
 
     return of_lists(world, recs, effect)
 
 
 NEAR = {"first": 1.0, "second": 1.2, "third": 1.4}
+
+
+def tuned_rows(generator: Generator, seed: int, strength: float) -> Planted:
+    """A share of the test rows is in the validation set, on which the best of ten equal variants was chosen."""
+    world = generator.clean(seed)
+    chosen = world.test.sample(max(1, round(strength * len(world.test))), seed=seed)
+    variants = {f"variant {n}": world.lists(world.oracle(2.0, 10 + n), depth=10) for n in range(10)}
+    found = world.values(variants, chosen)
+    best = max(found, key=lambda name: found[name])
+    recs = {"tuned": variants[best], "other": world.lists(world.oracle(1.5, 2))}
+    return of_lists(
+        world, recs, lambda _: (world.values(recs)["tuned"], float(np.mean(list(world.values(variants).values())))),
+        validation=chosen,
+    )  # fmt: skip
+
+
+def chosen_on_test(generator: Generator, seed: int, strength: float) -> Planted:
+    """So many variants that know as much were tried on the test set, and the best of them is the winner."""
+    world = generator.clean(seed, users=150)
+    recs = {f"variant {n}": world.lists(world.oracle(2.0, 10 + n), depth=10) for n in range(round(strength))}
+
+    def effect(audit: Audit) -> Effect:
+        (one,) = audit["selected_on_test"]
+        best = one.figures["winner"]
+        others = {name: recs[name] for name in list(recs)[:5] if name != best}
+        true = world.true_values({best: recs[best], **others})
+        return one.figures["leads"][0]["measured"]["value"], true[best] - float(np.mean([true[n] for n in others]))
+
+    return Planted({"test": world.test, "recs": recs}, effect)
 
 
 # ---- observation -------------------------------------------------------------------------------------------------
@@ -213,7 +266,7 @@ def of_scores(world: PlantedWorld, scores: Mapping[str, np.ndarray], first: str,
     recs = {name: world.lists(own) for name, own in scores.items()}
     return Planted(
         {"parts": world.parts(), "systems": systems, **more},
-        lambda: (lead(world.values(recs), first, second), lead(world.true_values(recs), first, second)),
+        lambda _: (lead(world.values(recs), first, second), lead(world.true_values(recs), first, second)),
     )
 
 
@@ -251,7 +304,7 @@ def by_value(generator: Generator, seed: int, strength: float) -> Planted:
     )
     return of_lists(
         world, recs,
-        lambda: (lead(world.values(recs), "favourites", "broad"), lead(world.true_values(recs), "favourites", "broad")),
+        lambda _: (lead(world.values(recs), "favourites", "broad"), lead(world.true_values(recs), "favourites", "broad")),
         unbiased=sample,
     )  # fmt: skip
 
@@ -262,7 +315,7 @@ def popularity_wins(generator: Generator, seed: int, strength: float) -> Planted
     recs = {"mine": world.lists(world.oracle(strength, 1)), "other": world.lists(world.oracle(1.2 * strength, 2))}
     popular = {"popularity": world.lists(popularity_of(world))}
 
-    def effect() -> Effect:
+    def effect(_: Audit) -> Effect:
         return max(world.values(recs).values()), world.values(popular)["popularity"]
 
     return of_lists(world, recs, effect)
@@ -283,7 +336,7 @@ def sampled(generator: Generator, seed: int, strength: float) -> Planted:
     systems = {name: world.system(own) for name, own in scores.items()}
     design = f"1R-AI-NN{strength:g}"
 
-    def effect() -> Effect:
+    def effect(_: Audit) -> Effect:
         found = tv.evaluate(
             world.parts(), systems, design=design, metrics=METRIC, threshold=4, interval="none", threads=1
         )
@@ -295,8 +348,8 @@ def sampled(generator: Generator, seed: int, strength: float) -> Planted:
 
 def loop(generator: Generator, seed: int, strength: float) -> Planted:
     """An earlier system showed what users then rated, round after round; `incumbent` is that system."""
-    world = generator.clean(seed, rows=0.6)
-    scores = {"incumbent": world.oracle(3.0, 1), "challenger": world.oracle(0.7, 2)}
+    world = generator.clean(seed, users=600, rows=0.4)
+    scores = {"incumbent": world.oracle(3.0, 1), "challenger": world.oracle(0.5, 2)}
     grown = tv.feedback_loop(
         world.world, world.system(scores["incumbent"]), rounds=round(strength), k=5, model=LOOKS, observe=False,
         seed=world.seed,
@@ -314,12 +367,12 @@ def loop(generator: Generator, seed: int, strength: float) -> Planted:
     recs = {name: both.lists(own) for name, own in scores.items()}
     return of_lists(
         both, recs,
-        lambda: (lead(both.values(recs), "incumbent", "challenger"),
+        lambda _: (lead(both.values(recs), "incumbent", "challenger"),
                  lead(both.true_values(recs), "incumbent", "challenger")),
     )  # fmt: skip
 
 
-LOOKS = tv.ClickModel(decay=0.3, liked=0.9)
+LOOKS = tv.ClickModel(decay=0.0, liked=0.95)
 
 
 # ---- the catalogue -----------------------------------------------------------------------------------------------
@@ -327,30 +380,34 @@ LOOKS = tv.ClickModel(decay=0.3, liked=0.9)
 _LEAD = "lead of {} over {}"
 FAULTS = (
     Fault("leakage by time", "future_rows", "what is known of later rows, in standard deviations of tastes",
-          (1.0, 3.0, 10.0), _LEAD.format("the leaky system", "an honest one"), time_leak),
+          (1.0, 3.0, 10.0), _LEAD.format("the leaky system", "an honest one"), time_leak, reversed_order),
     Fault("leakage by pair", "leaked_pairs", "share of the test rows that are in train", (0.001, 0.05, 0.3),
-          "value", pair_leak, ("wrong",)),
+          "value", pair_leak, None, ("wrong",)),
     Fault("leakage through an item's future", "item_future", "share of the items", (0.05, 0.2, 0.5), "value",
-          item_leak),
-    Fault("seen items", "seen_items", "share of the users", (0.1, 0.4, 1.0), "value", seen_items),
-    Fault("shuffled ids", "random_baseline", "share of the users", (0.25, 0.5, 1.0), "value", shuffled_ids),
+          item_leak, off_by_a_third),
+    Fault("seen items", "seen_items", "share of the users", (0.1, 0.4, 1.0), "value", seen_items, off_by_a_third),
+    Fault("shuffled ids", "random_baseline", "share of the users", (0.25, 0.5, 1.0), "value", shuffled_ids, off_by_a_third),
     Fault("missing lists", "missing_lists", "share of the users", (0.1, 0.35, 0.7),
-          _LEAD.format("the better system", "the other"), missing_lists),
+          _LEAD.format("the better system", "the other"), missing_lists, reversed_order),
     Fault("popularity-biased observation", "popularity_bias", "γ", (0.25, 0.75, 1.5),
-          _LEAD.format("popular items", "taste"), by_popularity),
+          _LEAD.format("popular items", "taste"), by_popularity, reversed_order),
     Fault("opposed popularity", "false_positives", "strength of the opposition", (0.25, 0.5, 1.0),
-          _LEAD.format("popular items", "taste"), opposed),
+          _LEAD.format("popular items", "taste"), opposed, reversed_order),
     Fault("value-biased observation", "unbiased_order", "bias by value", (0.25, 0.75, 2.0),
-          _LEAD.format("a few favourites", "broad taste"), by_value),
-    Fault("ties at the cut", "ties_at_cut", "steps of scores, in standard deviations", (0.05, 0.5, 2.0), "value", ties),
+          _LEAD.format("a few favourites", "broad taste"), by_value, reversed_order),
+    Fault("ties at the cut", "ties_at_cut", "steps of scores, in standard deviations", (0.05, 0.5, 2.0), "value", ties, off_by_a_third),
     Fault("sampled candidates", "sampled_candidates", "candidates", (100, 50, 20),
-          _LEAD.format("a steady system", "a lucky one"), sampled),
+          _LEAD.format("a steady system", "a lucky one"), sampled, reversed_order),
     Fault("too few users", "too_few_users", "users", (400, 100, 25), "lead of the best system over the next",
-          few_users, ("cannot tell",)),
+          few_users, undetectable, ("cannot tell",)),
+    Fault("test rows tuned on", "tuned_on_test", "share of the test rows that are in the validation set",
+          (0.01, 0.2, 1.0), "value", tuned_rows, None, ("wrong",)),
+    Fault("a winner chosen on the test set", "selected_on_test", "variants tried", (10, 40, 150),
+          _LEAD.format("the winner", "the mean of the others"), chosen_on_test, lost_lead),
     Fault("a popularity baseline that wins", "popularity_baseline", "noise of the systems", (0.5, 1.5, 6.0),
-          "value, and that of popularity", popularity_wins),
+          "value, and that of popularity", popularity_wins, off_by_a_third),
     Fault("a group served worse", "served_groups", "share of the group", (0.25, 0.5, 1.0),
-          "value, and that of the others", served_worse),
-    Fault("feedback loop", "feedback_loop", "rounds", (1, 2, 5), _LEAD.format("the earlier system", "a better one"),
-          loop),
+          "value, and that of the others", served_worse, off_by_a_third),
+    Fault("feedback loop", "feedback_loop", "rounds", (1, 2, 4), _LEAD.format("the earlier system", "a better one"),
+          loop, reversed_order),
 )  # fmt: skip

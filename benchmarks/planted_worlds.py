@@ -56,6 +56,7 @@ REPORTING = Generator(
     "reporting", users=(260, 330, 390), items=70, per_user=31, held_out=0.42,
     options={"genres": 9, "noise": 0.6, "taste": 1.1}, first_seed=1_000_000,
 )  # fmt: skip
+GENERATORS = {one.name: one for one in (DEVELOPMENT, REPORTING)}
 
 
 @dataclass(frozen=True)
