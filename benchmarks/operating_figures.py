@@ -94,7 +94,7 @@ def run(todo: Sequence[Task], kept: Path, *, workers: int, minutes: float = 1e9)
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool, kept.open("a") as file:
         waiting, coming = set(), iter(left)
         while time.monotonic() < end:
-            waiting |= {pool.submit(one, task) for task, _ in zip(coming, range(4 * workers - len(waiting)))}
+            waiting |= {pool.submit(one, task) for _, task in zip(range(4 * workers - len(waiting)), coming)}
             if not waiting:
                 break
             future = next(as_completed(waiting))

@@ -17,7 +17,7 @@ from trueval.audit.audit import Audit
 SIZES = ((60, 40), (120, 60), (200, 80), (400, 50), (300, 120))  # users and items
 ROWS = (8, 14, 20)  # ratings per user, on average
 NOISES = {"good": 0.5, "fair": 1.5, "twin": 1.5, "poor": 3.0}
-LEARNED = ("average", "average[mu=20]", "mf_rmse", "random")
+LEARNED = ("average", "average[mu=20]", "mf_rmse[factors=5]", "random")
 
 
 @dataclass(frozen=True)

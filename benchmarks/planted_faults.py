@@ -170,7 +170,7 @@ def missing_lists(generator: Generator, seed: int, strength: float) -> Planted:
     """`good` has no list for a share of the users."""
     world = generator.clean(seed)
     there = world.rng(0).random(world.shape[0]) >= strength
-    full = {"good": world.lists(world.oracle(0.5, 1)), "fair": world.lists(world.oracle(2.5, 2))}
+    full = {"good": world.lists(world.oracle(0.2, 1)), "fair": world.lists(world.oracle(2.2, 2))}
     some = pl.col("user").is_in(world.world.users.decode(np.flatnonzero(there)).to_list())
     recs = {**full, "good": full["good"].filter(some)}
     return of_lists(
@@ -212,7 +212,7 @@ def served_worse(generator: Generator, seed: int, strength: float) -> Planted:
 
 
 def few_users(generator: Generator, seed: int, strength: float) -> Planted:
-    """So many users for three systems that differ a little."""
+    """So many users for five systems that differ a little."""
     world = generator.clean(seed, users=round(strength))
     recs = {name: world.lists(world.oracle(noise, 1 + at)) for at, (name, noise) in enumerate(NEAR.items())}
 
@@ -225,7 +225,7 @@ def few_users(generator: Generator, seed: int, strength: float) -> Planted:
     return of_lists(world, recs, effect)
 
 
-NEAR = {"first": 1.0, "second": 1.2, "third": 1.4}
+NEAR = {"first": 0.9, "second": 1.1, "third": 1.15, "fourth": 1.2, "fifth": 1.25}
 
 
 def tuned_rows(generator: Generator, seed: int, strength: float) -> Planted:
@@ -349,9 +349,9 @@ def sampled(generator: Generator, seed: int, strength: float) -> Planted:
 def loop(generator: Generator, seed: int, strength: float) -> Planted:
     """An earlier system showed what users then rated, round after round; `incumbent` is that system."""
     world = generator.clean(seed, users=600, rows=0.4)
-    scores = {"incumbent": world.oracle(3.0, 1), "challenger": world.oracle(0.5, 2)}
+    scores = {"incumbent": world.oracle(3.0, 1), "challenger": world.oracle(0.4, 2)}
     grown = tv.feedback_loop(
-        world.world, world.system(scores["incumbent"]), rounds=round(strength), k=5, model=LOOKS, observe=False,
+        world.world, world.system(scores["incumbent"]), rounds=2, k=round(strength), model=LOOKS, observe=False,
         seed=world.seed,
     ).log
     assert grown is not None
@@ -398,7 +398,7 @@ FAULTS = (
     Fault("ties at the cut", "ties_at_cut", "steps of scores, in standard deviations", (0.05, 0.5, 2.0), "value", ties, off_by_a_third),
     Fault("sampled candidates", "sampled_candidates", "candidates", (100, 50, 20),
           _LEAD.format("a steady system", "a lucky one"), sampled, reversed_order),
-    Fault("too few users", "too_few_users", "users", (400, 100, 25), "lead of the best system over the next",
+    Fault("too few users", "too_few_users", "users", (600, 150, 25), "lead of the best system over the next",
           few_users, undetectable, ("cannot tell",)),
     Fault("test rows tuned on", "tuned_on_test", "share of the test rows that are in the validation set",
           (0.01, 0.2, 1.0), "value", tuned_rows, None, ("wrong",)),
@@ -408,6 +408,6 @@ FAULTS = (
           "value, and that of popularity", popularity_wins, off_by_a_third),
     Fault("a group served worse", "served_groups", "share of the group", (0.25, 0.5, 1.0),
           "value, and that of the others", served_worse, off_by_a_third),
-    Fault("feedback loop", "feedback_loop", "rounds", (1, 2, 4), _LEAD.format("the earlier system", "a better one"),
+    Fault("feedback loop", "feedback_loop", "items shown in each of two rounds", (1, 2, 4), _LEAD.format("the earlier system", "a better one"),
           loop, reversed_order),
 )  # fmt: skip
