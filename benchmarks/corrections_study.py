@@ -21,7 +21,7 @@ from trueval.metrics.grammar import parse
 from trueval.propensity.propensity import given
 from trueval.recommenders.protocol import TrainSet
 from trueval.splits.parts import Parts
-from trueval.splits.uniform import largest_ratio
+from trueval.splits.uniform import uniform_part
 
 RATIO = 0.3  # of the log that is tested
 LEARNED = ("popularity", "random", "average", "itemknn", "userknn", "puresvd", "plsa")
@@ -182,7 +182,7 @@ def measure_all(world: tv.World, parts: Parts, systems: Mapping[str, tv.Scores],
     by_user = {"SNIPS per user, exact": "snips(recall)@10[average=mean]"}
     found |= values("AR-AI-AN", "relevant", by_user, of=as_given, p=unseen)
     found |= values("P1R10-AI-AN", "relevant", {"P1R, 10 classes": "ndcg@10"})
-    found |= values("U1R", "relevant", {"U1R": "ndcg@10"}, of=uniform_part(parts, world.threshold, seed=seed))
+    found |= values("U1R", "relevant", {"U1R": "ndcg@10"}, of=uniform_part(parts, threshold=world.threshold, seed=seed))
     found |= values("AR-AI-AN-head10", "relevant", {"head (10 %) removed": "ndcg@10"})
     condensed = {f"condensed {name}": name.lower() for name in ("nDCG@10", "precision@10", "precision@3")}
     return found | values("AR-AI-AN-condensed", "relevant", condensed)
@@ -253,10 +253,3 @@ def power(popularity: np.ndarray, liked: np.ndarray, observed: np.ndarray) -> fl
 def counts(world: tv.World, frame: pl.DataFrame) -> np.ndarray:
     """Rows of each item."""
     return np.bincount(world.codes_of_items(frame["item"]), minlength=len(world.items)).astype(float)
-
-
-def uniform_part(parts: Parts, threshold: float, *, seed: int) -> Parts:
-    """The same train part, and as many liked ratings of each of the most popular items as the test part allows."""
-    ratio = largest_ratio(parts.test, eps=0.0, threshold=threshold)
-    drawn = tv.split(parts.test, "uniform_test", ratio=ratio, eps=0.0, threshold=threshold, seed=seed)
-    return replace(drawn, train=parts.train)

@@ -13,6 +13,7 @@ import polars as pl
 from trueval.audit.drawn_records import DrawnRecords
 from trueval.audit.item_pairs import ItemPairs, item_pairs
 from trueval.audit.popularity_curve import popularity_curve
+from trueval.audit.popularity_designs import PopularityDesigns, popularity_designs
 from trueval.audit.robustness import Robustness, measure_robustness
 from trueval.audit.subject import Subject
 from trueval.comparison.comparison import label_of
@@ -53,6 +54,11 @@ class Case:
         return measure_robustness(self.measured, seed=self.seed)
 
     @cached_property
+    def popularity_designs(self) -> PopularityDesigns | None:
+        """What popularity earns under designs that favour it less; None where popularity is not known."""
+        return popularity_designs(self.measured) if self.there >= {"systems", "facts", "popularity"} else None
+
+    @cached_property
     def item_pairs(self) -> ItemPairs | None:
         """Whether popular items are liked more, and what true and false positives make of pairs of items.
 
@@ -71,9 +77,8 @@ class Case:
         found: dict[str, Callable[[], Any]] = {}
         if self.given is not None:
             found["popularity_curve"] = partial(popularity_curve, self.given, threshold=self.threshold)
-        if self.item_pairs is not None:
-            found["item_pairs"] = partial(_itself, self.item_pairs)
-        return DrawnRecords(found)
+        more = {"item_pairs": self.item_pairs, "popularity_designs": self.popularity_designs}
+        return DrawnRecords(found | {name: partial(_itself, one) for name, one in more.items() if one is not None})
 
     @cached_property
     def there(self) -> set[str]:
@@ -134,5 +139,5 @@ class Case:
         return found | ({} if self.subject is None else self.subject.fingerprints())
 
 
-def _itself(one: ItemPairs) -> ItemPairs:
+def _itself(one: Any) -> Any:
     return one

@@ -21,6 +21,7 @@ from trueval.progress import hushed
 from trueval.recommenders.registry import make_system, name_systems, record_of
 from trueval.recommenders.run import Run
 from trueval.splits.parts import OBSERVED, Parts
+from trueval.splits.uniform import uniform_part
 
 
 class FittedSystems(Subject):
@@ -76,13 +77,26 @@ class FittedSystems(Subject):
     def with_popularity(self) -> Mapping[str, RankedSystem]:
         return self._rank(self.design, "")
 
-    def under(self, design: str) -> Mapping[str, RankedSystem] | None:
+    def under(self, design: str, *, baseline: bool = False) -> Mapping[str, RankedSystem] | None:
         """The reader's systems under another design; runs cannot be ranked under a sampled one."""
         try:
             everyone = self._rank(design, "")
         except TruevalError:
             return None
-        return {name: everyone[name] for name in self.named if name in everyone}
+        return {name: own for name, own in everyone.items() if baseline or name in self.named}
+
+    def uniform(self) -> Mapping[str, RankedSystem] | None:
+        """The systems as they were fitted: only the test rows are drawn anew."""
+        design = Design(candidates=Design.parse(self.design).candidates, uniform=True)
+        try:
+            parts = uniform_part(self.parts, threshold=self.options.threshold, seed=self.options.seed)
+            known = [log for log in (self.parts.test, self.parts.observed) if log is not None]
+            ids = pl.concat([log.frame.select("user", "item") for log in known], how="vertical_relaxed")
+            parts = replace(parts, observed=self.parts.test.keep(ids))  # systems know these users and items
+            prepared = prepare_split(parts, self.options, design=design, items=self.items)
+            return self._rank_split(prepared, self.fitted)
+        except TruevalError:
+            return None
 
     def unbiased(self) -> Setting | None:
         if self.parts.observed is None:

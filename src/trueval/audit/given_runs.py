@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from trueval.audit.settings import RankedSystem, Setting
+from trueval.audit.settings import RankedSystem, Setting, keep_pairs
 from trueval.audit.subject import POPULARITY, Subject
 from trueval.data.ids import Ids
 from trueval.data.interactions import Interactions
@@ -25,6 +25,8 @@ from trueval.facts.from_run import run_facts
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.truth import Truth
 from trueval.metrics.grammar import Spec
+from trueval.splits.parts import Parts
+from trueval.splits.uniform import uniform_part
 
 _KEYS = ["user", "item"]
 
@@ -134,6 +136,17 @@ class GivenRuns(Subject):
         finally:
             del self.runs[name]
         return {**self.ranked, name: added}
+
+    def uniform(self) -> Mapping[str, RankedSystem] | None:
+        """The lists as they are: only the test rows are drawn anew."""
+        if self.train is None or self.with_popularity is None:
+            return None
+        try:
+            parts = uniform_part(Parts(self.train, self.test), threshold=self.options.threshold, seed=self.options.seed)
+        except TruevalError:
+            return None
+        judged = keep_pairs(parts.test.frame)
+        return {name: replace(own, facts=judged(own)) for name, own in self.with_popularity.items()}
 
     @property
     def popularity_name(self) -> str:

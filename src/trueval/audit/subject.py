@@ -53,8 +53,13 @@ class Subject(ABC):
         """The same and the popularity baseline; None where popularity is not known."""
         return None
 
-    def under(self, design: str) -> Mapping[str, RankedSystem] | None:
-        """The systems ranked under another design; None where that cannot be done."""
+    def under(self, design: str, *, baseline: bool = False) -> Mapping[str, RankedSystem] | None:
+        """The systems ranked under another design, with `baseline` also popularity; None where that cannot be done."""
+        return None
+
+    def uniform(self) -> Mapping[str, RankedSystem] | None:
+        """The systems and popularity, judged by equally many relevant test rows of every item that has enough of them;
+        None where there are too few."""
         return None
 
     def unbiased(self) -> Setting | None:
@@ -133,13 +138,14 @@ class Subject(ABC):
 
     def measured(
         self, name: str, ranked: Mapping[str, RankedSystem] | None, specs: Mapping[str, Spec],
-        change: Change | None = None, options: EvaluationOptions | None = None,
+        change: Change | None = None, options: EvaluationOptions | None = None, with_chance: bool = False,
     ) -> Setting | None:  # fmt: skip
         """A setting of systems that were ranked; None where there are none, or where the metrics cannot be had."""
         if ranked is None:
             return None
         try:
-            return measure_setting(name, ranked, specs, options or self.options, change=change)
+            own = options or self.options
+            return measure_setting(name, ranked, specs, own, change=change, with_chance=with_chance)
         except TruevalError:
             return None
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from trueval.audit.audit import Audit
 from trueval.audit.finding import VERDICTS
 from trueval.audit.render import describe, entries, headline
+from trueval.charts.offered import OFFERS
 from trueval.errors import TruevalError
 from trueval.render.html_elements import Section, chip, escape, framed, hint, page, prose, section
 from trueval.report.html_charts import figures
@@ -52,9 +53,10 @@ def audit_page(found: Audit, *, title: str = TITLE, origin: Origin = UNKNOWN) ->
     True
     """
     body = [section(Section("Findings")), _findings(found)]
-    drawn = [figure for kind, record in found.measured.items() for figure in figures(kind, record)]
+    drawn = [figure for kind, record in found.measured.items() if kind in OFFERS for figure in figures(kind, record)]
     if drawn:
         body.append(section(Section("What they rest on", figures=drawn)))
+    body += [section(one) for one in _popularity(found)]
     if found.robustness is not None:
         body.append(section(_robustness(found)))
     body.append(hint(describe(found)))
@@ -75,6 +77,22 @@ def _findings(found: Audit) -> str:
 def _row(verdict: str, name: str, sentence: str, remedy: str) -> str:
     name = escape(name.replace("_", " ").replace(",", ", "))
     return f"<tr><td>{chip(verdict)}</td><td>{name}</td><td>{prose(sentence)}</td><td>{prose(remedy)}</td></tr>"
+
+
+def _popularity(found: Audit) -> Iterator[Section]:
+    """What popularity earns under each design."""
+    if "popularity_designs" not in found.measured:
+        return
+    earned = found.measured["popularity_designs"]
+    for metric in earned.metrics:
+        columns, rows = earned.grid(metric)
+        text = [
+            f"{metric} by chance and by popularity under designs that favour popular items less and less, and how much "
+            "of each system's lead over chance popularity has. The last columns count the significant differences "
+            "between systems, as evaluated, that are significant again, and those that are significantly reversed.",
+            *(f"Not measured: {line}." for line in earned.missing),
+        ]
+        yield Section(f"What popularity explains of {metric}", text, columns=columns, rows=rows)
 
 
 def _robustness(found: Audit) -> Section:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from math import ceil, floor
 from typing import Any
@@ -129,6 +130,22 @@ def largest_ratio(log: Interactions, *, eps: float = 0.2, threshold: float | Non
     counted, _ = _ratings(coded, _counted(log, threshold), coded.hashes(0, "uniform_test"))
     counts = np.bincount(coded.items[counted], minlength=coded.n_items)
     return float(rounded_down(_largest(np.sort(counts)[::-1], eps)))
+
+
+def uniform_part(parts: Parts, *, threshold: float | None = None, seed: int = 0) -> Parts:
+    """The same train part, and as many relevant test ratings of each of the most popular items as the test part allows.
+
+    Unlike `uniform_test`, which divides a log anew, systems that have learned from the train part stay as they are.
+
+    >>> import polars as pl
+    >>> table = pl.DataFrame({"user": [1, 2, 3, 4, 1], "item": list("aaabb")})
+    >>> drawn = uniform_part(Parts(Interactions.of(table.head(1)), Interactions.of(table)))
+    >>> sorted(drawn.test.frame["item"])
+    ['a', 'a', 'b', 'b']
+    """
+    ratio = largest_ratio(parts.test, eps=0.0, threshold=threshold)
+    drawn = uniform_test(parts.test, ratio=ratio, eps=0.0, threshold=threshold, seed=seed)
+    return replace(parts, test=drawn.test, candidates=drawn.candidates, dropped=None, how=drawn.how)
 
 
 def _largest(popularity: np.ndarray, eps: float) -> Fraction:

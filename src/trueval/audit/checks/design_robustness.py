@@ -10,13 +10,12 @@ from dataclasses import replace
 from trueval.audit.case import Case
 from trueval.audit.drafts import Question, compare_orders, draft_of
 from trueval.audit.finding import Draft, Finding
+from trueval.audit.popularity_designs import parsed_design
 from trueval.audit.registry import check
 from trueval.audit.robustness import Robustness
 from trueval.audit.sentences import listed
 from trueval.audit.settings import Setting
 from trueval.audit.subject import Subject
-from trueval.design.design import Design
-from trueval.errors import TruevalError
 from trueval.facts.views import one_relevant
 from trueval.metrics.compute import has_meaning_in_1r
 from trueval.render.numbers import rounded, short_percent
@@ -48,7 +47,7 @@ def design_robustness(case: Case) -> Iterable[Finding | Draft]:
 
 
 def _same_question(subject: Subject) -> Iterator[Setting]:
-    design = _parsed(subject.design)
+    design = parsed_design(subject.design)
     if design is None or (design.relevant == "AR" and not design.condensed and not design.sample):
         specs = {label: spec for label, spec in subject.tested_specs.items() if has_meaning_in_1r(spec)}
         words = "with one relevant item at a time (1R)"
@@ -60,13 +59,6 @@ def _same_question(subject: Subject) -> Iterator[Setting]:
         setting = subject.measured("with all items as candidates (AI)", ranked, subject.tested_specs)
         if setting is not None:
             yield setting
-
-
-def _parsed(text: str) -> Design | None:
-    try:
-        return Design.parse(text)
-    except TruevalError:
-        return None
 
 
 def _told(subject: Subject, found: Robustness) -> str:

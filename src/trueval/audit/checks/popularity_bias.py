@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from trueval.audit.case import Case
 from trueval.audit.changes import Reversal, differences
 from trueval.audit.drafts import Question, compare_orders, draft_of
 from trueval.audit.finding import Draft, Finding
+from trueval.audit.popularity_designs import WORDS, PopularityDesigns, parsed_design, share_text
 from trueval.audit.registry import check
-from trueval.audit.settings import HEAD, Setting, without_head
+from trueval.audit.sentences import listed
+from trueval.audit.settings import Setting
 from trueval.audit.subject import Subject
-from trueval.design.design import Design
-from trueval.errors import TruevalError
 
-PERCENTILES = 10
 BETA = 0.5
+TESTED = ("head", "P1R", "U1R")  # orders under these are compared with the reader's; the other ones are shown
 # In simulated worlds these kept the true order under every observation, unlike head removal (docs/corrections.md).
 _REMEDY = (
     "judge by orders that unjudged items do not sway: --condensed, --metrics bpref; P1R10 designs compare items of one "
@@ -39,11 +39,14 @@ class Alternative:
     question="Does the order of systems come from popular items?",
 )  # fmt: skip
 def popularity_bias(case: Case) -> Iterable[Finding | Draft]:
-    """Orders by percentile (P1R), without the head, and by stratified recall, against those of the reader."""
-    subject = case.measured
-    found = [one for one in (*_designs(subject), _stratified(subject)) if one is not None]
+    """Orders by percentile (P1R), without the head, on a uniform test and by stratified recall, against the reader's
+    own."""
+    subject, earned = case.measured, case.popularity_designs
+    assert earned is not None  # the needs
+    found = [*_designs(subject, earned), *_stratified(subject)]
     figures: dict[str, Any] = {
-        one.words: {label: one.setting.values(label) for label in one.setting.specs} for one in found
+        **{one.words: {label: one.setting.values(label) for label in one.setting.specs} for one in found},
+        "popularity_designs": earned.to_dict(),
     }
     if not any(one.orders for one in found):
         sentence = (
@@ -52,66 +55,51 @@ def popularity_bias(case: Case) -> Iterable[Finding | Draft]:
         yield Finding("popularity_bias", "popularity bias", "cannot tell", "estimate", sentence, figures, _REMEDY)
         return
     ways = " or ".join(one.words for one in found if one.orders)
+    told = _told(subject, earned)
     question = Question(
         "popularity_bias", "popularity bias", "as evaluated",
-        f"No significant difference between systems is reversed {ways}.",
-        "The order depends on how much popular items count.", _REMEDY, figures=figures,
+        f"No significant difference between systems is reversed {ways}.{told}",
+        f"The order depends on how much popular items count.{told}", _REMEDY, figures=figures,
     )  # fmt: skip
     yield draft_of(question, [order for one in found for order in one.orders])
 
 
-def _designs(subject: Subject) -> Iterable[Alternative | None]:
-    """Other designs of systems that can be ranked again; for lists, the head's judgements taken out."""
-    design = _parsed(subject.design)
-    if design is None:
-        yield _alternative(
-            subject, "without the tenth of the items that is most popular", subject.view("", without_head)
-        )
+def _designs(subject: Subject, earned: PopularityDesigns) -> Iterable[Alternative]:
+    """Designs under which popular items count less than under the reader's."""
+    design = parsed_design(subject.design)
+    if design is not None and (design.percentiles or design.uniform):
         return
-    if not design.head and not design.percentiles and not design.uniform:
-        other = replace(design, head=HEAD)
-        yield _ranked(subject, other, "without the tenth of the items that is most popular")
-    if not design.percentiles and not design.uniform and not design.condensed:
-        other = replace(design, relevant="1R", percentiles=PERCENTILES)
-        yield _ranked(subject, other, "against items of the same popularity")
+    for kind in TESTED:
+        if kind in earned.settings and not (kind == "head" and design is not None and design.head):
+            setting, words = earned.settings[kind], WORDS[kind]
+            yield Alternative(words, setting, compare_orders(subject, setting, setting=words))
 
 
-def _ranked(subject: Subject, design: Design, words: str) -> Alternative | None:
-    ranked = subject.under(str(design))
-    specs = subject.tested_specs
-    if design.relevant == "1R":
-        specs = {
-            label: spec
-            for label, spec in specs.items()
-            if not spec.transforms and spec.metric.has_meaning_in_1r(spec.parameters)
-        }
-    return _alternative(subject, words, subject.measured(str(design), ranked, specs) if specs else None)
+def _told(subject: Subject, earned: PopularityDesigns) -> str:
+    """How much of the best system's lead over chance popularity has, by design."""
+    label = subject.labels[0]
+    own = {one.kind: one for one in earned.rows if one.metric == label and one.systems}
+    if "AR" not in own:
+        return ""
+    side = own["AR"].side
+    best = max(own["AR"].systems, key=lambda name: side * own["AR"].systems[name])
+    shares = {one.design: one.explained(best) for one in own.values()}
+    said = [f"{share_text(share)} under {design}" for design, share in shares.items() if share == share]
+    return f" Of the lead of {best} over a random ranking on {label}, popularity has {listed(said)}." if said else ""
 
 
-def _alternative(subject: Subject, words: str, setting: Setting | None) -> Alternative | None:
-    if setting is None:
-        return None
-    return Alternative(words, setting, compare_orders(subject, setting, setting=words))
-
-
-def _stratified(subject: Subject) -> Alternative | None:
+def _stratified(subject: Subject) -> Iterable[Alternative]:
     """Recall that counts items the less the more relevant ratings they have, against plain recall."""
-    if _parsed(subject.design) is not None and Design.parse(subject.design).relevant != "AR":
-        return None
+    design = parsed_design(subject.design)
+    if design is not None and design.relevant != "AR":
+        return
     depth = max([subject.specs[label].k or 0 for label in subject.labels]) or 10
     specs = subject.more_specs([f"recall@{depth}", f"recall@{depth}[beta={BETA}]"])
     setting = subject.view("", lambda one: one.facts, specs)
     if setting is None:
-        return None
+        return
     plain, weighted = specs
     here = {plain: differences(setting, plain, pairs=subject.pairs(subject.labels[0]))}
     words = f"by recall@{depth} with popular items weighted down (beta={BETA})"
     orders = compare_orders(subject, setting, setting=words, labels={plain: weighted}, here=here)
-    return Alternative(words, setting, orders)
-
-
-def _parsed(design: str) -> Design | None:
-    try:
-        return Design.parse(design)
-    except TruevalError:
-        return None
+    yield Alternative(words, setting, orders)
