@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import inspect
 import json
 import os
 import time
@@ -30,15 +31,18 @@ LEVELS = ("weak", "middle", "strong")
 Task = tuple[str, str, int, int]  # set of worlds, fault or kind of clean audit, level (-1: clean), seed
 
 
-def made_by() -> str:
-    """What the kept audits depend on: the version, the planted worlds, and the code of the audit."""
+def made_by() -> dict[str, str]:
+    """What the kept audits of each fault depend on: the version, the code of the audit, and how it is planted."""
+    import planted_clean
+    import planted_worlds
     import trueval
+    from planted_faults import FAULTS
 
-    own = Path(__file__).parent
     checks = sorted((Path(trueval.__file__).parent / "audit").rglob("*.py"))
-    files = [own / f"planted_{name}.py" for name in ("worlds", "faults", "clean")] + checks
-    code = b"".join(path.read_bytes() for path in files)
-    return hashlib.sha256(code + trueval.__version__.encode()).hexdigest()[:12]
+    common = trueval.__version__ + "".join(path.read_text() for path in checks) + inspect.getsource(planted_worlds)
+    own = {fault.name: f"{inspect.getsource(fault.plant)}{fault.check}{fault.strengths}" for fault in FAULTS}
+    own |= {kind.name: inspect.getsource(planted_clean) for kind in planted_clean.CLEAN}
+    return {name: hashlib.sha256((common + code).encode()).hexdigest()[:12] for name, code in own.items()}
 
 
 def tasks(name: str, worlds: int, clean: int, only: Sequence[str] = ()) -> Iterator[Task]:
@@ -85,7 +89,7 @@ def run(todo: Sequence[Task], kept: Path, *, workers: int, minutes: float = 1e9)
     """All records of these audits: those that are kept, and the others, as many as `minutes` allow, which are kept."""
     own, asked = made_by(), set(todo)
     records = [json.loads(line) for line in kept.read_text().splitlines()] if kept.exists() else []
-    records = [row for row in records if row["made_by"] == own and key(row) in asked]
+    records = [row for row in records if key(row) in asked and row["made_by"] == own[row["what"]]]
     done = {key(row) for row in records}
     left = [task for task in todo if task not in done]
     kept.parent.mkdir(parents=True, exist_ok=True)
@@ -99,7 +103,8 @@ def run(todo: Sequence[Task], kept: Path, *, workers: int, minutes: float = 1e9)
                 break
             future = next(as_completed(waiting))
             waiting.remove(future)
-            records.append({"made_by": own, **future.result()})
+            made = future.result()
+            records.append({"made_by": own[made["what"]], **made})
             file.write(json.dumps(records[-1]) + "\n")
             file.flush()
             if len(records) % 100 == 0:

@@ -279,14 +279,14 @@ def popularity_of(world: PlantedWorld) -> np.ndarray:
 def by_popularity(generator: Generator, seed: int, strength: float) -> Planted:
     """Popular items are observed more, and are no better; `popular` recommends them, `taste` what users like."""
     world = generator.clean(seed, gamma=strength)
-    scores = {"popular": popularity_of(world) + 0.3 * world.oracle(0.5, 1), "taste": world.oracle(1.0, 2)}
+    scores = {"popular": popularity_of(world) + 0.3 * world.noise(1), "taste": world.oracle(1.0, 2)}
     return of_scores(world, scores, "popular", "taste")
 
 
 def opposed(generator: Generator, seed: int, strength: float) -> Planted:
     """The least liked items are observed most; `popular` recommends them."""
     world = generator.clean(seed, kind="opposed", gamma=1.5, strength=strength)
-    scores = {"popular": popularity_of(world) + 0.3 * world.oracle(0.5, 1), "taste": world.oracle(1.0, 2)}
+    scores = {"popular": popularity_of(world) + 0.3 * world.oracle(0.5, 1), "taste": world.oracle(1.5, 2)}
     return of_scores(world, scores, "popular", "taste")
 
 
@@ -295,8 +295,8 @@ def by_value(generator: Generator, seed: int, strength: float) -> Planted:
     world = generator.clean(seed, value_bias=strength)
     best, good = world.ratings == 5, world.ratings == 4
     scores = {
-        "favourites": 3.0 * best + world.oracle(4.0, 1) - world.means,
-        "broad": 3.0 * good + world.oracle(4.0, 2) - world.means,
+        "favourites": 3.0 * best + 4.0 * world.noise(1),
+        "broad": 3.0 * good + 4.0 * world.noise(2),
     }
     recs = {name: world.lists(own) for name, own in scores.items()}
     sample = world.world.sample(per_user=20, seed=world.seed).frame.join(

@@ -120,7 +120,11 @@ class PlantedWorld:
 
     def oracle(self, noise: float, purpose: int) -> np.ndarray:
         """Scores that know the means with noise of so many standard deviations."""
-        return self.means + noise * self.rng(purpose).standard_normal(self.shape)
+        return self.means + noise * self.noise(purpose)
+
+    def noise(self, purpose: int) -> np.ndarray:
+        """Scores that know nothing."""
+        return self.rng(purpose).standard_normal(self.shape)
 
     def lists(self, scores: np.ndarray, *, depth: int = DEPTH, seen: bool = False) -> pl.DataFrame:
         """The best items of each user, without those of train unless `seen`."""
