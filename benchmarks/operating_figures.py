@@ -1,8 +1,8 @@
 """What the audit finds, and how often it cries wolf: python benchmarks/operating_figures.py [--worlds 200] [-o FILE]
 
-Every audit that is finished is kept in a file, and not made again: who stops this goes on where it ended, and a page can
-be made of what is there. Seeds take turns over all faults and strengths, so that an early end leaves a whole table with
-fewer worlds. Audits that were made by other code are made again.
+Every audit that is finished is kept in a file, and not made again: who stops this goes on where it ended. Seeds take
+turns over all faults and strengths, so that an early end leaves a whole table with fewer worlds. Audits that were made by
+other code are made again.
 """
 
 from __future__ import annotations

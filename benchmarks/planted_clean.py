@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import trueval as tv
-from planted_worlds import METRIC, TRAIN, TEST, Generator, PlantedWorld
+from planted_worlds import METRIC, TEST, TRAIN, Generator, PlantedWorld
 from trueval.audit.audit import Audit
 
 SIZES = ((60, 40), (120, 60), (200, 80), (400, 50), (300, 120))  # users and items
@@ -59,9 +59,7 @@ def equal(world: PlantedWorld) -> Audit:
 def fitted(world: PlantedWorld) -> Audit:
     """Systems that are fitted, on a random split of a log whose times mean nothing."""
     rng = world.rng(8)
-    train, test = (
-        part.with_columns(time=rng.integers(TRAIN, TEST, len(part))) for part in (world.train, world.test)
-    )
+    train, test = (part.with_columns(time=rng.integers(TRAIN, TEST, len(part))) for part in (world.train, world.test))
     parts = world.changed(train=train, test=test).parts()
     return tv.audit(parts, list(LEARNED), threshold=4, metrics=METRIC, seed=world.seed, threads=1)
 

@@ -35,16 +35,19 @@ class Generator:
     options: Mapping[str, Any]
     first_seed: int
 
-    def clean(self, seed: int, *, kind: str = "world", users: int = 0, items: int = 0, rows: float = 1.0, **observed: Any) -> PlantedWorld:
-        """A world; `observed` are options by which something is planted in how it is observed."""
+    def clean(
+        self, seed: int, *, kind: str = "world", users: int = 0, items: int = 0, rows: float = 1.0, **observed: Any
+    ) -> PlantedWorld:
+        """A world, of its own size unless told otherwise, with so many times its usual `rows`.
+
+        `observed` are options of the world by which something is planted in how it is observed.
+        """
         number = users or self.users[seed % len(self.users)]
         chosen = {"gamma": 0.0, "value_bias": 0.0, "drift": 0.0, **self.options, **observed}
         if kind == "world":
             chosen = {"alignment": 0.0, **chosen}
-        own = self.first_seed + seed
-        world = tv.simulate(
-            kind, users=number, items=items or self.items, ratings=round(number * self.per_user * rows), seed=own, **chosen
-        )
+        own, ratings = self.first_seed + seed, round(number * self.per_user * rows)
+        world = tv.simulate(kind, users=number, items=items or self.items, ratings=ratings, seed=own, **chosen)
         return PlantedWorld.of(world, self.held_out, own)
 
 

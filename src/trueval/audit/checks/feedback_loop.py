@@ -21,8 +21,8 @@ from trueval.render.numbers import short_percent
 MARK = "recommended"  # the column that says which rows a recommender brought about
 _NAME = "feedback_loop"
 _REMEDY = (
-    f"mark rows that were recommended (a column {MARK!r} of the test set, 0 or 1) and evaluate the others; trueval track "
-    "SNAPSHOT… follows logs over time, trueval simulate loop shows what a loop does"
+    f"mark test rows that were recommended (a column {MARK!r}, 0 or 1): orders are then compared without them; trueval "
+    "track SNAPSHOT… follows logs over time, trueval simulate loop shows what a loop does"
 )
 _MARKED = "evaluate on rows that were not recommended, or on items drawn at random (--unbiased FILE)"
 
@@ -63,10 +63,10 @@ def _marked(test: Interactions) -> pl.DataFrame | None:
     if MARK not in test.frame.columns:
         return None
     mark = test.frame[MARK]
-    if mark.null_count() or not (mark.dtype == pl.Boolean or mark.dtype.is_numeric() and mark.is_in([0, 1]).all()):
+    if mark.null_count() or not (mark.dtype == pl.Boolean or (mark.dtype.is_numeric() and mark.is_in([0, 1]).all())):
         raise DataError(
             f"the column {MARK!r} must say of every row whether it was recommended", where=test.name,
-            found=f"{mark.dtype}, {mark.null_count():,} empty", do="write 1 for rows that were recommended, 0 for others",
+            found=f"{mark.dtype}, {mark.null_count():,} empty", do="write 1 for recommended rows, 0 for the others",
         )  # fmt: skip
     return test.frame.filter(mark.cast(pl.Boolean)).select("user", "item")
 

@@ -18,7 +18,9 @@ from trueval.render.numbers import number
 from trueval.statistics.significance_tests import t_test
 
 _REMEDY = "check that scores and ids belong together (a shuffled column, an offset of one), and that higher is better"
-_SHARE = 0.25  # of the best lead over chance: what is shown to have less, and not shown to have any, is as good as random
+_SHARE = (
+    0.25  # of the best lead over chance: what is shown to have less, and not shown to have any, is as good as random
+)
 
 
 @check(
