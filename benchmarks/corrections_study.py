@@ -18,6 +18,7 @@ from trueval.comparison.tau import taus
 from trueval.data.by_user import ByUser
 from trueval.kernels import use_kernels, use_threads
 from trueval.metrics.grammar import parse
+from trueval.propensity.popularity_power import popularity_power
 from trueval.propensity.propensity import given
 from trueval.recommenders.protocol import TrainSet
 from trueval.splits.parts import Parts
@@ -217,7 +218,7 @@ def right_beta(world: tv.World, parts: Parts) -> float:
     expected = (liked * world.probability(everybody, everything)).sum(axis=0)
     frame = pl.concat([parts.train.frame, parts.test.frame])
     counted = counts(world, frame.filter(pl.col("value") >= world.threshold))
-    return max(power(counted, liked.sum(axis=0).astype(float), expected), 0.0)
+    return max(popularity_power(counted, liked.sum(axis=0).astype(float), expected), 0.0)
 
 
 def fitted_power(world: tv.World, parts: Parts, *, seed: int) -> float:
@@ -228,26 +229,7 @@ def fitted_power(world: tv.World, parts: Parts, *, seed: int) -> float:
     relevant = pl.col("value") >= world.threshold
     liked = counts(world, world.sample(per_user=PER_USER, seed=seed).frame.filter(relevant))
     observed = counts(world, parts.test.frame.filter(relevant))
-    return max(power(counts(world, parts.train.frame), liked, observed), 0.0)
-
-
-def power(popularity: np.ndarray, liked: np.ndarray, observed: np.ndarray) -> float:
-    """q of observed ~ Poisson(c · liked · popularity^q), by maximum likelihood.
-
-    >>> round(power(np.array([1.0, 4.0]), np.array([10.0, 10.0]), np.array([5.0, 10.0])), 3)
-    0.5
-    """
-    from scipy.optimize import minimize_scalar
-
-    usable = liked > 0
-    logs, liked, observed = np.log(np.maximum(popularity[usable], 0.5)), liked[usable], observed[usable]
-
-    def loss(q: float) -> float:
-        expected = q * logs + np.log(liked)
-        top = expected.max()
-        return float(observed.sum() * (top + np.log(np.exp(expected - top).sum())) - observed @ (q * logs))
-
-    return float(minimize_scalar(loss, bounds=(-3, 3), method="bounded", options={"xatol": 1e-6}).x)
+    return max(popularity_power(counts(world, parts.train.frame), liked, observed), 0.0)
 
 
 def counts(world: tv.World, frame: pl.DataFrame) -> np.ndarray:

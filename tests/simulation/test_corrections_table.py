@@ -65,12 +65,6 @@ def test_exact_propensities_are_those_of_pairs_that_are_not_in_train():
     )  # weights of all pairs, of which some are in train
 
 
-def test_the_power_is_found():
-    popularity, liked = np.array([1.0, 2.0, 5.0, 20.0]), np.array([30.0, 10.0, 40.0, 20.0])
-    for q in (0.0, 0.7, 1.5):
-        assert corrections_study.power(popularity, liked, 3 * liked * popularity**q) == pytest.approx(q, abs=1e-3)
-
-
 def invented(values):
     """Rows as of a study: τ by correction for each of several seeds."""
     names = list(corrections_study.TARGETS)

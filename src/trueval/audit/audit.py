@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, TextIO
 
 import polars as pl
@@ -31,6 +31,7 @@ from trueval.progress import hushed, progress
 from trueval.render.shown import Shown
 
 RAISE_ON = ("wrong", "caution")
+SIMULATED = "simulated_designs"  # the record of a simulation among what was measured
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,7 @@ class Audit(Tabular, Shown, Reported):
         found: dict[str, Any] = without_nan({
             "verdict": self.verdict, "findings": [one.record() for one in self.findings],
             "accepted": [one.record() for one in self.accepted], "manifest": self.manifest,
+            **({"simulation": self.measured[SIMULATED].to_dict()} if SIMULATED in self.measured else {}),
         })  # fmt: skip
         return found
 
@@ -148,6 +150,7 @@ def audit(
     min_group: int = MIN_GROUP,
     columns: Mapping[str, Any] | str | None = None,
     accept: Mapping[str, Any] | None = None,
+    simulate: bool | int = False,
     seed: int = 0,
     threads: int | None = None,
 ) -> Audit:
@@ -203,6 +206,10 @@ def audit(
     accept : mapping, optional
         Findings to accept: {"check": {"reason": "…", "data": "…"}}, where data is the fingerprint that the audit
         printed. An accepted finding returns when the data change.
+    simulate : bool or int, default False
+        Also measure the systems in a world like your log, where the truth is known, on five logs of it or so many: how
+        far from the truth is your design and metric, and which is nearest? Named systems are fitted anew; where there
+        are fewer than four, with usual baselines.
     seed : int, default 0
         Seed of everything random.
     threads : int, optional
@@ -234,7 +241,19 @@ def audit(
             missing=missing, ties=ties, items=items, users=users, by=by, min_group=min_group, columns=columns,
             seed=seed,
         )  # fmt: skip
-        return audit_case(case, accept=accept)
+        found = audit_case(case, accept=accept)
+        return found if simulate is False else _with_simulation(found, case, simulate)
+
+
+def _with_simulation(found: Audit, case: Case, simulate: bool | int) -> Audit:
+    """The audit with what designs and metrics do in a world like the reader's."""
+    from trueval.audit.simulate_designs import LOGS, simulate_designs
+
+    if case.given is None:
+        raise DefinitionError("a world is fitted to train and test together", found="no train", do="give train=")
+    logs = LOGS if simulate is True else int(simulate)
+    record = simulate_designs(case.given, case.subject, logs=logs, seed=case.seed, threshold=case.threshold)
+    return replace(found, measured={**found.measured, SIMULATED: record})
 
 
 def audit_case(case: Case, *, accept: Mapping[str, Any] | None = None) -> Audit:

@@ -41,6 +41,7 @@ class Case:
     min_group: int = 30
     seed: int = 0
     threshold: float | None = None
+    random_sample: Interactions | None = field(default=None, repr=False)  # the unbiased test set
 
     @cached_property
     def leakage(self) -> Leakage:

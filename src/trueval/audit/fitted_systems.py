@@ -18,6 +18,7 @@ from trueval.evaluation.evaluate_systems import PreparedSplit, prepare_split, ra
 from trueval.evaluation.options import EvaluationOptions
 from trueval.metrics.grammar import Spec
 from trueval.progress import hushed
+from trueval.recommenders.protocol import TrainSet
 from trueval.recommenders.registry import make_system, name_systems, record_of
 from trueval.recommenders.run import Run
 from trueval.splits.parts import OBSERVED, Parts
@@ -48,10 +49,15 @@ class FittedSystems(Subject):
     def specs(self) -> Mapping[str, Spec]:
         return self._split(self.design).specs
 
+    @property
+    def learned_from(self) -> TrainSet:
+        """What systems learn from, with all users and items that they know."""
+        return self._split(self.design).train
+
     @cached_property
     def fitted(self) -> dict[str, Any]:
         """All systems, each fitted once, and the popularity baseline."""
-        train = self._split(self.design).train
+        train = self.learned_from
         found = {
             name: spec if isinstance(spec, Run) else make_system(spec, test=self.parts.test).fit(train)
             for name, spec in self.named.items()
@@ -87,6 +93,10 @@ class FittedSystems(Subject):
 
     def uniform(self) -> Mapping[str, RankedSystem] | None:
         """The systems as they were fitted: only the test rows are drawn anew."""
+        return self._uniform
+
+    @cached_property
+    def _uniform(self) -> dict[str, RankedSystem] | None:
         design = Design(candidates=Design.parse(self.design).candidates, uniform=True)
         try:
             parts = uniform_part(self.parts, threshold=self.options.threshold, seed=self.options.seed)

@@ -61,7 +61,7 @@ def make_case(
     table = _user_table(users, (own_test, own_train)) if by else None
     return Case(
         own_test, own_train, given, leaked, subject, margins, unbiased_test is not None and subject is not None,
-        tuple(names_of(by)), table, min_group, seed, threshold,
+        tuple(names_of(by)), table, min_group, seed, threshold, unbiased_test,
     )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from trueval.audit.sentences import counted, listed
 from trueval.render.latex import latex_table
 from trueval.render.markdown import markdown_table
 from trueval.render.numbers import number, p_phrase
-from trueval.render.terminal import console_for, fill
+from trueval.render.terminal import console_for, fill, plain_table
 
 if TYPE_CHECKING:
     from trueval.audit.audit import Audit
@@ -45,6 +45,13 @@ def print_audit(audit: Audit, file: TextIO, *, width: int | None = None) -> None
         for one in audit.accepted:
             say(f"{one.finding.check} ({one.finding.verdict}): {one.finding.sentence}", begin="  ")
             say(f"accepted: {one.reason}", begin="    ")
+    for record in (one for name, one in audit.measured.items() if name == "simulated_designs"):
+        console.print()
+        say("IN A WORLD LIKE YOURS", style="bold")
+        for line in record.sentences():
+            say(line, begin="  ")
+        console.print(plain_table(*record.grid(), align="ll"))
+        console.print(str(record.fit), markup=False)
 
 
 def audit_text(audit: Audit) -> str:

@@ -190,6 +190,7 @@ def _designs(subject: Subject) -> Iterator[tuple[str, Mapping[str, RankedSystem]
         yield "1R" + subject.design[2:] if design else f"{subject.design}-1R", subject.ranked, _one_relevant
     if design is None:
         yield f"{subject.design}-head10", subject.ranked, without_head
+        yield f"{subject.design}-U", _of_reader(subject, subject.uniform()), None
         return
     others = []
     if design.candidates == "TI" and not design.uniform:
@@ -200,6 +201,15 @@ def _designs(subject: Subject) -> Iterator[tuple[str, Mapping[str, RankedSystem]
         others.append(replace(design, relevant="1R", percentiles=10))
     for other in others:
         yield str(other), subject.under(str(other)), None
+    if not design.uniform:
+        for relevant, change in (("AR", None), ("1R", _one_relevant)):
+            own = Design(relevant=relevant, candidates=design.candidates, uniform=True)
+            yield str(own), _of_reader(subject, subject.uniform()), change
+
+
+def _of_reader(subject: Subject, ranked: Mapping[str, RankedSystem] | None) -> Mapping[str, RankedSystem] | None:
+    """Without the popularity baseline, where that is not the reader's."""
+    return None if ranked is None else {name: own for name, own in ranked.items() if name in subject.names}
 
 
 def _condensed(one: RankedSystem) -> RankingFacts:

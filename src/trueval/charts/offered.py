@@ -24,6 +24,7 @@ from trueval.charts.ope_estimates import ope_estimates_chart
 from trueval.charts.popularity import popularity_chart
 from trueval.charts.popularity_curve import popularity_curve_chart
 from trueval.charts.reliability import reliability_chart
+from trueval.charts.simulated_designs import simulated_designs_chart
 from trueval.charts.sparsity import sparsity_chart
 from trueval.charts.tradeoff import tradeoff_chart
 from trueval.charts.trajectory import exposure_chart, trajectory_chart
@@ -93,6 +94,7 @@ OFFERS: dict[str, dict[str, Offer]] = {
     "calibration": {"reliability": Offer(_calibrated, "any calibration")},
     "item_pairs": {"item_pairs": Offer(item_pairs_chart, "ratings")},
     "popularity_curve": {"popularity_curve": Offer(popularity_curve_chart, "any log")},
+    "simulated_designs": {"simulated_designs": Offer(simulated_designs_chart, "an audit with simulate=True")},
     "sparsity": {"sparsity": Offer(sparsity_chart, "facts of any system")},
     "trajectory": {
         "trajectory": Offer(trajectory_chart, "any rounds or snapshots"),

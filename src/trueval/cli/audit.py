@@ -20,6 +20,9 @@ _RELEVANT = (
 )
 _UNBIASED = "A second test set, of items that were drawn at random: observed and true orders are compared."
 _SYSTEMS = "Systems to fit on train, separated by commas (see `trueval systems`), in place of --recs."
+_SIMULATE = (
+    "Also measure systems in a world like the log, where the truth is known: how far from it are design and metric?"
+)
 _RAISE_ON = "Exit with code 1 where something is wrong, or (caution) wrong or uncertain: wrong or caution."
 _ACCEPTED = "Experiment file whose [audit.accept] section has findings that are accepted, each with reason and data."
 
@@ -44,6 +47,7 @@ def audit_command(
     by: Annotated[str | None, Option(help="Columns of --users: is a group served worse?")] = None,
     min_group: Annotated[int, Option(help="Do not test groups with fewer users.")] = default("min_group"),
     columns: Annotated[str | None, Option(help="Roles of columns: user=uid,item=sku,score=pred.")] = None,
+    simulate: Annotated[bool, Option("--simulate", help=_SIMULATE)] = False,
     accepted: Annotated[str | None, Option(help=_ACCEPTED)] = None,
     raise_on: Annotated[str | None, Option(help=_RAISE_ON)] = None,
     format: Format = None,
@@ -68,6 +72,8 @@ def audit_command(
       trueval audit --train train.csv --test test.csv --systems popularity,itemknn,puresvd --metrics ndcg@10,recall@20
 
       trueval audit --train train.csv --test test.csv --recs mine.csv theirs.csv --unbiased random.csv -o audit.json
+
+      trueval audit --train train.csv --test test.csv --systems popularity,itemknn --simulate --report audit.html
     """
     from trueval.audit.audit import RAISE_ON, audit
     from trueval.errors import DefinitionError, suggest
@@ -85,7 +91,7 @@ def audit_command(
         None, systems, train=train, test=test, validation=validation, recs=runs or None, metrics=metrics, design=design,
         relevant_change=relevant_change, unbiased=unbiased, threshold=threshold, population=population,
         missing=missing, ties=ties, items=items, users=users, by=by, min_group=min_group, columns=columns,
-        accept=_accepted(accepted), seed=seed, threads=threads,
+        accept=_accepted(accepted), simulate=simulate, seed=seed, threads=threads,
     )  # fmt: skip
     write_page(
         lambda made_from: page_of("audit", found, origin=made_from),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from trueval.audit.audit import Audit
+from trueval.audit.audit import SIMULATED, Audit
 from trueval.audit.finding import VERDICTS
 from trueval.audit.render import describe, entries, headline
 from trueval.charts.offered import OFFERS
@@ -13,6 +13,7 @@ from trueval.render.html_elements import Section, chip, escape, framed, hint, pa
 from trueval.report.html_charts import figures
 from trueval.report.html_comparisons import manifest_foot
 from trueval.report.origin import UNKNOWN, Origin
+from trueval.simulation.fit_table import fit_number
 
 TITLE = "Can the numbers be trusted?"
 _TILES = {
@@ -53,10 +54,15 @@ def audit_page(found: Audit, *, title: str = TITLE, origin: Origin = UNKNOWN) ->
     True
     """
     body = [section(Section("Findings")), _findings(found)]
-    drawn = [figure for kind, record in found.measured.items() if kind in OFFERS for figure in figures(kind, record)]
+    drawn = [
+        figure
+        for kind, record in found.measured.items()
+        if kind in OFFERS and kind != SIMULATED
+        for figure in figures(kind, record)
+    ]
     if drawn:
         body.append(section(Section("What they rest on", figures=drawn)))
-    body += [section(one) for one in _popularity(found)]
+    body += [section(one) for one in (*_popularity(found), *_simulated(found))]
     if found.robustness is not None:
         body.append(section(_robustness(found)))
     body.append(hint(describe(found)))
@@ -93,6 +99,19 @@ def _popularity(found: Audit) -> Iterator[Section]:
             *(f"Not measured: {line}." for line in earned.missing),
         ]
         yield Section(f"What popularity explains of {metric}", text, columns=columns, rows=rows)
+
+
+def _simulated(found: Audit) -> Iterator[Section]:
+    """Designs and metrics in a world like the reader's, and how well it fits."""
+    if SIMULATED not in found.measured:
+        return
+    record = found.measured[SIMULATED]
+    columns, rows = record.grid(most=len(record.settings))
+    drawn = figures(SIMULATED, record)
+    yield Section("In a world like yours", record.sentences(), figures=drawn, columns=columns, rows=rows)
+    fit = record.fit.table()
+    shown = [[name, *(fit_number(value) for value in values)] for name, *values in fit.rows()]
+    yield Section("How well that world fits", columns=["property", "data", "world", "difference"], rows=shown)
 
 
 def _robustness(found: Audit) -> Section:

@@ -37,7 +37,7 @@ class FitTable(Tabular, Shown):
         return pl.concat([found, pl.DataFrame(more, schema=found.schema, orient="row")]) if more else found
 
     def __str__(self) -> str:
-        lines = [[name, _text(data), _text(world)] for name, data, world in self.rows]
+        lines = [[name, fit_number(data), fit_number(world)] for name, data, world in self.rows]
         head = printed(plain_table(["property", "data", "world"], lines, align="lrr"))
         far = [[name, f"{distance:.3f}"] for name, distance in self.distances]
         return head + "\n" + printed(plain_table(["distance (0: the same, 1: nothing in common)", ""], far, align="lr"))
@@ -69,7 +69,12 @@ def _varied(one: Interactions, other: Interactions) -> float:
     return float((both["p"] - both["p_right"]).abs().sum() / 2)
 
 
-def _text(value: float | None) -> str:
+def fit_number(value: float | None) -> str:
+    """A number of the table as people read it.
+
+    >>> fit_number(1234.0), fit_number(None)
+    ('1,234', '–')
+    """
     if value is None:
         return "–"
     return f"{value:,.0f}" if value == round(value) and abs(value) >= 1 else decimal(value)
