@@ -9,7 +9,7 @@ WORKERS ?= 2
 QUICK   := tests/test_architecture.py tests/data tests/design tests/oracles tests/report tests/splits tests/evaluation/groups tests/propensity tests/facts
 COVER   := --cov --cov-report=
 
-.PHONY: help demo study test test-quick test-adapters test-slow coverage lint fuzz bench study-table coverage-table corrections-table clean docs
+.PHONY: help demo study test test-quick test-adapters test-slow coverage lint fuzz bench study-table coverage-table corrections-table operating-figures clean docs
 .DEFAULT_GOAL := help
 
 help:            ## show this list
@@ -109,6 +109,10 @@ coverage-table: $(VENV)/base ## measure how often intervals hold and tests err (
 SEEDS ?= 20
 corrections-table: $(VENV)/base ## measure whether corrections help in worlds with a known truth, for docs/corrections.md
 	$(BIN)/python benchmarks/corrections_table.py --seeds $(SEEDS) -o docs/corrections.md
+
+WORLDS ?= 200
+operating-figures: $(VENV)/base ## measure what the audit finds and how often it cries wolf (an hour), for docs/operating-figures.md
+	$(BIN)/python benchmarks/operating_figures.py --worlds $(WORLDS) --workers $(WORKERS) -o docs/operating-figures.md
 
 clean:           ## remove what make made
 	rm -rf $(VENV) .venv-adapters .venv-bench* demo-output study-output docs/_build build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache

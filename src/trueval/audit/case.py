@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import polars as pl
 
+from trueval.audit.drawn_records import DrawnRecords
 from trueval.audit.item_pairs import ItemPairs, item_pairs
 from trueval.audit.popularity_curve import popularity_curve
 from trueval.audit.popularity_designs import PopularityDesigns, popularity_designs
@@ -71,13 +73,13 @@ class Case:
             return None
 
     @property
-    def measurements(self) -> dict[str, Any]:
+    def measurements(self) -> DrawnRecords:
         """What can be drawn of the data, by the kind of its charts."""
-        found: dict[str, Any] = {}
+        found: dict[str, Callable[[], Any]] = {}
         if self.given is not None:
-            found["popularity_curve"] = popularity_curve(self.given, threshold=self.threshold)
+            found["popularity_curve"] = partial(popularity_curve, self.given, threshold=self.threshold)
         more = {"item_pairs": self.item_pairs, "popularity_designs": self.popularity_designs}
-        return found | {name: one for name, one in more.items() if one is not None}
+        return DrawnRecords(found | {name: partial(_itself, one) for name, one in more.items() if one is not None})
 
     @cached_property
     def there(self) -> set[str]:
@@ -137,3 +139,7 @@ class Case:
         logs = {"train": self.train, "test": self.test, "validation": validation}
         found: dict[str, Any] = {name: log.fingerprint() for name, log in logs.items() if log is not None}
         return found | ({} if self.subject is None else self.subject.fingerprints())
+
+
+def _itself(one: Any) -> Any:
+    return one

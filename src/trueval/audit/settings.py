@@ -110,12 +110,42 @@ def keep_pairs(rows: pl.DataFrame) -> Change:
     """A change that keeps the judgements of these users and items alone."""
 
     def change(one: RankedSystem) -> RankingFacts:
+        return without_rows(one.facts, _among(one.facts, rows))
+
+    return change
+
+
+def _among(facts: RankingFacts, rows: pl.DataFrame) -> np.ndarray:
+    """Which judgements are of these users and items."""
+    user, item = facts.users.codes(rows["user"]), facts.items.codes(rows["item"])
+    known = (user >= 0) & (item >= 0)
+    asked = np.unique(user[known].astype(np.int64) * len(facts.items) + item[known])
+    pair = facts.unit_user[facts.unit].astype(np.int64) * len(facts.items) + facts.item
+    return np.isin(pair, asked)
+
+
+def without_pairs(rows: pl.DataFrame) -> Change:
+    """A change that takes these users' items out of the rankings: what stands behind them moves up.
+
+    Metrics of the judged items are right then; lists stay as they are.
+    """
+
+    def change(one: RankedSystem) -> RankingFacts:
         facts = one.facts
-        user, item = facts.users.codes(rows["user"]), facts.items.codes(rows["item"])
-        known = (user >= 0) & (item >= 0)
-        kept = np.unique(user[known].astype(np.int64) * len(facts.items) + item[known])
-        pair = facts.unit_user[facts.unit].astype(np.int64) * len(facts.items) + facts.item
-        return without_rows(facts, np.isin(pair, kept))
+        out = _among(facts, rows)
+        gone = np.concatenate([[0], np.cumsum(out & (facts.rank > 0))])  # of the rows before; the best stand first
+        before = gone[:-1] - gone[facts.start[facts.unit]]
+        same = np.flatnonzero(np.diff(facts.unit, prepend=-1) | np.diff(facts.above, prepend=-1))  # begins of equals
+        group = np.searchsorted(same, np.arange(len(out)), side="right") - 1
+        ends = np.append(same[1:], len(out))
+        above = facts.above - before[same][group]
+        tied = facts.tied - (gone[ends] - gone[same])[group]
+        listed = facts.rank > 0
+        moved = {
+            "rank": np.where(listed, facts.rank - before, 0), "above": np.where(listed, above, 0),
+            "tied": np.where(listed, tied, 0),
+        }  # fmt: skip
+        return without_rows(facts.changed(**{name: own.astype(np.int32) for name, own in moved.items()}), ~out)
 
     return change
 

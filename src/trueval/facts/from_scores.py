@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from trueval.data.judgements import Judged
 from trueval.design.task import Task
@@ -20,6 +19,7 @@ from trueval.kernels.threads import threads
 from trueval.memory import need_memory
 from trueval.progress import progress
 from trueval.recommenders.protocol import Recommender
+from trueval.statistics.resampling import one_thread
 
 # Rows of one matrix product. A BLAS may round differently for different shapes, and for different rows of one
 # product. So the shape is fixed, and a user's row is the user's place among all who are ranked for, modulo this:
@@ -59,7 +59,7 @@ def rank_system(
         return part, splits
 
     # workers bring the parallelism; a BLAS with threads of its own would fight them
-    with threadpool_limits(1, user_api="blas"), progress(f"ranking {name}", units) as step:
+    with one_thread(), progress(f"ranking {name}", units) as step:
         for part, splits in in_order(rank, blocks(units, block)):
             out.splits += splits
             step(part.stop - part.start)

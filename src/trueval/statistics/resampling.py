@@ -16,9 +16,10 @@ Nothing depends on threads, and memory does not grow with users times resamples.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -113,12 +114,13 @@ def random_groups(members: int, rng: np.random.Generator) -> np.ndarray:
 
 def one_thread() -> AbstractContextManager[object]:
     """Matrix products on one thread: the same bits however many there are."""
-    return _blas().limit(limits=1)
+    return _blas(len(sys.modules)).limit(limits=1, user_api="blas")
 
 
-@cache
-def _blas() -> ThreadpoolController:
-    """A hold on the threads of matrix products. Looking for them takes longer than small resamples do."""
+@lru_cache(maxsize=1)
+def _blas(modules: int) -> ThreadpoolController:
+    """A hold on the threads of matrix products. Looking for them takes longer than small resamples do; it is done again
+    only where more modules were loaded, which may have brought a library of their own."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

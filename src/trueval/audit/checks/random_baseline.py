@@ -18,7 +18,9 @@ from trueval.render.numbers import number
 from trueval.statistics.significance_tests import t_test
 
 _REMEDY = "check that scores and ids belong together (a shuffled column, an offset of one), and that higher is better"
-_SHARE = 0.1  # of the best lead over chance: what has less than that is as good as random
+_SHARE = (
+    0.25  # of the best lead over chance: what is shown to have less, and not shown to have any, is as good as random
+)
 
 
 @check(
@@ -26,8 +28,8 @@ _SHARE = 0.1  # of the best lead over chance: what has less than that is as good
     question="Are the systems better than chance?",
 )  # fmt: skip
 def random_baseline(case: Case) -> Iterable[Finding | Draft]:
-    """Systems shown to have hardly any lead over chance: less than is relevant or, by default, than a tenth of the lead
-    of the best system. A lead that is not shown is no such evidence, and cannot be told."""
+    """Systems shown to have hardly any lead over chance: less than is relevant or, by default, than a quarter of the
+    lead of the best system. A lead that is not shown is no such evidence, and cannot be told."""
     subject = case.measured
     assert subject.with_chance is not None
     setting, label = subject.with_chance, subject.labels[0]
@@ -44,7 +46,7 @@ def random_baseline(case: Case) -> Iterable[Finding | Draft]:
         least, words = case.relevant(label), "the smallest relevant change"
     else:
         best, lead = _best(subject, setting, label, leads)
-        least, words = _SHARE * lead, f"a tenth of the lead of {best}"
+        least, words = _SHARE * lead, f"a quarter of the lead of {best}"
 
     def conclude(q: np.ndarray) -> Finding:
         none = [name for name, at in zip(leads, q) if at < ALPHA and not _above(leads[name])]

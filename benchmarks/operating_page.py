@@ -1,0 +1,190 @@
+"""The tables and the page of the operating figures, from the records of all audits."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import trueval
+from coverage_other import table
+from operating_figures import EFFECTS, LEVELS
+from planted_clean import CLEAN, LEARNED, OTHER, ROWS, SIZES
+from planted_faults import FAULTS
+from planted_types import Fault
+from planted_worlds import GENERATORS, METRIC
+from trueval.statistics.binomial import clopper_pearson
+
+Records = Sequence[dict[str, Any]]
+
+
+def share(hits: int, many: int) -> str:
+    """A share in per cent, with its exact interval."""
+    if not many:
+        return "–"
+    low, high = clopper_pearson(hits, many, tail=0.025)
+    return f"{100 * hits / many:.1f} % [{100 * low:.1f}, {100 * high:.1f}]"
+
+
+def cell(records: Records, fault: Fault, level: int) -> list[dict[str, Any]]:
+    return [row for row in records if row["what"] == fault.name and row["level"] == level]
+
+
+def found_table(records: Records) -> str:
+    """A row for each fault and strength."""
+    rows = []
+    for fault in FAULTS:
+        for level, name in enumerate(LEVELS):
+            own = cell(records, fault, level)
+            if not own:
+                continue
+            effects = np.array([row["effect"] for row in own if row["effect"] is not None], float)
+            seen, true = effects.mean(axis=0) if len(effects) else (np.nan, np.nan)
+            changed = f"{100 * fault.changed(effects).mean():.0f} %" if len(effects) and fault.changed else "–"
+            spoke = Counter(row["verdict"] for row in own if row["found"])
+            rows.append([
+                f"{fault.name}" if level == 0 else "", f"{name}: {fault.strengths[level]:g}",
+                signed(seen, fault), signed(true, fault), changed, str(len(own)),
+                share(sum(row["found"] for row in own), len(own)), ", ".join(spoke) or "–",
+            ])  # fmt: skip
+    head = ["fault", "strength", "as evaluated", "truly", "false", "worlds", "found [95 %]", "verdict"]
+    return table(head, rows)
+
+
+def signed(value: float, fault: Fault) -> str:
+    sign = "+" if fault.number.startswith("lead") else ""
+    return f"{value:{sign}.3f}".replace("-", "−")
+
+
+def clean_table(records: Records) -> str:
+    """A row for each kind of clean audit, and one for all."""
+    rows = []
+    for name in [*(kind.name for kind in CLEAN), "all"]:
+        own = [row for row in records if row["level"] < 0 and name in (row["what"], "all")]
+        spoke = Counter(check for row in own for check in row["estimates"])
+        facts = Counter(check for row in own for check in row["facts"])
+        rows.append([
+            name, str(len(own)), share(sum(bool(row["estimates"]) for row in own), len(own)),
+            told(spoke), told(facts),
+        ])  # fmt: skip
+    return table(["clean audits", "worlds", "with a false alarm [95 %]", "checks", "facts wrongly told"], rows)
+
+
+def told(counts: Counter[str]) -> str:
+    return ", ".join(f"{name} ({many})" for name, many in counts.most_common()) or "none"
+
+
+def fault_table() -> str:
+    """What each fault is."""
+    rows = [[fault.name, first_sentence(fault), fault.parameter, fault.number, f"`{fault.check}`"] for fault in FAULTS]
+    return table(["fault", "planted", "strength", "number", "check"], rows)
+
+
+def first_sentence(fault: Fault) -> str:
+    return " ".join((fault.plant.__doc__ or "").split()).rstrip(".")
+
+
+def tables(records: Records) -> str:
+    """What is found, and what is found where nothing is."""
+    return f"{found_table(records)}\n{clean_table(records)}"
+
+
+def page(records: Records) -> str:
+    """The page of the documentation."""
+    begin = GENERATORS["reporting"].first_seed
+    seeds = [row["seed"] for row in records if row["level"] >= 0]
+    clean = [row["seed"] for row in records if row["level"] < 0]
+    return ABOUT.format(
+        version=trueval.__version__, machine=f"Python {platform.python_version()}, {platform.machine()}",
+        date=time.strftime("%Y-%m-%d"), audits=len(records), first=begin, last=begin + max(seeds, default=0),
+        first_clean=begin + OTHER, last_clean=begin + OTHER + max(clean, default=0), minutes=sum(row["seconds"] for row in records) / 60,
+        faults=fault_table(), found=found_table(records), clean=clean_table(records), effects=EFFECTS, metric=METRIC,
+        worlds=generator_table(), sizes=", ".join(f"{users} × {items}" for users, items in SIZES), changed=CHANGED,
+        rows=", ".join(map(str, ROWS)), learned=", ".join(f"`{name}`" for name in LEARNED),
+    )  # fmt: skip
+
+
+def generator_table() -> str:
+    """The parameters of both sets of worlds."""
+    rows = []
+    for one in GENERATORS.values():
+        users = ", ".join(map(str, one.users))
+        options = ", ".join(f"{name}={value:g}" for name, value in one.options.items())
+        rows.append([one.name, users, str(one.items), f"{one.per_user:g}", f"{one.held_out:.0%}", options,
+                     f"{one.first_seed:,}"])  # fmt: skip
+    return table(["worlds", "users", "items", "ratings per user", "tested", "options", "seeds from"], rows)
+
+
+CHANGED = "Nothing was changed after looking at reporting worlds."
+ABOUT = """# What the audit finds, and how often it cries wolf
+
+Made by `make operating-figures` (`benchmarks/operating_figures.py`): trueval {version}, {machine}, {date}; {audits:,} audits
+of *reporting* worlds, which took {minutes:.0f} minutes of one core. Faults were planted in the worlds of seeds
+{first:,} to {last:,}, and nothing in those of seeds {first_clean:,} to {last_clean:,}.
+
+An audit that warns of everything finds every fault, and an audit that never warns has no false alarms. So both are
+measured, in worlds with a known truth: how often a planted fault is found by the check that ought to find it, and how
+often an audit of clean data warns of anything. Every figure has its exact 95 % interval (Clopper–Pearson).
+
+## Clean data
+
+Nothing is planted: every pair is observed with a chance that depends on neither the item nor its value
+(`tv.simulate("world", gamma=0, value_bias=0, alignment=0, drift=0)`), tastes do not drift, groups of users are drawn by
+lot, and train comes before test (for fitted systems, times are drawn by lot and the split is random). Sizes are {sizes}
+users × items, with {rows} ratings per user in turn. The audits of lists have an unbiased test and groups of users, so
+that every check is at work. Systems differ in how well they know what users like; fitted ones are {learned}.
+
+An alarm is a verdict of *caution* or *wrong*. Alarms of estimates may be false: the audit promises at most 5 % of whole
+audits. Facts are counted, so that a fact told of clean data would be a defect.
+
+{clean}
+## Planted faults
+
+The number behind each fault is the reader's own {metric}, *as evaluated* with the fault, and as it *truly* is: without
+the fault or, where two systems are compared, on the complete ratings of all pairs that are not in train. *False* is the
+share of worlds in which the reader's conclusion is false: the order of two systems is the other one in truth, or a value
+is off by more than a third (too few users: a difference of the true size is found in fewer than half of such tests; a
+chosen winner: less than half of its lead is true). Both are means over the first {effects} worlds. **Strong** is
+defined by this: a strength at which the conclusion is false in nearly all worlds. At lower strengths there is often
+nothing to find, and an audit that speaks of effects says nothing. Leaked rows and rows that were tuned on are facts, and
+wrong whatever their effect.
+
+*Found* counts the named check alone, with the verdict in the last column. Other checks may speak as well.
+
+{found}
+What is planted, and whose value the number is:
+
+{faults}
+## Limits
+
+- Worlds are small (the users of most are in the table below; feedback loops have 600, chosen winners 150, too few users
+  as many as the strength says). A fault of the same size is found less often with fewer users, and more often with
+  more.
+- Popularity-biased observation is found here for systems that can be ranked again, where items are compared with those
+  of the same popularity. Of lists that were made elsewhere less can be told.
+- Value-biased observation is found by a test set of items drawn at random, twenty of each user; without one nothing of
+  it can be known. A feedback loop is found where the test set says which rows were recommended (a column `recommended`).
+- A winner chosen on the test set is found where all variants that were tried are given.
+- Systems are oracles with noise, popularity, or fitted to the log: not all that can be wrong with a system is here.
+
+## Development and reporting worlds
+
+Checks and strengths were tuned on *development* worlds alone. Those of this page have other seeds and other parameters:
+
+{worlds}
+What was changed after looking at development worlds (6 to 24 of each fault and strength):
+
+- `random_baseline` found a fifth of the shuffled ids: a system is now as good as random where it is shown to have less
+  than a quarter, not a tenth, of the best system's lead, and not shown to have any.
+- `feedback_loop` could never find anything: it now reads which test rows were recommended.
+- Strengths, sizes and systems were set so that the conclusion is false at the strong level (at first it was not for
+  missing lists, sampled candidates and feedback loops), and that it is not for some at the weak level. The system that
+  recommends popular items knew tastes well, and so was truly good among items of equal popularity: it now knows
+  nothing of them. Worlds have more ratings per user than at first. Too few users were tested with five systems
+  instead of three, one of which wins by luck more often.
+
+{changed}"""

@@ -1,0 +1,149 @@
+"""The operating figures of the audit: what is planted is there, strong faults are found, and clean worlds are clean."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from trueval.statistics.binomial import clopper_pearson
+
+ROOT = Path(__file__).parents[2]
+sys.path.append(str(ROOT / "benchmarks"))
+operating_figures = pytest.importorskip("operating_figures")
+operating_page = pytest.importorskip("operating_page")
+planted_clean = pytest.importorskip("planted_clean")
+planted_faults = pytest.importorskip("planted_faults")
+planted_worlds = pytest.importorskip("planted_worlds")
+
+DEVELOPMENT, REPORTING = planted_worlds.DEVELOPMENT, planted_worlds.REPORTING
+FAULTS = {fault.name: fault for fault in planted_faults.FAULTS}
+PROMISED, MOST_FALSE = 0.95, 0.05
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_strong_fault_is_found_and_changes_the_conclusion(name: str) -> None:
+    fault = FAULTS[name]
+    planted = fault.plant(DEVELOPMENT, 0, fault.strengths[2])
+    audit = planted.audit()
+    assert fault.found(audit), audit[fault.check][0].sentence
+    assert fault.changed is None or fault.changed(np.array([planted.effect(audit)])).all()
+
+
+@pytest.mark.parametrize("kind", planted_clean.CLEAN, ids=lambda kind: kind.name)
+def test_a_clean_world_raises_nothing(kind) -> None:
+    for seed in range(3):
+        assert planted_clean.false_alarms(kind.of(DEVELOPMENT, seed)) == ([], [])
+
+
+def test_a_clean_world_is_observed_by_chance_alone() -> None:
+    """Neither the item nor the rating of a pair says whether it is in the log; train is before test."""
+    world = REPORTING.clean(0, users=2000)
+    seen = world.mask(world.world.log.frame)
+    activity = seen.mean(axis=1, keepdims=True)
+    left = (seen - activity) / np.sqrt(activity * (1 - activity))  # what the activity of users does not explain
+    for column in (world.ratings, np.tile(world.ratings.mean(axis=0), (len(seen), 1))):
+        z = np.corrcoef(left.ravel(), column.ravel())[0, 1] * np.sqrt(left.size)
+        assert abs(z) < 4
+    assert np.abs(left.mean(axis=0) * np.sqrt(len(seen))).max() < 4  # no item is observed more than others
+    assert world.train["time"].max() < world.test["time"].min()
+
+
+def test_development_and_reporting_worlds_have_nothing_in_common() -> None:
+    for name in ("items", "per_user", "held_out", "options"):
+        assert getattr(DEVELOPMENT, name) != getattr(REPORTING, name)
+    assert not set(DEVELOPMENT.users) & set(REPORTING.users)
+    assert all(DEVELOPMENT.options[name] != value for name, value in REPORTING.options.items())
+    last = DEVELOPMENT.first_seed + planted_clean.OTHER + 10_000
+    assert last < REPORTING.first_seed
+
+
+def test_tasks_take_turns_over_all_faults() -> None:
+    """A stop after any whole turn leaves as many worlds of every fault and strength."""
+    turn = list(operating_figures.tasks("development", 2, 4))
+    cells = [(what, level) for _, what, level, seed in turn if level >= 0 and seed == 0]
+    assert len(cells) == len(set(cells)) == 3 * len(FAULTS)
+    assert [seed for *_, seed in turn] == sorted(seed for *_, seed in turn)
+    assert sum(level < 0 for _, _, level, _ in turn) == 4
+
+
+def test_finished_audits_are_not_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in operating_figures.ALONE:  # run() sets them: they are put back afterwards
+        monkeypatch.setenv(name, operating_figures.ALONE[name])
+    kept, todo = tmp_path / "kept.jsonl", [("development", "leakage by pair", level, 0) for level in range(2)]
+    first = operating_figures.run(todo[:1], kept, workers=1)
+    lines = kept.read_text().splitlines()
+    assert len(lines) == len(first) == 1
+    second = operating_figures.run(todo, kept, workers=1)
+    assert kept.read_text().splitlines()[:1] == lines
+    assert [row["level"] for row in second] == [0, 1]
+    assert all(row["found"] and row["verdict"] == "wrong" for row in second)
+    kept.write_text(kept.read_text().replace(first[0]["made_by"], "other code"))
+    assert operating_figures.run(todo[:1], kept, workers=1, minutes=0) == []
+
+
+def made_up() -> list[dict]:
+    """Records of audits: 8 of 10 worlds of a fault found, one false alarm in 20 clean worlds."""
+    common = {"what": "seen items", "level": 2, "effect": [0.1, 0.4], "verdict": "caution", "seconds": 1.0}
+    found = [{**common, "seed": seed, "found": seed < 8} for seed in range(10)]
+    clean = [
+        {"what": "lists", "level": -1, "seed": seed, "estimates": ["ties_at_cut"] * (seed == 3), "facts": [],
+         "effect": None, "seconds": 1.0}
+        for seed in range(20)
+    ]  # fmt: skip
+    return found + clean
+
+
+def test_tables_are_of_the_records() -> None:
+    """Intervals from the beta distribution: 8 of 10 is 44.4 to 97.5 %, 1 of 20 is 0.1 to 24.9 %."""
+    text = operating_page.tables(made_up())
+    assert "| seen items | strong: 1 | 0.100 | 0.400 | 100 % | 10 | 80.0 % [44.4, 97.5] | caution |" in text.replace(
+        "|  | strong", "| seen items | strong"
+    )
+    assert "| lists | 20 | 5.0 % [0.1, 24.9] | ties_at_cut (1) | none |" in text
+
+
+def shares(heading: str, column: int) -> dict[tuple[str, str], float]:
+    """First two cells and the share of every row of a table of the page."""
+    page = (ROOT / "docs" / "operating-figures.md").read_text(encoding="utf-8")
+    lines = page[page.index(f"| {heading} |") :].split("\n\n")[0].splitlines()[2:]
+    found, name = {}, ""
+    for line in lines:
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        name = cells[0] or name
+        found[name, cells[1]] = float(re.match(r"[\d.]+", cells[column])[0])
+    return found
+
+
+def test_the_page_has_every_fault_and_keeps_what_is_promised() -> None:
+    found = shares("fault | strength | as evaluated", 6)
+    assert {name for name, _ in found} == set(FAULTS)
+    strong = {name: share for (name, strength), share in found.items() if strength.startswith("strong")}
+    assert len(strong) == len(FAULTS)
+    assert {name: share for name, share in strong.items() if share < 100 * PROMISED} == {}
+    clean = {name: share for (name, _), share in shares("clean audits", 2).items()}
+    assert clean["all"] <= 100 * MOST_FALSE
+
+
+@pytest.mark.slow
+def test_operating_figures_of_some_worlds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Prints the table; fails where a strong fault is found in significantly fewer than 95 % of its worlds, or where
+    significantly more than 5 % of the clean audits raise an alarm."""
+    for name in operating_figures.ALONE:
+        monkeypatch.setenv(name, operating_figures.ALONE[name])
+    todo = list(operating_figures.tasks("reporting", 20, 120))
+    records = operating_figures.run(todo, tmp_path / "kept.jsonl", workers=2)
+    with capsys.disabled():
+        print("\n" + operating_page.tables(records))
+    for name in FAULTS:
+        own = [row["found"] for row in records if row["what"] == name and row["level"] == 2]
+        assert clopper_pearson(sum(own), len(own), tail=0.025)[1] >= PROMISED, name
+    clean = [row for row in records if row["level"] < 0]
+    alarms = sum(bool(row["estimates"]) for row in clean)
+    assert clopper_pearson(alarms, len(clean), tail=0.025)[0] <= MOST_FALSE
+    assert not [row["facts"] for row in clean if row["facts"]]
