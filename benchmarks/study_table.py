@@ -26,12 +26,13 @@ from urllib.parse import urlsplit
 import httpx
 import numpy as np
 import polars as pl
+from threadpoolctl import threadpool_limits
 
 from study_pages import forms
 
 SYSTEMS = {
-    "allrank": "factors = 50, sweeps = 4", "itemknn": "", "puresvd": "factors = 50", "plsa": "factors = 30, iterations = 20",
-    "popularity": "",
+    "allrank": "factors = 50, sweeps = 4", "itemknn": "", "puresvd": "factors = 50",
+    "plsa": "factors = 30, iterations = 20", "popularity": "",
 }  # fmt: skip
 RATINGS = 10
 
@@ -45,7 +46,20 @@ def write_study(folder: Path, *, items: int, users: int, rows: int, seed: int) -
         "value": rng.integers(1, 6, rows).astype(float),
     }).unique(["user", "item"], maintain_order=True)  # fmt: skip
     log.write_csv(folder / "log.csv")
-    words = "silent golden harbour river machine letter orbit winter paper summer mirror island".split()
+    words = [
+        "silent",
+        "golden",
+        "harbour",
+        "river",
+        "machine",
+        "letter",
+        "orbit",
+        "winter",
+        "paper",
+        "summer",
+        "mirror",
+        "isle",
+    ]
     titles = [f"The {words[i % 12]} {words[i // 12 % 12]} of {words[i // 144 % 12]} {i}" for i in range(items)]
     pl.DataFrame(
         {"item": range(items), "title": titles, "year": 1950 + np.arange(items) % 75, "genres": "drama|war"}
@@ -63,6 +77,7 @@ def write_study(folder: Path, *, items: int, users: int, rows: int, seed: int) -
 def measure_fold_in(study: Path, *, repeats: int) -> dict[str, float]:
     """Milliseconds that the lists of a participant take on one core: median, 95th percentile, by system."""
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    threadpool_limits(1, user_api="blas")  # as the server has it
     from trueval.recommenders.new_users import score_new_user
     from trueval.study.catalogue import read_catalogue
     from trueval.study.definition import read_study

@@ -21,8 +21,8 @@ from trueval.recommenders.registry import systems
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts)
 TEXTS = {path.relative_to(DOCS).with_suffix("").as_posix(): path.read_text(encoding="utf-8") for path in PAGES}
-# Commands that install something or need a cluster are shown and not run, on these pages alone.
-NOT_RUN = {"installation", "howto/spark"}
+# Commands that install or serve something or need a cluster are shown and not run, on these pages alone.
+NOT_RUN = {"installation", "howto/spark", "howto/study"}
 sys.path.insert(0, str(DOCS / "_ext"))
 page_examples: Any = importlib.import_module("page_examples")
 generated_text: Any = importlib.import_module("generated_text")

@@ -84,10 +84,10 @@ def read_written(source: Any, *, what: str = "experiment file") -> Written:
         sections = tomllib.loads(text.removeprefix("\ufeff"))
         _check_sizes(sections)
     except (ValueError, RecursionError, OverflowError) as problem:  # also dates of no calendar, and endless numbers
-        what, _, place = first_line(problem).partition(" (at ")
+        found, _, place = first_line(problem).partition(" (at ")
         where = f"{path.name}, {place.rstrip(')')}" if place else path.name
         line = _quoted_line(text, place)
-        raise DataError(f"the {what} is not valid TOML", where=where, found=f"{what}{line}") from None
+        raise DataError(f"the {what} is not valid TOML", where=where, found=f"{found}{line}") from None
     return Written(sections, path.name, path.resolve().parent, text, find_lines(text))
 
 

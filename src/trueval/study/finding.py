@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -22,7 +23,7 @@ def folded(text: str) -> str:
     >>> folded("Amélie ÇA Straße Łódź")
     'amelie ca strasse lodz'
     """
-    apart = unicodedata.normalize("NFKD", text.casefold())
+    apart = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
     plain = "".join(letter for letter in apart if not unicodedata.combining(letter))
     return " ".join(plain.translate(_PLAIN).split())
 
@@ -75,6 +76,11 @@ class Browsing:
         """How many items count as popular."""
         return min(len(self.popularity), max(1, round(self.popular_items * len(self.popularity))))
 
+    @cached_property
+    def _order(self) -> np.ndarray:
+        """Codes by popularity."""
+        return np.argsort(-self.popularity, kind="stable")
+
     @property
     def pages(self) -> int:
         """How many pages there are for everybody."""
@@ -88,8 +94,7 @@ class Browsing:
         [False, False, True, True]
         """
         rng = np.random.default_rng(int(derive(self.seed, f"browsing of participant {participant}")))
-        order = np.argsort(-self.popularity, kind="stable")
-        head, tail = rng.permutation(order[: self.head]), rng.permutation(order[self.head :])
+        head, tail = rng.permutation(self._order[: self.head]), rng.permutation(self._order[self.head :])
         # the n-th popular item has its place by its share of all so far, and so has the n-th other one
         share = min(max(self.popular, 1e-9), 1 - 1e-9)
         places = np.concatenate([(np.arange(len(head)) + 0.5) / share, (np.arange(len(tail)) + 0.5) / (1 - share)])

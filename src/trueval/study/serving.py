@@ -18,6 +18,7 @@ def serve(site: Site, *, host: str, port: int) -> None:
     """Serve until interrupted. Visitors' addresses are written nowhere."""
     import uvicorn
 
+    _one_thread()
     uvicorn.run(make_app(site), host=host, port=port, **server_settings())
 
 
@@ -33,7 +34,15 @@ def serve_by_several(study: str, url: str | None, *, host: str, port: int, worke
 def app_of_worker() -> Any:
     """The application of one of several processes."""
     set_quiet(True)
+    _one_thread()
     return make_app(Site.open(read_study(os.environ[_STUDY]), os.environ[_DATABASE] or None))
+
+
+def _one_thread() -> None:
+    """Products for one person are small, and many people come at once: threads inside each would only be in the way."""
+    from threadpoolctl import threadpool_limits
+
+    threadpool_limits(1, user_api="blas")
 
 
 def server_settings() -> dict[str, Any]:
