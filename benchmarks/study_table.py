@@ -76,7 +76,7 @@ def write_study(folder: Path, *, items: int, users: int, rows: int, seed: int) -
 
 
 def measure_fold_in(study: Path, *, repeats: int) -> list[tuple[str, float, float]]:
-    """Milliseconds that the lists of a participant take on one core: what, median by the clock, and of the processor."""
+    """Milliseconds that lists of a participant take on one core: what, median by the clock, and of the processor."""
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     threadpool_limits(1, user_api="blas")  # as the server has it
     from trueval.recommenders.new_users import score_new_user
@@ -204,10 +204,10 @@ def table(
         "# How quickly a user study is served", "",
         f"Made by `python benchmarks/study_table.py`: Python {platform.python_version()}, {platform.machine()}, "
         f"{os.cpu_count()} cores shared with the people of the test, load average {os.getloadavg()[1]:.0f} of this and "
-        f"other work; {options.items:,} items, {len(SYSTEMS)} systems ({', '.join(SYSTEMS)}), SQLite with every commit on "
-        "the disk, one process, plain forms over loopback.", "",
-        f"{options.people} people at once, who think {options.think:g} s on average between pages: {len(every):,} pages "
-        f"in {seconds:.0f} s, {load.finished} finished, {len(load.errors)} errors. The server used {cpu:.0f} s of "
+        f"other work; {options.items:,} items, {len(SYSTEMS)} systems ({', '.join(SYSTEMS)}), SQLite with every commit "
+        "on the disk, one process, plain forms over loopback.", "",
+        f"{options.people} people at once, who think {options.think:g} s on average between pages: {len(every):,} "
+        f"pages in {seconds:.0f} s, {load.finished} finished, {len(load.errors)} errors. The server used {cpu:.0f} s of "
         f"processor time, {1000 * cpu / max(len(every), 1):.0f} ms for each page.", "",
         "| page | number | median, ms | 95 %, ms | 99 %, ms | within 300 ms |", "|---|---|---|---|---|---|",
         *(
