@@ -207,8 +207,8 @@ def table(
         f"other work; {options.items:,} items, {len(SYSTEMS)} systems ({', '.join(SYSTEMS)}), SQLite with every commit "
         "on the disk, one process, plain forms over loopback.", "",
         f"{options.people} people at once, who think {options.think:g} s on average between pages: {len(every):,} "
-        f"pages in {seconds:.0f} s, {load.finished} finished, {len(load.errors)} errors. The server used {cpu:.0f} s of "
-        f"processor time, {1000 * cpu / max(len(every), 1):.0f} ms for each page.", "",
+        f"pages in {seconds:.0f} s, {load.finished} finished, {len(load.errors)} errors. The server used {cpu:.0f} s "
+        f"of processor time, {1000 * cpu / max(len(every), 1):.0f} ms for each page.", "",
         "| page | number | median, ms | 95 %, ms | 99 %, ms | within 300 ms |", "|---|---|---|---|---|---|",
         *(
             f"| {name} | {len(one):,} | {1000 * np.median(one):.0f} | {1000 * np.quantile(one, 0.95):.0f} | "
