@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from fuzz_inputs import EXPERIMENT, SCENARIOS, Scenario, frames
+from fuzz_inputs import SCENARIOS, TEXTS, Scenario, frames
 from fuzz_mutations import ENDINGS, VALUES, encode, spoil_bytes, spoil_frame, spoil_place, spoil_toml
 
 PATIENCE = 60.0  # seconds until a command counts as hanging: far beyond what any of these inputs takes
@@ -105,7 +105,7 @@ def write_file(
     """Write one file, good or spoiled; returns the path by which the command names it."""
     if name in scenario.texts:
         path = folder / f"{name}.toml"
-        text = spoil_toml(EXPERIMENT, rng) if spoil else EXPERIMENT
+        text = spoil_toml(TEXTS[name], rng) if spoil else TEXTS[name]
         path.write_bytes(text.encode("utf-8", "surrogateescape"))
     elif name in scenario.results:
         path = folder / f"{name}.parquet"

@@ -27,6 +27,36 @@ random = {}
 average = {}
 """
 
+STUDY = """\
+[study]
+title = "Lists"
+form = "rank"
+participants = 12
+seed = 1
+[data]
+path = "log.csv"
+items = "items.csv"
+[information]
+text = "About this study"
+[ratings]
+least = 2
+scale = [1, 2, 3, 4, 5]
+popular = 0.5
+page = 4
+[lists]
+length = 3
+visible = 2
+[rank]
+question = "Which one?"
+ties = true
+[checks]
+random = true
+[systems]
+popularity = {}
+random = {}
+"""
+TEXTS = {"experiment": EXPERIMENT, "study": STUDY}
+
 EVALUATE = ["evaluate", "{recs}", "--test", "{test}", "--metrics", "ndcg@3,recall@2,coverage@3", "--resamples", "50"]
 
 
@@ -58,6 +88,7 @@ SCENARIOS = [
     Scenario(["split", "{log}", "--how", "rolling", "-o", "{out:parts}"], ("log",), more={"--windows": "2"}),
     Scenario(["split", "{log}", "--how", "uniform_test", "-o", "{out:parts}"], ("log",), more={"--eps": "0.1"}),
     Scenario(["run", "{experiment}", "-o", "{out:experiment}"], ("log",), ("experiment",)),
+    Scenario(["study", "check", "{study}", "--quiet"], ("log", "items"), ("study",)),
     Scenario(["compare", "{one}", "{two}"], results=("one", "two"), more={"--test": "permutation"}),
     Scenario(["compare", "{three}", "--agreement"], results=("three",)),
     Scenario(

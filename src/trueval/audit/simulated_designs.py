@@ -12,6 +12,7 @@ import polars as pl
 from trueval.audit.sentences import counted, listed
 from trueval.data.exported_tables import Tabular
 from trueval.data.json_values import without_nan
+from trueval.pictures import draw
 from trueval.render.numbers import number, rounded
 from trueval.render.shown import Shown
 from trueval.render.terminal import plain_table, printed
@@ -161,6 +162,10 @@ class SimulatedDesigns(Tabular, Shown):
             for one in chosen
         ]  # fmt: skip
         return ["design", "metric", "measured", "true", "bias", "SD", "τ with the true order"], rows
+
+    def plot(self, name: str = "simulated_designs", **options: Any) -> Any:
+        """Draw Kendall's τ with the true order, by design and metric."""
+        return draw("simulated_designs", self, name, options)
 
     def __str__(self) -> str:
         columns, rows = self.grid()
