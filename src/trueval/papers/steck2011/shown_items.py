@@ -174,10 +174,10 @@ def _rank_claims(table: pl.DataFrame, names: dict[str, str], kind: str) -> list[
     often = [table.filter(system=name)["recommended"].to_numpy() for name in names if name != MF]
     middle = [float(np.average(np.arange(len(one)), weights=one)) for one in often]
     return [
-        claim("5", f"recommendations of AllRank-Pop drop off steadily with popularity ({kind})",
-              holds=all(aligned[label] < -0.8 for label in pops), evidence=f"{told}; below -0.8 is steady"),
-        claim("5", f"those of MF-RMSE are less well aligned with popularity ({kind})",
-              holds=all(aligned[MF] > aligned[label] for label in pops), evidence=told),
+        *(claim("5", f"recommendations of {label} drop off steadily with popularity ({kind})",
+                holds=aligned[label] < -0.8, evidence=f"{told}; below -0.8 is steady") for label in pops),
+        *(claim("5", f"those of MF-RMSE are less well aligned with popularity than those of {label} ({kind})",
+                holds=aligned[MF] > aligned[label], evidence=told) for label in pops),
         claim("5", f"a larger β_w shifts the recommendations to less popular items ({kind})",
               holds=len(middle) < 2 or middle == sorted(middle),
               evidence=f"mean cell of popularity: {', '.join(f'{m:.1f}' for m in middle)}"),
