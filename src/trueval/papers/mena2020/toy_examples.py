@@ -81,7 +81,7 @@ def _measured(example: _Example) -> tuple[float, ...]:
 
 def _values(place: int, example: _Example, measured: tuple[float, ...]) -> list[Statement]:
     note = (
-        "The text averages over users with a test rating, four of five; what is printed is divided by five"
+        "the text averages over users with a test rating, four of five; what is printed is divided by five"
         if place == 3 else ""
     )  # fmt: skip
     names = [f"{metric} of ({', '.join(order)})" for order in ("ab", "ba") for metric in ("P@1", "antiP@1")]

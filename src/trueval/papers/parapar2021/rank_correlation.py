@@ -109,7 +109,7 @@ def _statements(tau: _Taus) -> list[Statement]:
     return [
         claim("2", "S-Recall and S-RR are negatively correlated with the true order under relevance swaps",
               holds=all(tau.at(ENDS, name) < 0 for name in SUBTOPIC), evidence=tau.words(ENDS, SUBTOPIC),
-              note="Here the top of the ideal ranking covers aspects sooner than the bottom: it is balanced by "
+              note="here the top of the ideal ranking covers aspects sooner than the bottom: it is balanced by "
               "aspects, and of equally rated items those with more aspects come first. The paper used MovieLens 20M"),
         claim("2", "RBU, NRBP, EU and αβ-nDCG are perfectly correlated under relevance swaps",
               holds=all(tau.at(ENDS, name) >= _PERFECT for name in perfect),
@@ -117,10 +117,10 @@ def _statements(tau: _Taus) -> list[Statement]:
         claim("2", "under redundancy, RBU and EU perform more poorly than αβ-nDCG",
               holds=max(tau.at(REDUNDANT, name) for name in ("RBU", "EU")) < tau.at(REDUNDANT, AB_NDCG),
               evidence=tau.words(REDUNDANT, names),
-              note="The paper does not say where displaced items go; here they change places with the item taken"),
+              note="the paper does not say where displaced items go; here they change places with the item taken"),
         claim("2", "under swapped aspects, NRBP behaves worse than the metrics that weigh aspects (EU, RBU, αβ-nDCG)",
               holds=tau.at(ASPECTS, "NRBP") < min(tau.at(ASPECTS, name) for name in _WEIGHTED),
-              evidence=by_users, note="Larger steps also lower the rating of the first item, which NRBP sees"),
+              evidence=by_users, note="larger steps also lower the rating of the first item, which NRBP sees"),
         claim("2", "correlations under swapped aspects are imperfect because not all users rated items of 10 aspects",
               holds=all(tau.at(ASPECTS, name) >= _PERFECT for name in _WEIGHTED)
               and any(tau.at(ASPECTS, name, users=_READINGS["value"]) < _PERFECT for name in _WEIGHTED),
