@@ -217,7 +217,8 @@ def opposed(setting: Setting) -> Figure:
     best = sorted((name for name in true if not name.startswith("optimal")), key=lambda name: -seen[name])[:3]
     lower = [name for name in best if true[name] < sorted(true.values())[len(true) // 2]]
     statements = [
-        *(beside("8", f"τ of observed and true {SHORT[metric]}", published=value, here=taus[metric], note=OTHER_THAN_THEIRS)
+        *(beside("8", f"τ of observed and true {SHORT[metric]}", published=value, here=taus[metric],
+                 note=OTHER_THAN_THEIRS)
           for metric, value in _OPPOSED.items()),
         claim("8", "antiprecision finds clear agreement between observed and true values", holds=taus[ANTIP] > 0.5,
               evidence=f"τ {rounded(taus[ANTIP])}"),
