@@ -61,4 +61,5 @@ def _statements(name: str, report: AxiomReport) -> Iterator[Statement]:
 
 
 def _example(verdict: Verdict) -> str:
-    return "" if verdict.counter_example is None else "; ".join(example_lines(verdict.counter_example))
+    lines = [] if verdict.counter_example is None else example_lines(verdict.counter_example)
+    return "; ".join(" ".join(line.split()) for line in lines)
