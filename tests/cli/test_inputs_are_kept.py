@@ -91,7 +91,13 @@ def test_every_command_that_writes_is_guarded() -> None:
     commands |= {f"simulate {name}": one for name, one in commands["simulate"].commands.items()}
     writing = {name for name, command in commands.items() if OUTPUTS.keys() & {p.name for p in command.params}}
     tried = {" ".join(words[: 1 + (words[0] == "simulate")]) for words, _ in COMMANDS.values()}
-    tried |= {"split", "demo", "run", *(f"simulate {kind}" for kind in ("world", "skew", "opposed", "like"))}
+    tried |= {
+        "split",
+        "demo",
+        "run",
+        "reproduce",
+        *(f"simulate {kind}" for kind in ("world", "skew", "opposed", "like")),
+    }
     assert writing == tried
     assert {name for name, command in commands.items() if hasattr(command.callback, "guarded")} == writing - {"run"}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -83,3 +84,57 @@ def test_data_that_cannot_be_used_is_refused_before_the_work(
     with pytest.raises(DataError, match=message):
         tv.reproduce("bellogin2017", data=pl.DataFrame(table), out=tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_data_are_not_overwritten(tmp_path: Path) -> None:
+    place = tmp_path / "data"
+    place.mkdir()
+    pl.DataFrame({"user": [1, 2], "item": [1, 1], "value": [3, 5]}).write_csv(place / "ratings.csv")
+    before = files(tmp_path)
+    for out in (place, place / "ratings.csv"):
+        with pytest.raises(OutputError):
+            tv.reproduce("bellogin2017", "7", data=place / "ratings.csv", out=out)
+    assert files(tmp_path) == before
+
+
+def test_the_command(trueval: Callable, tmp_path: Path) -> None:
+    ran = trueval("reproduce", "steck2011", "table1", "--quick", "-o", tmp_path / "out", "--format", "csv")
+    assert ran.code == 0, ran.err
+    assert ran.out.startswith("figure,claim,published,here,verdict,evidence,note\n")
+    assert (tmp_path / "out" / "index.html").exists()
+    assert "index.html" in ran.err
+    for words, said in (
+        (["steck", "-o", tmp_path / "a"], "did you mean steck2011?"),
+        (["steck2011", "9", "-o", tmp_path / "a"], "has no figure '9'"),
+        (["steck2011", "--data", "nowhere.csv", "-o", tmp_path / "a"], "nowhere.csv"),
+        (["steck2011", "--data", "a", "--data", "b", "-o", tmp_path / "a"], "two data sets have one name"),
+        (["steck2011", "table1", "-o", tmp_path / "out"], "already holds a rerun"),
+    ):
+        ran = trueval("reproduce", *words)
+        assert ran.code == 2
+        assert said in ran.err
+    assert not (tmp_path / "a").exists()
+
+
+def test_a_stopped_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Steps that were finished are not made again, and the files are those of a run that was not stopped."""
+    from trueval.papers.bellogin2017 import skewness
+
+    whole = tv.reproduce("bellogin2017", "5", quick=True, out=tmp_path / "whole")
+    made = skewness._values
+
+    def stopped(setting: object, alpha: float) -> pl.DataFrame:
+        if alpha == 2.0:
+            raise KeyboardInterrupt
+        return made(setting, alpha)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(skewness, "_values", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        tv.reproduce("bellogin2017", "5", quick=True, out=tmp_path / "again")
+    kept = files(tmp_path / "again")
+    assert sum(name.startswith("steps/") for name in kept) == 2
+    assert "index.html" not in kept
+    monkeypatch.setattr(skewness, "_values", made)
+    again = tv.reproduce("bellogin2017", "5", quick=True, out=tmp_path / "again", resume=True)
+    assert again.statements == whole.statements
+    assert files(tmp_path / "again") == files(tmp_path / "whole")

@@ -94,7 +94,10 @@ def _panels(data: pl.DataFrame, how: Panels, draw: Any) -> Any:
         if name is not None:
             panel = panel.properties(title=alt.TitleParams(name, anchor="start", fontSize=13, color=INK))
         made.append(panel)
-    return made[0] if len(made) == 1 else alt.concat(*made, columns=across, spacing=24)
+    if len(made) == 1:
+        return made[0]
+    # bars within a category are as wide as the categories of their own panel allow
+    return alt.concat(*made, columns=across, spacing=24).resolve_scale(xOffset="independent")
 
 
 def _marked(panel: Any, how: Panels, shown: pl.DataFrame, name: str) -> Any:

@@ -18,28 +18,34 @@ _SYSTEMS = {
 }  # fmt: skip
 
 
-def implicit_values(setting: Setting) -> pl.DataFrame:
-    """Values on the world, under a temporal split (AR, 1R) and a uniform test (U1R); `split_by` tells them apart."""
-    return setting.step("implicit world", _values)
-
-
-def _values(setting: Setting) -> pl.DataFrame:
+def temporal_values(setting: Setting) -> pl.DataFrame:
+    """Values on the world under a temporal split, in AR and 1R."""
     log = plays(quick=setting.quick, seed=setting.seed)
-    size = 99 if not setting.quick else 29
-    sample = min(2500, log.n_items // 2)
-    parts: dict[str, tuple[dict[str, Any], list[str]]] = {
-        "temporal": ({"how": "temporal", "ratio": 0.2}, [f"AR-TI-NN{sample}", f"1R-TI-NN{size}"]),
-        "uniform": ({"how": "uniform_test", "ratio": 0.1, "seeds": [1, 2, 3]}, [f"U1R-TI-NN{size}"]),
-    }
-    found = []
-    for name, (how, designs) in parts.items():
-        metrics = _METRICS if name == "temporal" else _METRICS[:1]
-        result = setting.experiment({
-            "data": {"path": log}, "split": how, "systems": _SYSTEMS,
-            "evaluation": {"designs": designs, "metrics": metrics, "interval": "none"},
-        })  # fmt: skip
-        found.append(values_of(result).with_columns(split_by=pl.lit(name)))
-    return pl.concat(found)
+    designs = [f"AR-TI-NN{min(2500, log.n_items // 2)}", f"1R-TI-NN{_sample(setting)}"]
+    how = {"how": "temporal", "ratio": 0.2}
+    return setting.step("plays, temporal", _values, how=how, designs=designs, metrics=_METRICS, systems=_SYSTEMS)
+
+
+def uniform_values(setting: Setting) -> pl.DataFrame:
+    """P@10 of popularity and random on the world under a uniform test, without and with train items as targets."""
+    designs = [f"U1R-TI-NN{_sample(setting)}", f"U1R-TI-NN{_sample(setting)}-seen"]
+    how = {"how": "uniform_test", "ratio": 0.1, "seeds": [1, 2, 3]}
+    plain: dict[str, Any] = {"popularity": {}, "random": {}}
+    return setting.step("plays, uniform", _values, how=how, designs=designs, metrics=["precision@10"], systems=plain)
+
+
+def _sample(setting: Setting) -> int:
+    return 29 if setting.quick else 99
+
+
+def _values(
+    setting: Setting, how: dict[str, Any], designs: list[str], metrics: list[str], systems: dict[str, Any]
+) -> pl.DataFrame:
+    evaluation = {"designs": designs, "metrics": metrics, "interval": "none"}
+    log = plays(quick=setting.quick, seed=setting.seed)
+    return values_of(
+        setting.experiment({"data": {"path": log}, "split": how, "systems": systems, "evaluation": evaluation})
+    )
 
 
 def plays(*, quick: bool, seed: int) -> Interactions:

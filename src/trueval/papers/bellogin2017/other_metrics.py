@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from trueval.papers.bellogin2017.evaluation import SYSTEMS, design_values, means, value
-from trueval.papers.bellogin2017.implicit_world import implicit_values
+from trueval.papers.bellogin2017.implicit_world import temporal_values
 from trueval.papers.bellogin2017.settings_compared import ordered, settings_of
 from trueval.papers.drawing import Axis, Panels, bar_chart
 from trueval.papers.record import Figure, Statement, claim, not_comparable
@@ -25,7 +25,7 @@ def other_metrics(setting: Setting) -> Figure:
     values = means(_with_infap(design_values(setting)))
     values = values.filter(pl.col("design").is_in(list(names.values())), chosen)
     here = values.with_columns(setting=pl.col("design").replace({v: k for k, v in names.items()}))
-    plays = means(_with_infap(implicit_values(setting))).filter(chosen, split_by="temporal")
+    plays = means(_with_infap(temporal_values(setting))).filter(chosen)
     plays = plays.with_columns(setting=pl.format("plays, {}", pl.col("design").str.slice(0, 2)))
     columns = ["metric", "setting", "system", "value", "spread", "by_chance", "splits"]
     table = pl.concat([here.select(columns), plays.select(columns)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from trueval.data.interactions import Interactions
 from trueval.data.popularity import item_counts
 from trueval.design.popular_head import find_head
 from trueval.experiments.result import ExperimentResult
+from trueval.facts.ranking_facts import RankingFacts
 from trueval.metrics.grammar import parse
 from trueval.papers.experiment_files import experiment_text
 from trueval.papers.setting import Setting
@@ -97,6 +99,15 @@ def definition_of(setting: Setting) -> dict[str, Any]:
 def evaluated(setting: Setting) -> ExperimentResult:
     """The experiment; its facts stay in the folder until the rerun is finished."""
     return setting.experiment(definition_of(setting))
+
+
+def list_facts(setting: Setting, systems: list[str]) -> Mapping[str, RankingFacts]:
+    """What some systems rank first among all items; where the experiment was just made, nothing is fitted again."""
+    definition = definition_of(setting)
+    evaluation = {**definition["evaluation"], "designs": [FULL], "metrics": ["coverage@20"]}
+    del evaluation["by"]
+    chosen = {name: definition["systems"][name] for name in systems}
+    return setting.experiment({**definition, "evaluation": evaluation, "systems": chosen})[FULL].facts
 
 
 def recalls(setting: Setting) -> pl.DataFrame:

@@ -33,6 +33,11 @@ def _names(setting: Setting) -> list[str]:
     return [*map(allrank, chosen_parameters(setting).weights), MF, SVD, BEST]
 
 
+def _place(names: list[str]) -> pl.Expr:
+    """The order of the systems in a legend."""
+    return pl.col("system").replace_strict({name: place for place, name in enumerate(names)}, return_dtype=pl.Int64)
+
+
 @figure("1", _FIRST)
 def recall_curves(setting: Setting) -> Figure:
     """Recall@k, and the same where the most-rated tenth of the items does not count."""
@@ -40,7 +45,7 @@ def recall_curves(setting: Setting) -> Figure:
     whole = recalls(setting).filter(beta=0.0).select(pl.lit(_ALL).alias("panel"), "system", "k", "value")
     tail = recalls_without_head(setting).select(pl.lit(_TAIL).alias("panel"), "system", "k", "value")
     table = pl.concat([whole, tail])
-    shown = table.filter(pl.col("system").is_in(names)).sort("panel", "k", maintain_order=True)
+    shown = table.filter(pl.col("system").is_in(names)).sort("panel", _place(names), "k")
     chart = line_chart(
         "steck2011-1", _FIRST,
         "Pooled over users, with 1,000 further items for each. AllRank is followed by its w_m. " + _firsts(shown),
@@ -100,7 +105,7 @@ def stratified_recall(setting: Setting) -> Figure:
     """Relevant ratings by popularity rank, and recall@k stratified by β = 0.5 and 1."""
     names = _names(setting)
     found = recalls(setting).filter(pl.col("system").is_in(names))
-    curves = found.filter(pl.col("beta").is_in([0.5, 1.0])).sort("beta", "k", maintain_order=True)
+    curves = found.filter(pl.col("beta").is_in([0.5, 1.0])).sort("beta", _place(names), "k")
     curves = curves.with_columns(panel=pl.format("β = {}", pl.col("beta")))
     law = liked_counts(parts_of(setting)).filter(pl.col("liked") > 0)
     law = law.select("rank", "liked").with_columns(series=pl.lit("items"))

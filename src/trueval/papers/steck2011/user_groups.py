@@ -9,11 +9,10 @@ from trueval.papers.drawing import Axis, Panels, line_chart
 from trueval.papers.record import Figure, Statement, claim
 from trueval.papers.registry import figure
 from trueval.papers.setting import Setting
-from trueval.papers.steck2011.evaluation import beta_ws, group_values, liked_counts, parts_of, pop
+from trueval.papers.steck2011.evaluation import WEIGHTS, beta_ws, group_values, liked_counts, parts_of, pop
 from trueval.papers.steck2011.tuning import chosen_parameters
 
 _TITLE = "Users by the popularity of what they rated"
-_KIND = "increasing"
 _GROUPS = ("most popular", "second", "third", "fourth", "least popular")
 _NEXT = 0.02  # of the recall of the best β_w: no more is lost by the one that is best for all together
 
@@ -22,8 +21,7 @@ _NEXT = 0.02  # of the recall of the best β_w: no more is lost by the one that 
 def user_groups(setting: Setting) -> Figure:
     """The distribution of users by median popularity rank, and recall(β = 0.5)@20 by β_w in five groups."""
     medians = _medians(setting)
-    table = _by_group(setting)
-    shown = table.filter(beta=0.5, by="taste")
+    tables = {kind: _by_group(setting, kind) for kind in WEIGHTS}
     charts = {
         "steck2011-6a": line_chart(
             "steck2011-6a", "Users by the median popularity rank of their train items",
@@ -32,14 +30,20 @@ def user_groups(setting: Setting) -> Figure:
             Panels(Axis("rank", "median popularity rank", format=",d"), Axis("users", "users", format="~s", log=True),
                    series="series", points=False),
         ),
-        "steck2011-6b": line_chart(
-            "steck2011-6b", "recall(β = 0.5)@20 of AllRank-Pop by β_w, in five groups of users",
+    }  # fmt: skip
+    statements = _user_claims(tables[WEIGHTS[0]], medians, setting)
+    for kind, table in tables.items():
+        shown = table.filter(beta=0.5, by="taste")
+        name = f"steck2011-6b-{kind}"
+        charts[name] = line_chart(
+            name, f"recall(β = 0.5)@20 of AllRank-Pop by β_w in five groups of users, {kind} weights",
             "Fifths of the users by the median popularity of their train items. " + _described(shown),
             shown.select("label", "beta_w", "value"),
             Panels(Axis("beta_w", "β_w"), Axis("value", "recall(0.5)@20", zero=True), series="label"),
-        ),
-    }  # fmt: skip
-    return Figure("6", _TITLE, {"steck2011-6": table}, charts, tuple(_claims(table, medians, setting)))
+        )  # fmt: skip
+        statements += _group_claims(table, kind)
+    every = pl.concat([table.with_columns(weights=pl.lit(kind)) for kind, table in tables.items()])
+    return Figure("6", _TITLE, {"steck2011-6": every}, charts, tuple(statements))
 
 
 def _medians(setting: Setting) -> np.ndarray:
@@ -55,10 +59,10 @@ def _histogram(medians: np.ndarray, setting: Setting) -> pl.DataFrame:
     return pl.DataFrame({"rank": at, "users": counts, "series": "users"}).filter(pl.col("users") > 0)
 
 
-def _by_group(setting: Setting) -> pl.DataFrame:
+def _by_group(setting: Setting, kind: str) -> pl.DataFrame:
     """Recall@20 of AllRank-Pop by group, β and β_w; groups from the most popular taste to the least."""
     chosen = chosen_parameters(setting)
-    steps = {pop(_KIND, beta_w, chosen): beta_w for beta_w in (0.0, *beta_ws(setting))}
+    steps = {pop(kind, beta_w, chosen): beta_w for beta_w in (0.0, *beta_ws(setting))}
     own = group_values(setting).filter(pl.col("system").is_in(list(steps)))
     own = own.with_columns(beta_w=pl.col("system").replace_strict(steps, return_dtype=pl.Float64))
     frames = []
@@ -100,28 +104,32 @@ def _described(shown: pl.DataFrame) -> str:
     return "Best β_w: " + ", ".join(f"{label} {beta_w:g}" for label, beta_w in best.items()) + "."
 
 
-def _claims(table: pl.DataFrame, medians: np.ndarray, setting: Setting) -> list[Statement]:
+def _user_claims(table: pl.DataFrame, medians: np.ndarray, setting: Setting) -> list[Statement]:
     at = table.filter(beta=0.5, by="taste")
     highest = [float(at.filter(label=label)["value"].max()) for label in _GROUPS if label in at["label"]]  # type: ignore[arg-type]
     half = float(np.median(medians)) / setting.log.n_items
-    found = [
+    return [
         claim("6", "most users are mainly focused on popular items", holds=half < 0.25,
               evidence=f"half of the users have a median popularity rank in the first {half:.0%} of the items"),
         claim("6", "recall is lower for groups who rated less popular items",
               holds=highest == sorted(highest, reverse=True),
               evidence="highest recall(0.5)@20 by group: " + ", ".join(f"{x:.3f}" for x in highest)),
     ]  # fmt: skip
-    for beta in (0.5, 0.0, 1.0):
-        best, (common, lost) = _best(table, beta, "taste"), _loss(table, beta, "taste")
+
+
+def _group_claims(table: pl.DataFrame, kind: str) -> list[Statement]:
+    """Whether one β_w serves all groups, for one variant of the weights."""
+    found = []
+    for by, beta, words in (
+        ("taste", 0.5, "about the same β_w is best in all five groups (β = 0.5"),
+        ("taste", 0.0, "about the same β_w is best in all five groups (β = 0"),
+        ("taste", 1.0, "about the same β_w is best in all five groups (β = 1"),
+        ("activity", 0.5, "nor do groups by activity need different β_w (β = 0.5"),
+    ):
+        best, (common, lost) = _best(table, beta, by), _loss(table, beta, by)
         found.append(
-            claim("6", f"about the same β_w is best in all five groups (β = {beta:g})", holds=lost <= _NEXT,
+            claim("6", f"{words}, {kind})", holds=lost <= _NEXT,
                   evidence=f"best β_w by group: {', '.join(f'{b:g}' for b in best.values())}; β_w = {common:g} for all "
                   f"costs no group more than {lost:.1%} of its recall ({_NEXT:.0%} allowed)")
         )  # fmt: skip
-    best, (common, lost) = _best(table, 0.5, "activity"), _loss(table, 0.5, "activity")
-    found.append(
-        claim("6", "nor do groups by activity need different β_w (β = 0.5)", holds=lost <= _NEXT,
-              evidence=f"best β_w by group: {', '.join(f'{b:g}' for b in best.values())}; β_w = {common:g} for all "
-              f"costs no group more than {lost:.1%}")
-    )  # fmt: skip
     return found
