@@ -23,8 +23,8 @@ from trueval.simulation.judged_rankings import judged_facts
 from trueval.simulation.perturbed_rankings import removal_places
 
 _SCHEMA = {
-    "systems": pl.String, "metric": pl.String, "cutoff": pl.Int64, "removed": pl.Float64, "tau": pl.Float64,
-    "spread": pl.Float64, "removals": pl.Int64, "users": pl.Float64,
+    "systems": pl.String, "metric": pl.String, "cutoff": pl.Int64, "removed": pl.Float64, "removal": pl.Int64,
+    "tau": pl.Float64, "users": pl.Int64,
 }  # fmt: skip
 
 
@@ -35,7 +35,7 @@ def self_correlation(
     inputs: Inputs,
     *,
     shares: Sequence[float],
-    removals: int,
+    removals: Sequence[int],
     cutoffs: Sequence[int],
     seed: int = 0,
 ) -> pl.DataFrame:
@@ -57,8 +57,8 @@ def self_correlation(
         See `judged_inputs`.
     shares : list of numbers
         Shares of each user's ratings to remove, rounded to whole ratings.
-    removals : int
-        Number of removals to average over.
+    removals : list of int
+        Numbers of the removals: each is a draw of its own, the same whatever others are asked for.
     cutoffs : list of int
         Cutoffs, ascending.
     seed : int, default 0
@@ -67,8 +67,7 @@ def self_correlation(
     Returns
     -------
     DataFrame
-        Columns systems, metric, cutoff, removed, tau (mean over removals), spread (their standard deviation),
-        removals, users.
+        One row for each removal: columns systems, metric, cutoff, removed (the share), removal, tau, users.
 
     Examples
     --------
@@ -81,36 +80,28 @@ def self_correlation(
     >>> lists = {"five": np.stack([shuffled_rankings(ideal, seed=seed) for seed in range(5)])}
     >>> specs = {"β = 0.5": parse("abndcg@10[profile=test]")}
     >>> found = self_correlation(
-    ...     ideal, lists, specs, judged_inputs(ideal), shares=[0.0, 0.5], removals=2, cutoffs=[5, 10])
+    ...     ideal, lists, specs, judged_inputs(ideal), shares=[0.0, 0.5], removals=range(2), cutoffs=[5, 10])
     >>> found.filter(removed=0.0)["tau"].to_list()
-    [1.0, 1.0]
+    [1.0, 1.0, 1.0, 1.0]
     """
     facts = judged_facts(ideal)
     every = np.concatenate(list(lists.values()))
     groups = np.split(np.arange(len(every)), np.cumsum([len(own) for own in lists.values()])[:-1])
     whole = {label: _means(facts, every, spec, inputs, cutoffs) for label, spec in specs.items()}
-    taken: dict[tuple[str, str, int, float], list[float]] = {}
-    users: dict[float, list[int]] = {}
-    with progress("removing ratings", removals * len(shares) * len(specs)) as step:
-        for number in range(removals):
+    rows = []
+    with progress("removing ratings", len(removals) * len(shares) * len(specs)) as step:
+        for number in removals:
             place = removal_places(ideal, seed=seed + number)
             for share in shares:
                 left = without_rows(facts, place + 0.5 >= share * ideal.length[ideal.user])
-                users.setdefault(share, []).append(int((np.diff(left.start) > 0).sum()))
+                users = int((np.diff(left.start) > 0).sum())
                 for label, spec in specs.items():
                     means = _means(left, every, spec, inputs, cutoffs)
                     for name, own in zip(lists, groups):
                         found = taus(whole[label][:, own], means[:, own])[0].tolist()
-                        for k, tau in zip(cutoffs, found):
-                            taken.setdefault((name, label, k, share), []).append(tau)
+                        rows += [(name, label, k, share, number, tau, users) for k, tau in zip(cutoffs, found)]
                     step()
-    rows = [
-        (name, label, k, share, float(np.nanmean(own)), float(np.std(own, ddof=min(1, len(own) - 1))), len(own),
-         float(np.mean(users[share])))
-        for (name, label, k, share), own in taken.items()
-    ]  # fmt: skip
-    table = pl.DataFrame(rows, schema=_SCHEMA, orient="row")
-    return table.sort("systems", "metric", "cutoff", "removed", maintain_order=True)
+    return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
 
 
 def _means(facts: RankingFacts, lists: np.ndarray, spec: Spec, inputs: Inputs, cutoffs: Sequence[int]) -> np.ndarray:

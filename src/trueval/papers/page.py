@@ -55,7 +55,7 @@ def _figure_parts(figure: Figure) -> list[str]:
     parts += [f"<p>{prose(text)}</p>" for text in figure.text]
     parts += [chart.to_html() for chart in figure.charts.values()]
     if figure.statements:
-        parts.append(html_table(COLUMNS[1:], [row[1:] for row in statement_rows(figure.statements)]))
+        parts.append(html_table(COLUMNS, statement_rows(figure.statements)))
     for name, table in figure.tables.items():
         rows = [[_cell(value) for value in row] for row in table.head(_MOST_ROWS).iter_rows()]
         more = f", the first {_MOST_ROWS} of {len(table):,} rows" if len(table) > _MOST_ROWS else ""

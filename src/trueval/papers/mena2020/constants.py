@@ -27,3 +27,4 @@ OTHER_SYSTEMS = (
     "same kind, EASE stands for SLIM and BPR for WBPR and GBPR; BPMF, EALS, LRMF, PNMF and RSGD are not available, "
     "PureSVD, MF, AllRank and AllRankPop are in their place"
 )
+OTHER_THAN_THEIRS = "over other systems than the paper's 16"

@@ -53,7 +53,7 @@ def pairs(setting: Setting) -> Figure:
     found = item_pairs(log, threshold=LIKED)
     steepest, of_odds = (100 * share_steepest(_scores(log), odds=odds) for odds in (False, True))
     in_train = 100 * share_steepest(_scores(_train(setting)), odds=False)
-    tied = f"Pairs with equal popularity or average, {percent(found.tied.share)}, are in the last row"
+    tied = f"pairs with equal popularity or average, {percent(found.tied.share)}, are in the last row"
     statements = [
         printed(setting, MOVIELENS, "table1", f"{case}, % of item pairs", published=value, here=100 * share,
                 tolerance=0.2, digits=1, note=tied if case == _CASES[-1] else "")
@@ -115,7 +115,7 @@ def curves(setting: Setting) -> Figure:
     }  # fmt: skip
     statements = (
         printed(setting, MOVIELENS, "3", "τ of the optimal rankings for observed precision and antiprecision",
-                published=-0.64, here=tau, tolerance=0.02, note="Recomputed from the authors' data: −0.63 to −0.65"),
+                published=-0.64, here=tau, tolerance=0.02, note="recomputed from the authors' data: −0.63 to −0.65"),
         claim("3", "the optimal rankings are quite in opposition", holds=tau < -0.3, evidence=f"τ {rounded(tau)}"),
         claim("3", "popularity decreases much more aggressively than the average rating",
               holds=slopes[0] > 2 * slopes[1],

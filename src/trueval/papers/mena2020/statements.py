@@ -15,15 +15,10 @@ def printed(
     digits: int | None = None, unit: str = "", note: str = "",
 ) -> Statement:  # fmt: skip
     """A printed number; a generated world cannot be expected to meet it."""
-    if not setting.generated[slot]:
-        return number(
-            figure, claim, published=published, here=here, tolerance=tolerance, digits=digits, unit=unit, note=note
-        )
-    written = f" {unit}".rstrip()
-    places = 2 if digits is None else digits
-    return not_comparable(
-        figure, claim, published=f"{published:.{places}f}{written}", here=f"{here:.{places}f}{written}",
-        note="a generated world, not the paper's data",
+    apart = "a generated world, not the paper's data" if setting.generated[slot] else ""
+    return number(
+        figure, claim, published=published, here=here, tolerance=tolerance, digits=digits, unit=unit, note=note,
+        apart=apart,
     )  # fmt: skip
 
 

@@ -56,9 +56,10 @@ def _statements(name: str, report: AxiomReport) -> Iterator[Statement]:
             yield Statement(
                 "table1", f"{name}: {verdict.axiom} is {_SAID[bool(verdict.printed)]}", "yes", "no", FAILS,
                 f"fails in {verdict.failures} of {verdict.worlds} worlds. {_example(verdict)}",
-                ". ".join(filter(None, (f"Why: {why}" if why else "", f"It {regions}" if regions else ""))),
+                "; ".join(filter(None, (f"why: {why}" if why else "", f"it {regions}" if regions else ""))),
             )  # fmt: skip
 
 
 def _example(verdict: Verdict) -> str:
-    return "" if verdict.counter_example is None else "; ".join(example_lines(verdict.counter_example))
+    lines = [] if verdict.counter_example is None else example_lines(verdict.counter_example)
+    return "; ".join(" ".join(line.split()) for line in lines)

@@ -19,6 +19,7 @@ from trueval.simulation.perturbed_rankings import shuffled_rankings
 _TITLE = "Experiment 3: correlation of αβ-nDCG with itself while ratings are removed"
 _SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)
 _BETAS = (0.1, 0.5, 0.9)
+_AT_ONCE = 5  # removals of one step
 _HIGH, _HALF = 0.7, 0.5
 _OWN, _ALIKE = "each user shuffled", "all users shuffled alike"
 _TEXT = (
@@ -32,9 +33,8 @@ _TEXT = (
 @figure("4", _TITLE)
 def incompleteness(setting: Setting) -> Figure:
     """τ of the order of shuffled rankings, with all ratings and with fewer."""
-    size = {"systems": 10, "removals": 3, "shares": (0.1, 0.5, 0.9), "betas": _BETAS} if setting.quick else {
-        "systems": 50, "removals": 50, "shares": _SHARES, "betas": _BETAS}  # fmt: skip
-    table = setting.step("self-correlation", _measure, **size)
+    systems, removals, shares = (10, 3, (0.1, 0.5, 0.9)) if setting.quick else (50, 50, _SHARES)
+    table = _correlations(setting, systems=systems, removals=removals, shares=shares, betas=_BETAS)
     data = table.with_columns(
         panel=pl.format("@{}, {}", "cutoff", "systems"), series=pl.format("β = {}", "beta"),
         removed=pl.col("removed") * 100,
@@ -42,8 +42,8 @@ def incompleteness(setting: Setting) -> Figure:
     chart = line_chart(
         "parapar2021-4",
         _TITLE,
-        f"Kendall's τ-b between the orders of {size['systems']} random shuffles of the ideal rankings by αβ-nDCG "
-        f"(α = 0.005) with all test ratings and with fewer, the mean of {size['removals']} removals, which take "
+        f"Kendall's τ-b between the orders of {systems} random shuffles of the ideal rankings by αβ-nDCG "
+        f"(α = 0.005) with all test ratings and with fewer, the mean of {removals} removals, which take "
         f"ratings in proportion to genres.",
         data.select("removed", "tau", "series", "panel"),
         Panels(Axis("removed", "ratings removed, %", format="d"), Axis("tau", "τ-b with all ratings", zero=True),
@@ -52,8 +52,21 @@ def incompleteness(setting: Setting) -> Figure:
     return Figure("4", _TITLE, {"parapar2021-4": table}, {"parapar2021-4": chart}, tuple(_statements(table)), _TEXT)
 
 
-def _measure(
+def _correlations(
     setting: Setting, *, systems: int, removals: int, shares: tuple[float, ...], betas: tuple[float, ...]
+) -> pl.DataFrame:
+    """Means over removals, a few of which are one step of the work."""
+    parts = [
+        setting.step("self-correlation", _measure, first=first, last=min(first + _AT_ONCE, removals), systems=systems,
+                     shares=shares, betas=betas)
+        for first in range(0, removals, _AT_ONCE)
+    ]  # fmt: skip
+    return pl.concat(parts).group_by("systems", "beta", "cutoff", "removed", maintain_order=True).agg(
+        pl.col("tau").mean(), spread=pl.col("tau").std(), removals=pl.len(), users=pl.col("users").mean())  # fmt: skip
+
+
+def _measure(
+    setting: Setting, *, first: int, last: int, systems: int, shares: tuple[float, ...], betas: tuple[float, ...]
 ) -> pl.DataFrame:
     ideal, inputs = ground_truth(setting)
     lists = {
@@ -62,7 +75,7 @@ def _measure(
     }
     specs = {str(beta): parse(f"abndcg@10[alpha=0.005,beta={beta},profile=test]") for beta in betas}
     found = self_correlation(
-        ideal, lists, specs, inputs, shares=shares, removals=removals, cutoffs=CUTOFFS, seed=setting.seed
+        ideal, lists, specs, inputs, shares=shares, removals=range(first, last), cutoffs=CUTOFFS, seed=setting.seed
     )
     return found.select("systems", pl.col("metric").cast(pl.Float64).alias("beta"), pl.exclude("systems", "metric"))
 
