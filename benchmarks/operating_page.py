@@ -101,7 +101,8 @@ def page(records: Records) -> str:
     return ABOUT.format(
         version=trueval.__version__, machine=f"Python {platform.python_version()}, {platform.machine()}",
         date=time.strftime("%Y-%m-%d"), audits=len(records), first=begin, last=begin + max(seeds, default=0),
-        first_clean=begin + OTHER, last_clean=begin + OTHER + max(clean, default=0), minutes=sum(row["seconds"] for row in records) / 60,
+        first_clean=begin + OTHER, last_clean=begin + OTHER + max(clean, default=0),
+        minutes=sum(row["seconds"] for row in records) / 60,
         faults=fault_table(), found=found_table(records), clean=clean_table(records), effects=EFFECTS, metric=METRIC,
         worlds=generator_table(), sizes=", ".join(f"{users} × {items}" for users, items in SIZES), changed=CHANGED,
         rows=", ".join(map(str, ROWS)), learned=", ".join(f"`{name}`" for name in LEARNED),
@@ -122,8 +123,8 @@ def generator_table() -> str:
 CHANGED = "Nothing was changed after looking at reporting worlds."
 ABOUT = """# What the audit finds, and how often it cries wolf
 
-Made by `make operating-figures` (`benchmarks/operating_figures.py`): trueval {version}, {machine}, {date}; {audits:,} audits
-of *reporting* worlds, which took {minutes:.0f} minutes of one core. Faults were planted in the worlds of seeds
+Made by `make operating-figures` (`benchmarks/operating_figures.py`): trueval {version}, {machine}, {date}; {audits:,}
+audits of *reporting* worlds, which took {minutes:.0f} minutes of one core. Faults were planted in the worlds of seeds
 {first:,} to {last:,}, and nothing in those of seeds {first_clean:,} to {last_clean:,}.
 
 An audit that warns of everything finds every fault, and an audit that never warns has no false alarms. So both are
@@ -133,25 +134,26 @@ often an audit of clean data warns of anything. Every figure has its exact 95 % 
 ## Clean data
 
 Nothing is planted: every pair is observed with a chance that depends on neither the item nor its value
-(`tv.simulate("world", gamma=0, value_bias=0, alignment=0, drift=0)`), tastes do not drift, groups of users are drawn by
-lot, and train comes before test (for fitted systems, times are drawn by lot and the split is random). Sizes are {sizes}
-users × items, with {rows} ratings per user in turn. The audits of lists have an unbiased test and groups of users, so
-that every check is at work. Systems differ in how well they know what users like; fitted ones are {learned}.
+(`tv.simulate("world", gamma=0, value_bias=0, alignment=0, drift=0)`), tastes do not drift, groups of users are drawn
+by lot, and train comes before test (for fitted systems, times are drawn by lot and the split is random). Sizes are
+{sizes} users × items, with {rows} ratings per user in turn. The audits of lists have an unbiased test and groups of
+users, so that every check is at work. Systems differ in how well they know what users like; fitted ones are
+{learned}.
 
-An alarm is a verdict of *caution* or *wrong*. Alarms of estimates may be false: the audit promises at most 5 % of whole
-audits. Facts are counted, so that a fact told of clean data would be a defect.
+An alarm is a verdict of *caution* or *wrong*. Alarms of estimates may be false: the audit promises at most 5 % of
+whole audits. Facts are counted, so that a fact told of clean data would be a defect.
 
 {clean}
 ## Planted faults
 
-The number behind each fault is the reader's own {metric}, *as evaluated* with the fault, and as it *truly* is: without
-the fault or, where two systems are compared, on the complete ratings of all pairs that are not in train. *False* is the
-share of worlds in which the reader's conclusion is false: the order of two systems is the other one in truth, or a value
-is off by more than a third (too few users: a difference of the true size is found in fewer than half of such tests; a
-chosen winner: less than half of its lead is true). Both are means over the first {effects} worlds. **Strong** is
-defined by this: a strength at which the conclusion is false in nearly all worlds. At lower strengths there is often
-nothing to find, and an audit that speaks of effects says nothing. Leaked rows and rows that were tuned on are facts, and
-wrong whatever their effect.
+The number behind each fault is the reader's own {metric}, *as evaluated* with the fault, and as it *truly* is:
+without the fault or, where two systems are compared, on the complete ratings of all pairs that are not in train.
+*False* is the share of worlds in which the reader's conclusion is false: the order of two systems is the other one in
+truth, or a value is off by more than a third (too few users: a difference of the true size is found in fewer than
+half of such tests; a chosen winner: less than half of its lead is true). Both are means over the first {effects}
+worlds. **Strong** is defined by this: a strength at which the conclusion is false in nearly all worlds. At lower
+strengths there is often nothing to find, and an audit that speaks of effects says nothing. Leaked rows and rows that
+were tuned on are facts, and wrong whatever their effect.
 
 *Found* counts the named check alone, with the verdict in the last column. Other checks may speak as well.
 
@@ -161,30 +163,34 @@ What is planted, and whose value the number is:
 {faults}
 ## Limits
 
-- Worlds are small (the users of most are in the table below; feedback loops have 600, chosen winners 150, too few users
-  as many as the strength says). A fault of the same size is found less often with fewer users, and more often with
-  more.
-- Popularity-biased observation is found here for systems that can be ranked again, where items are compared with those
-  of the same popularity. Of lists that were made elsewhere less can be told.
-- Value-biased observation is found by a test set of items drawn at random, twenty of each user; without one nothing of
-  it can be known. A feedback loop is found where the test set says which rows were recommended (a column `recommended`).
+- Worlds are small (the users of most are in the table below; feedback loops have 600, chosen winners 150, too few
+  users as many as the strength says). A fault of the same size is found less often with fewer users, and more often
+  with more.
+- Popularity-biased observation is found here for systems that can be ranked again, where items are compared with
+  those of the same popularity. Of lists that were made elsewhere less can be told.
+- Value-biased observation is found by a test set of items drawn at random, twenty of each user; without one nothing
+  of it can be known. A feedback loop is found where the test set says which rows were recommended (a column
+  `recommended`).
 - A winner chosen on the test set is found where all variants that were tried are given.
 - Systems are oracles with noise, popularity, or fitted to the log: not all that can be wrong with a system is here.
 
 ## Development and reporting worlds
 
-Checks and strengths were tuned on *development* worlds alone. Those of this page have other seeds and other parameters:
+Checks and strengths were tuned on *development* worlds alone. Those of this page have other seeds and other
+parameters:
 
 {worlds}
 What was changed after looking at development worlds (6 to 24 of each fault and strength):
 
-- `random_baseline` found a fifth of the shuffled ids: a system is now as good as random where it is shown to have less
-  than a quarter, not a tenth, of the best system's lead, and not shown to have any.
+- `random_baseline` found a fifth of the shuffled ids: a system is now as good as random where it is shown to have
+  less than a quarter, not a tenth, of the best system's lead, and not shown to have any.
 - `feedback_loop` could never find anything: it now reads which test rows were recommended.
-- Strengths, sizes and systems were set so that the conclusion is false at the strong level (at first it was not for
-  missing lists, sampled candidates and feedback loops), and that it is not for some at the weak level. The system that
-  recommends popular items knew tastes well, and so was truly good among items of equal popularity: it now knows
-  nothing of them. Worlds have more ratings per user than at first. Too few users were tested with five systems
-  instead of three, one of which wins by luck more often.
+- Strengths, sizes and systems were changed. At first the strong level of leakage by time, missing lists, opposed
+  popularity, a group served worse and feedback loops was found in 0 to 83 % of 6 worlds: systems, or groups, differed
+  by hardly more than so few users make them differ. They now differ by more, and worlds have more ratings per user.
+  Sampled candidates are drawn from three times as many items, and too few users were given to five systems instead of
+  three, one of which wins by luck more often.
+- The system that recommends popular items knew tastes well, and so was truly good among items of equal popularity,
+  where `popularity_bias` rightly said nothing: it now knows nothing of tastes.
 
 {changed}"""

@@ -1,5 +1,5 @@
-"""What a planted fault is: the check that ought to speak, and the effect on the reader's own number, as the reader has it
-and as it truly is."""
+"""What a planted fault is: the check that ought to speak, and the effect on the reader's own number, as the reader has
+it and as it truly is."""
 
 from __future__ import annotations
 
