@@ -9,7 +9,7 @@ import statistics
 from pathlib import Path
 from typing import Any
 
-ORDER = ("w1-ints", "w1-strings", "w1-shuffled", "w1-large-ints", "w2", "aspects", "catalogue", "bootstrap", "small")
+ORDER = ("query", "w1-ints", "w1-strings", "w1-shuffled", "w1-large-ints", "w2", "aspects", "catalogue", "bootstrap", "small")
 HEADER = """# Benchmark results
 
 Written by `python benchmarks/run.py w1 w2 small` (and `w1-large`). Time is the wall time of the work, without
@@ -42,7 +42,8 @@ def write_results(folder: Path, path: Path) -> None:
         if file.exists():
             found = json.loads(file.read_text())
             parts.append(f"## {found['title']}\n\n{found['date']}; {found['machine']}\n")
-            parts.append(_small_table(found["rows"]) if "rows" in found else _table(found))
+            shape = _query_table if "query" in found else _small_table if "rows" in found else _table
+            parts.append(shape(found))
     path.write_text("\n".join(parts))
 
 
@@ -83,7 +84,25 @@ def _agreement(found: dict[str, Any], name: str) -> str:
     return f"{word} (largest gap {difference['largest']:.0e}{others})"
 
 
-def _small_table(rows: list[dict[str, Any]]) -> str:
+def _query_table(found: dict[str, Any]) -> str:
+    """Wall seconds of each contender, with CPU seconds behind a stroke; how many times as fast trueval is."""
+    names = [name for name in found["query"][0]["best"]]
+    heads = [f"{name}, s / CPU s" for name in names] + [f"× {name}" for name in names[:-1]]
+    lines = [f"Best of the rounds; {found['versions']}.", "", "| | " + " | ".join([*heads, "wanted", "peak GB"]) + " |"]
+    lines.append("|---|" + "---:|" * (len(heads) + 2))
+    for row in found["query"]:
+        best = row["best"]
+        cells = [f"{best[n]['seconds']:.2f} / {best[n]['cpu']:.2f}" if n in best else "–" for n in names]
+        own = best["trueval"]["seconds"]
+        cells += [f"{best[n]['seconds'] / own:.2f}" if n in best else "–" for n in names[:-1]]
+        cells.append("–" if row["wanted"] is None else f"{row['wanted']:.1f}")
+        cells.append(" / ".join(f"{best[n]['peak'] / 1e9:.1f}" for n in names if n in best))
+        lines.append(f"| {' | '.join([row['title'], *cells])} |")
+    return "\n".join(lines) + "\n"
+
+
+def _small_table(found: dict[str, Any]) -> str:
+    rows = found["rows"]
     lines = ["| what | time (s) | limit (s) |", "|---|---:|---:|"]
     for row in rows:
         shown = f"{row['seconds']:.2f}" if "seconds" in row else row["error"]
