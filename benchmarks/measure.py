@@ -42,7 +42,9 @@ def main() -> int:
         if name.startswith("query"):
             rows = measure_query(_run_once, large=name == "query-large")
             title = "Beside the polars query that people would write: 100,000 users × 100 items, six metrics at 10"
-            _keep("query", {"title": title, "query": rows, "versions": _versions("trueval", "polars", "numpy", "numba")})
+            _keep(
+                "query", {"title": title, "query": rows, "versions": _versions("trueval", "polars", "numpy", "numba")}
+            )
         if name == "catalogue":
             SUITES["aspects"][0].prepare()
             rows = measure_catalogue(SUITES["aspects"][0].folder, SUITES["aspects"][0].tiny)

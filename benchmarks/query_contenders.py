@@ -21,9 +21,7 @@ def trueval() -> Work:
     import trueval as tv
 
     def run(folder: Path) -> Any:
-        return tv.evaluate_run(
-            folder / "recs.parquet", folder / "test.parquet", metrics=list(METRICS), interval="none"
-        )
+        return tv.evaluate_run(folder / "recs.parquet", folder / "test.parquet", metrics=list(METRICS), interval="none")
 
     return Work(run, lambda result: result.per_user)
 

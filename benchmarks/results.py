@@ -9,7 +9,18 @@ import statistics
 from pathlib import Path
 from typing import Any
 
-ORDER = ("query", "w1-ints", "w1-strings", "w1-shuffled", "w1-large-ints", "w2", "aspects", "catalogue", "bootstrap", "small")
+ORDER = (
+    "query",
+    "w1-ints",
+    "w1-strings",
+    "w1-shuffled",
+    "w1-large-ints",
+    "w2",
+    "aspects",
+    "catalogue",
+    "bootstrap",
+    "small",
+)
 HEADER = """# Benchmark results
 
 Written by `python benchmarks/run.py w1 w2 small` (and `w1-large`). Time is the wall time of the work, without
@@ -86,7 +97,7 @@ def _agreement(found: dict[str, Any], name: str) -> str:
 
 def _query_table(found: dict[str, Any]) -> str:
     """Wall seconds of each contender, with CPU seconds behind a stroke; how many times as fast trueval is."""
-    names = [name for name in found["query"][0]["best"]]
+    names = list(found["query"][0]["best"])
     heads = [f"{name}, s / CPU s" for name in names] + [f"× {name}" for name in names[:-1]]
     lines = [f"Best of the rounds; {found['versions']}.", "", "| | " + " | ".join([*heads, "wanted", "peak GB"]) + " |"]
     lines.append("|---|" + "---:|" * (len(heads) + 2))

@@ -28,7 +28,9 @@ Case = dict[str, Any]
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sources", nargs="*", help="two folders src")
-    parser.add_argument("--cases", choices=["plain", "compiled", "large"], help="print the results of one kind of cases")
+    parser.add_argument(
+        "--cases", choices=["plain", "compiled", "large"], help="print the results of one kind of cases"
+    )
     options = parser.parse_args()
     if options.cases:
         print(json.dumps({name: _outcome(case) for name, case in _CASES[options.cases]()}, indent=1))
@@ -112,7 +114,7 @@ def _tables(users: int = 70, items: int = 60, length: int = 25, seed: int = 3, t
     test_user = np.repeat(np.arange(users), [len(j) for j in judged])
     value = rng.integers(0, 6, len(test_user)).astype(float)
     test = pl.DataFrame({"user": test_user, "item": np.concatenate(judged), "value": value})
-    test = test.filter((pl.col("user") % 9 != 8))  # some users of the run are not tested
+    test = test.filter(pl.col("user") % 9 != 8)  # some users of the run are not tested
     recs = recs.filter(pl.col("user") % 11 != 10)  # and some tested users have no list
     pairs = pl.DataFrame({"user": rng.integers(0, users, 600), "item": rng.integers(0, items, 600)})
     train = pairs.join(test, on=["user", "item"], how="anti").sort("user", "item")
@@ -175,7 +177,11 @@ def _small_cases() -> Iterator[tuple[str, Case]]:
 
 def _grid() -> Iterator[tuple[str, Case]]:
     kinds = ("whole", "narrow", "sparse", "unsigned", "negative", "text", "long text", "categorical")
-    orders, keys, equal = ("sorted", "backwards", "shuffled"), ("score", "narrow", "rank", "both", "none"), (False, True)
+    orders, keys, equal = (
+        ("sorted", "backwards", "shuffled"),
+        ("score", "narrow", "rank", "both", "none"),
+        (False, True),
+    )
     for ties in equal:
         tables = _tables(ties=ties)
         for kind, order, key in itertools.product(kinds, orders, keys):
@@ -192,7 +198,12 @@ def _grid() -> Iterator[tuple[str, Case]]:
 def _options() -> Iterator[tuple[str, Case]]:
     for equal, kind in itertools.product((False, True), ("whole", "text")):
         tables = {name: _as_ids(kind)(frame, name) for name, frame in _tables(ties=equal).items()}
-        base: Case = {"recs": _ordered(tables["recs"], "shuffled"), "test": tables["test"], "metrics": TEN, "resamples": 60}
+        base: Case = {
+            "recs": _ordered(tables["recs"], "shuffled"),
+            "test": tables["test"],
+            "metrics": TEN,
+            "resamples": 60,
+        }
         trained = base | {"train": tables["train"]}
         word = f"{kind}{' tied' if equal else ''}"
         for rule, metrics in itertools.product(("random", "expected", "worst", "best", "given"), (TEN, DEEP, BEYOND)):
@@ -204,14 +215,24 @@ def _options() -> Iterator[tuple[str, Case]]:
             yield f"{word} {population} {missing}", base | {"population": population, "missing": missing}
             yield (
                 f"{word} {population} {missing} threshold",
-                trained | {"population": population, "missing": missing, "threshold": 3, "metrics": f"{TEN},novelty@10"},
+                trained
+                | {"population": population, "missing": missing, "threshold": 3, "metrics": f"{TEN},novelty@10"},
             )
         for interval in ("bootstrap", "bca", "t", "none"):
             yield f"{word} interval {interval}", base | {"interval": interval, "metrics": f"{TEN},coverage@10"}
         for design in ("given", "given-condensed", "given-seen", "given-head10", "given-head10-condensed"):
             for metrics in (TEN, DEEP, BEYOND):
                 yield f"{word} {design} {metrics}", trained | {"design": design, "metrics": metrics}
-        for metrics in ("ndcg@1", "ndcg@24", "ndcg@25", "ndcg@26", "ndcg@10,ndcg@11", "coverage@3,rr@100", "mae", "nope@10"):
+        for metrics in (
+            "ndcg@1",
+            "ndcg@24",
+            "ndcg@25",
+            "ndcg@26",
+            "ndcg@10,ndcg@11",
+            "coverage@3,rr@100",
+            "mae",
+            "nope@10",
+        ):
             yield f"{word} metrics {metrics}", base | {"metrics": metrics}
         for by in ("activity", "popularity", "taste"):
             yield f"{word} by {by}", trained | {"by": by, "min_group": 3}
@@ -220,7 +241,11 @@ def _options() -> Iterator[tuple[str, Case]]:
             yield f"{word} catalogue {metrics}", trained | {"items": catalogue, "metrics": metrics}
             yield f"{word} catalogue too small {metrics}", base | {"items": catalogue.head(40), "metrics": metrics}
         other = _ordered(tables["recs"], "sorted").group_by("user", maintain_order=True).tail(12)
-        both = base | {"recs": {"one": base["recs"], "other": other}, "metrics": f"{TEN},coverage@10", "baseline": "one"}
+        both = base | {
+            "recs": {"one": base["recs"], "other": other},
+            "metrics": f"{TEN},coverage@10",
+            "baseline": "one",
+        }
         yield f"{word} two runs", both
         yield f"{word} two runs, threads", both | {"threads": 1}
 
@@ -237,7 +262,9 @@ def _faults() -> Iterator[tuple[str, Case]]:
         untested = recs["user"].unique(maintain_order=True)[8]
         spoiled = {
             "twice": recs.with_columns(item=pl.when(of_first).then(pl.col("item").shift(1)).otherwise(pl.col("item"))),
-            "twice in many": recs.with_columns(item=pl.when(row).then(pl.col("item").shift(1)).otherwise(pl.col("item"))),
+            "twice in many": recs.with_columns(
+                item=pl.when(row).then(pl.col("item").shift(1)).otherwise(pl.col("item"))
+            ),
             "twice, untested user": recs.with_columns(
                 item=pl.when((pl.col("user") == untested) & row).then(pl.col("item").shift(1)).otherwise(pl.col("item"))
             ),
@@ -277,8 +304,8 @@ def _faults() -> Iterator[tuple[str, Case]]:
             for extra in ({}, {"population": "all"}, {"train": tables["train"]}):
                 case = {"recs": _ordered(frame, order), "test": test, "metrics": TEN, "interval": "none", **extra}
                 yield f"{kind} {order} {where} {name} {list(extra)}", case
-        yield f"{kind} {order} {where} other kind", {"recs": recs, "test": _as_ids("text" if kind != "text" else "whole")(
-            _tables()["test"], "test"), "metrics": TEN}  # fmt: skip
+        other = _as_ids("text" if kind != "text" else "whole")(_tables()["test"], "test")
+        yield f"{kind} {order} {where} other kind", {"recs": recs, "test": other, "metrics": TEN}
         doubled = pl.concat([test, test.head(3)])
         yield f"{kind} {where} judged twice", {"recs": recs, "test": doubled, "metrics": TEN, "resamples": 20}
         differs = pl.concat([test, test.head(3).with_columns(value=pl.col("value") + 1)])
@@ -305,7 +332,9 @@ def _files() -> Iterator[tuple[str, Case]]:
 def _files_in(folder: Path) -> Iterator[tuple[str, Case]]:
     import polars as pl
 
-    for kind, order in itertools.product(("whole", "narrow", "text", "categorical", "sparse", "unsigned"), ("sorted", "shuffled")):
+    for kind, order in itertools.product(
+        ("whole", "narrow", "text", "categorical", "sparse", "unsigned"), ("sorted", "shuffled")
+    ):
         tables = {name: _as_ids(kind)(frame, name) for name, frame in _tables(ties=True).items()}
         recs = _ordered(tables["recs"], order)
         recs = recs.sort("user", maintain_order=True) if order == "sorted" else recs
@@ -317,7 +346,12 @@ def _files_in(folder: Path) -> Iterator[tuple[str, Case]]:
                 path = place / f"{name}.{ending}"
                 {"csv": frame.write_csv, "parquet": frame.write_parquet, "jsonl": frame.write_ndjson}[ending](path)
             for run, metrics in itertools.product(("recs", "twice"), (TEN, DEEP)):
-                case: Case = {"recs": f"{run}.{ending}", "test": f"test.{ending}", "metrics": metrics, "interval": "none"}
+                case: Case = {
+                    "recs": f"{run}.{ending}",
+                    "test": f"test.{ending}",
+                    "metrics": metrics,
+                    "interval": "none",
+                }
                 os.chdir(place)
                 yield f"{place.name} {run} {metrics}", case
                 yield f"{place.name} {run} {metrics} sorted", case | {"sorted_by_user": True}
@@ -339,8 +373,8 @@ def _large_cases() -> Iterator[tuple[str, Case]]:
             for metrics in (TEN, f"{TEN},coverage@10", DEEP):
                 case = {"recs": recs, "test": tables["test"], "metrics": metrics, "resamples": 30}
                 yield f"{kind} {equal} {order} {key} {metrics}", case
-        yield f"{kind} {equal} trained", {"recs": recs, "test": tables["test"], "train": tables["train"], "resamples": 30,
-                                          "metrics": BEYOND, "population": "all"}  # fmt: skip
+        trained = {"recs": recs, "test": tables["test"], "train": tables["train"], "resamples": 30}
+        yield f"{kind} {equal} trained", trained | {"metrics": BEYOND, "population": "all"}
         yield f"{kind} {equal} trec", {"recs": recs, "test": tables["test"], "compat": "trec_eval", "interval": "none"}
     yield from _twice_in_a_large_run()
 

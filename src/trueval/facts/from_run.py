@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import polars as pl
 
 from trueval.data.ids import Ids
-from trueval.design.task import Task
 from trueval.errors import DefinitionError
 from trueval.facts.equal_scores import same_as_next
 from trueval.facts.ordered_lists import OrderedLists, code_ids, list_parts, order_run
@@ -15,6 +16,9 @@ from trueval.facts.run_checks import check_catalogue, refuse_duplicates
 from trueval.facts.tie_rules import SETTLED, with_ties
 from trueval.facts.truth import Truth, check_common_ids
 from trueval.kernels import choose, in_order
+
+if TYPE_CHECKING:
+    from trueval.design.task import Task
 
 
 def run_facts(
