@@ -29,8 +29,14 @@ def kernel_with(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 kernel = kernel_with()
 """Python calls it; it is kept on disk with all that it calls."""
 
+loop: Any = njit(nogil=True, no_cpython_wrapper=True, _nrt=False)
+"""A function of `loops`: Python calls its machine code (see `machine_code`)."""
+
 inner = njit(**INNER)
 """Kernels call it, and only they can."""
+
+within = njit(**INNER, forceinline=True, _nrt=False)
+"""Loops call it, and other kernels: it becomes a part of their machine code, which so refers to nothing outside."""
 
 inlined = njit(inline="always")
 """Becomes a part of what calls it, and is not compiled by itself: for what has one or two callers and is large."""
