@@ -34,7 +34,7 @@ def run_facts(
         check_common_ids(run["user"], run["item"], truth, name)
     order, rank, above, tied = _join(lists, truth, name)
     splits = np.zeros(int(np.diff(lists.start).max(initial=0)), np.int64)
-    if len(lists.score):
+    if len(lists.score) and not lists.distinct:
         choose("lists", len(lists.item) + len(rank)).count_splits(lists.start, lists.score, splits)
     targets, n_catalogue = _targets(truth)
     assert truth.judged.rows.value is not None

@@ -26,6 +26,7 @@ class OrderedLists:
     start: np.ndarray
     item: np.ndarray
     score: np.ndarray
+    distinct: bool  # known to have no equal scores in a list
 
 
 def order_run(run: pl.DataFrame, truth: Truth, *, ties: str, name: str) -> OrderedLists:
@@ -50,7 +51,8 @@ def order_run(run: pl.DataFrame, truth: Truth, *, ties: str, name: str) -> Order
     start = np.zeros(len(truth.users) + 1, np.int64)
     if not kernels.grouped_starts(user, start):
         item, key = _grouped(kernels, user, start, item, key)
-    if len(key) and not _in_order(kernels, start, key):
+    distinct = len(key) > 0 and _in_order(kernels, start, key)
+    if len(key) and not distinct:
         key = key if key.flags.writeable else key.copy()  # codes are ours, scores may be the caller's
         _sort(kernels, start, key, item, truth, ties=ties, name=name)
     if has_rank:
@@ -58,7 +60,7 @@ def order_run(run: pl.DataFrame, truth: Truth, *, ties: str, name: str) -> Order
         if has_score:
             check_agreement(run, user, name)
         key = np.empty(0)
-    return OrderedLists(start, item, key)
+    return OrderedLists(start, item, key, distinct)
 
 
 def _by_falling_id(run: pl.DataFrame, rule: str, name: str) -> pl.DataFrame:

@@ -18,8 +18,10 @@ from trueval.evaluation.run_notes import count_seen, notes_on_items, notes_on_se
 from trueval.evaluation.without_head import head_places
 from trueval.facts.from_run import run_facts
 from trueval.facts.ranking_facts import RankingFacts
+from trueval.facts.tie_rules import SETTLED
 from trueval.facts.truth import Truth
-from trueval.facts.views import condense
+from trueval.facts.views import condense, shortened
+from trueval.metrics.spec import Spec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,11 +129,29 @@ class MeasurementPlan:
 
     def _measure(self, users: np.ndarray, facts: RankingFacts, truth: Truth) -> Partition:
         specs, head = specs_of(self.options), truth.head
+        if not self.condensed:  # what is left of a list then may come from anywhere in it
+            facts = as_deep_as_needed(facts, specs.values())
         listed, seen = facts.length > 0, count_seen(facts, truth.train, specs.values())
         places = None if head is None else head_places(facts, head, specs.values())
         judged = condense(facts) if self.condensed else facts
         measured = measure(judged, specs, self.prepared.context, first=self.first)
         return Partition(users, measured, facts.catalogue, places, listed, seen)
+
+
+def as_deep_as_needed(facts: RankingFacts, specs: Iterable[Spec]) -> RankingFacts:
+    """The facts with lists cut to the deepest cutoff, where all metrics have one and equal scores are settled.
+
+    >>> from trueval.metrics.grammar import parse
+    >>> from trueval.metrics.measure import toy_facts
+    >>> facts = toy_facts(["a", "b", "c"], {"c"})
+    >>> [as_deep_as_needed(facts, [parse("hit@1"), parse(name)]).depth for name in ("ndcg@2", "rr")]
+    [2, 3]
+    """
+    cutoffs = [None if spec.metric.exact else spec.k for spec in specs]
+    deepest = [k for k in cutoffs if k is not None]
+    if facts.ties not in SETTLED or not deepest or len(deepest) < len(cutoffs):
+        return facts
+    return shortened(facts, max(deepest))
 
 
 def _for_users(truth: Truth, codes: np.ndarray) -> Truth:
