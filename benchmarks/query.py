@@ -32,7 +32,7 @@ class Row:
     wanted: float  # times as fast as the query that ranks over users
     cold: bool = False
     users: int = 100_000
-    rounds: int = 5
+    rounds: int = 3
 
     @property
     def folder(self) -> Path:

@@ -23,11 +23,12 @@ ORDER = (
 )
 HEADER = """# Benchmark results
 
-Written by `python benchmarks/run.py w1 w2 small` (and `w1-large`). Time is the wall time of the work, without
+Written by `make bench` (`python benchmarks/run.py w1 w2 small …`, also `w1-large`) and `make bench-query`. Time is the wall time of the work, without
 interpreter start, imports and a first call on tiny data (the "start" column); reading files is included in W1 and
 left out in W2. Contenders take turns, round by round: best and median are over the rounds, and so are their ratios to
 trueval's, since the machine is not equally fast all the time. CPU is processor time of the best run, all threads. Peak
-memory is the highest resident memory of the whole process.
+memory is the highest resident memory of the whole process. The load average says how busy the machine was: above the
+number of its cores, times are longer than they would be, and only their ratios in one run say something.
 """
 
 
@@ -47,15 +48,24 @@ def machine() -> str:
 
 
 def write_results(folder: Path, path: Path) -> None:
-    parts = [HEADER]
+    """Write the tables of what was measured here; of what was not, those that the file has stay."""
+    sections = _sections(path.read_text()) if path.exists() else {}
+    found = {}
     for name in ORDER:
         file = folder / f"{name}.json"
         if file.exists():
-            found = json.loads(file.read_text())
-            parts.append(f"## {found['title']}\n\n{found['date']}; {found['machine']}\n")
-            shape = _query_table if "query" in found else _small_table if "rows" in found else _table
-            parts.append(shape(found))
-    path.write_text("\n".join(parts))
+            one = json.loads(file.read_text())
+            shape = _query_table if "query" in one else _small_table if "rows" in one else _table
+            found[one["title"]] = f"{one['date']}; {one['machine']}\n\n{shape(one)}"
+    added = {title: text for title, text in found.items() if title not in sections}
+    sections = {**added, **{title: found.get(title, text) for title, text in sections.items()}}
+    path.write_text("\n".join([HEADER, *(f"## {title}\n\n{text}" for title, text in sections.items())]))
+
+
+def _sections(text: str) -> dict[str, str]:
+    """Texts by title."""
+    parts = [part.split("\n", 1) for part in text.split("\n## ")[1:]]
+    return {title: body.strip("\n") + "\n" for title, body in parts}
 
 
 def _table(found: dict[str, Any]) -> str:

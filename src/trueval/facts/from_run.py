@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from trueval.data.coded_column import CodedColumn
 from trueval.data.ids import Ids
 from trueval.errors import DefinitionError
 from trueval.facts.equal_scores import same_as_next
@@ -22,14 +23,16 @@ if TYPE_CHECKING:
 
 
 def run_facts(
-    run: pl.DataFrame, truth: Truth, *, ties: str = "random", name: str = "run", whole: bool = True
-) -> RankingFacts:
+    run: pl.DataFrame, truth: Truth, *, ties: str = "random", name: str = "run", whole: bool = True,
+    items: CodedColumn | None = None,
+) -> RankingFacts:  # fmt: skip
     """Facts of a run: a table with `user`, `item` and `score` or `rank` (or, with ties="given", neither).
 
-    A part of a run (`whole=False`) may well have nothing in common with the test set, a whole run may not.
+    A part of a run (`whole=False`) may well have nothing in common with the test set, a whole run may not. `items` is
+    the column of the run, where it is coded.
     """
     built = ties if ties in SETTLED else "random"
-    lists = order_run(run, truth, ties=built, name=name)
+    lists = order_run(run, truth, ties=built, name=name, items=items)
     if whole:
         check_common_ids(run["user"], run["item"], truth, name)
     order, rank, above, tied = _join(lists, truth, name)

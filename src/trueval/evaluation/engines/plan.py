@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from trueval.data.coded_column import CodedColumn
 from trueval.data.ids import Ids
 from trueval.evaluation.held_out import HeldOut, PreparedRun, prepare_run
 from trueval.evaluation.measure_and_conclude import MeasuredSystem, check_listed, measure
@@ -78,10 +79,10 @@ class MeasurementPlan:
         """How it is evaluated."""
         return self.prepared.context.options
 
-    def whole(self, run: pl.DataFrame) -> Partition:
-        """Measure a whole run."""
+    def whole(self, run: pl.DataFrame, items: CodedColumn | None = None) -> Partition:
+        """Measure a whole run; `items` is its column, where it is coded."""
         everyone = np.arange(len(self.truth.users))
-        facts = run_facts(run, self.truth, ties=self.options.ties, name=self.name)
+        facts = run_facts(run, self.truth, ties=self.options.ties, name=self.name, items=items)
         return self._measure(everyone, facts, self.truth)
 
     def part(self, run: pl.DataFrame, codes: np.ndarray) -> Partition:
