@@ -23,12 +23,13 @@ ORDER = (
 )
 HEADER = """# Benchmark results
 
-Written by `make bench` (`python benchmarks/run.py w1 w2 small …`, also `w1-large`) and, the first table, by
-`make bench-query`. Time is the wall time of the work, without interpreter start, imports and a first call on tiny data
-(the "start" column); reading files is included in W1 and left out in W2. Contenders take turns, round by round: best and median are over the rounds, and so are their ratios to
-trueval's, since the machine is not equally fast all the time. CPU is processor time of the best run, all threads. Peak
-memory is the highest resident memory of the whole process. The load average says how busy the machine was: above the
-number of its cores, times are longer than they would be, and only their ratios in one run say something.
+Written by `make bench` (`python benchmarks/run.py w1 w2 small …`, also `w1-large`) and, the first table, by `make
+bench-query`. Time is the wall time of the work, without interpreter start, imports and a first call on tiny data (the
+"start" column); reading files is included in W1 and left out in W2. Contenders take turns, round by round: best and
+median are over the rounds, and so are their ratios to trueval's, since the machine is not equally fast all the time.
+CPU is processor time of the best run, all threads. Peak memory is the highest resident memory of the whole process.
+The load average says how busy the machine was: above the number of its cores, times are longer than they would be, and
+only their ratios in one run say something.
 """
 
 
