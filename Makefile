@@ -9,7 +9,7 @@ WORKERS ?= 2
 QUICK   := tests/test_architecture.py tests/data tests/design tests/oracles tests/report tests/splits tests/evaluation/groups tests/propensity tests/facts
 COVER   := --cov --cov-report=
 
-.PHONY: help demo study test test-quick test-adapters test-slow coverage lint fuzz bench study-table coverage-table corrections-table operating-figures clean docs
+.PHONY: help demo study test test-quick test-adapters test-slow coverage lint fuzz bench bench-query study-table coverage-table corrections-table operating-figures clean docs
 .DEFAULT_GOAL := help
 
 help:            ## show this list
@@ -102,6 +102,9 @@ study-table: $(VENV)/test ## measure how quickly a user study is served to 200 p
 
 bench: $(VENV)/base ## measure speed and memory against other libraries (installs them in .venv-bench)
 	$(PYTHON) benchmarks/run.py w1 w2 small bootstrap aspects catalogue
+
+bench-query: $(VENV)/test ## measure trueval beside the polars query that people would write (5 minutes; QUERY=query-large)
+	$(BIN)/python benchmarks/measure.py $(or $(QUERY),query)
 
 coverage-table: $(VENV)/base ## measure how often intervals hold and tests err (20 minutes), for docs/coverage.md
 	$(BIN)/python benchmarks/coverage_table.py -o docs/coverage.md

@@ -11,12 +11,14 @@ import argparse
 import datetime
 import json
 import subprocess
+from importlib import metadata
 from typing import Any
 
 import numpy as np
 
 from catalogue import measure_catalogue
 from environments import interpreter
+from query import measure_query
 from results import machine, write_results
 from small import measure_small
 from suites import DATA, SUITES, Contender, Suite
@@ -27,7 +29,7 @@ SLOW = 20.0
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="benchmarks/run.py", description=__doc__)
-    parser.add_argument("suites", nargs="+", choices=[*SUITES, "catalogue", "small"])
+    parser.add_argument("suites", nargs="+", choices=[*SUITES, "catalogue", "small", "query", "query-large"])
     parser.add_argument("--only", help="beginnings of contender names, by commas; results are not kept")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--limit", type=float, default=600, help="seconds one run may take")
@@ -37,6 +39,12 @@ def main() -> int:
     for name in options.suites:
         if name == "small":
             _keep("small", {"title": "Small things", "rows": measure_small()})
+        if name.startswith("query"):
+            rows = measure_query(_run_once, large=name == "query-large")
+            title = "Beside the polars query that people would write: 100,000 users × 100 items, six metrics at 10"
+            _keep(
+                "query", {"title": title, "query": rows, "versions": _versions("trueval", "polars", "numpy", "numba")}
+            )
         if name == "catalogue":
             SUITES["aspects"][0].prepare()
             rows = measure_catalogue(SUITES["aspects"][0].folder, SUITES["aspects"][0].tiny)
@@ -80,6 +88,10 @@ def _run_once(suite: Suite, contender: Contender, limit: float) -> dict[str, Any
             return json.loads(line.removeprefix("RESULT "))
     said = done.stderr.strip().splitlines() or [f"ended with code {done.returncode}"]
     return {"error": said[-1][:160].replace(str(HERE.parent), ".")}
+
+
+def _versions(*packages: str) -> str:
+    return ", ".join(f"{package} {metadata.version(package)}" for package in packages)
 
 
 def _values_file(suite: Suite, contender: Contender) -> Any:

@@ -9,14 +9,27 @@ import statistics
 from pathlib import Path
 from typing import Any
 
-ORDER = ("w1-ints", "w1-strings", "w1-shuffled", "w1-large-ints", "w2", "aspects", "catalogue", "bootstrap", "small")
+ORDER = (
+    "query",
+    "w1-ints",
+    "w1-strings",
+    "w1-shuffled",
+    "w1-large-ints",
+    "w2",
+    "aspects",
+    "catalogue",
+    "bootstrap",
+    "small",
+)
 HEADER = """# Benchmark results
 
-Written by `python benchmarks/run.py w1 w2 small` (and `w1-large`). Time is the wall time of the work, without
-interpreter start, imports and a first call on tiny data (the "start" column); reading files is included in W1 and
-left out in W2. Contenders take turns, round by round: best and median are over the rounds, and so are their ratios to
-trueval's, since the machine is not equally fast all the time. CPU is processor time of the best run, all threads. Peak
-memory is the highest resident memory of the whole process.
+Written by `make bench` (`python benchmarks/run.py w1 w2 small …`, also `w1-large`) and, the first table, by `make
+bench-query`. Time is the wall time of the work, without interpreter start, imports and a first call on tiny data (the
+"start" column); reading files is included in W1 and left out in W2. Contenders take turns, round by round: best and
+median are over the rounds, and so are their ratios to trueval's, since the machine is not equally fast all the time.
+CPU is processor time of the best run, all threads. Peak memory is the highest resident memory of the whole process.
+The load average says how busy the machine was: above the number of its cores, times are longer than they would be, and
+only their ratios in one run say something.
 """
 
 
@@ -36,14 +49,24 @@ def machine() -> str:
 
 
 def write_results(folder: Path, path: Path) -> None:
-    parts = [HEADER]
+    """Write the tables of what was measured here; of what was not, those that the file has stay."""
+    sections = _sections(path.read_text()) if path.exists() else {}
+    found = {}
     for name in ORDER:
         file = folder / f"{name}.json"
         if file.exists():
-            found = json.loads(file.read_text())
-            parts.append(f"## {found['title']}\n\n{found['date']}; {found['machine']}\n")
-            parts.append(_small_table(found["rows"]) if "rows" in found else _table(found))
-    path.write_text("\n".join(parts))
+            one = json.loads(file.read_text())
+            shape = _query_table if "query" in one else _small_table if "rows" in one else _table
+            found[one["title"]] = f"{one['date']}; {one['machine']}\n\n{shape(one)}"
+    added = {title: text for title, text in found.items() if title not in sections}
+    sections = {**added, **{title: found.get(title, text) for title, text in sections.items()}}
+    path.write_text("\n".join([HEADER, *(f"## {title}\n\n{text}" for title, text in sections.items())]))
+
+
+def _sections(text: str) -> dict[str, str]:
+    """Texts by title."""
+    parts = [part.split("\n", 1) for part in text.split("\n## ")[1:]]
+    return {title: body.strip("\n") + "\n" for title, body in parts}
 
 
 def _table(found: dict[str, Any]) -> str:
@@ -83,7 +106,25 @@ def _agreement(found: dict[str, Any], name: str) -> str:
     return f"{word} (largest gap {difference['largest']:.0e}{others})"
 
 
-def _small_table(rows: list[dict[str, Any]]) -> str:
+def _query_table(found: dict[str, Any]) -> str:
+    """Wall seconds of each contender, with CPU seconds behind a stroke; how many times as fast trueval is."""
+    names = list(found["query"][0]["best"])
+    heads = [f"{name}, s / CPU s" for name in names] + [f"× {name}" for name in names[:-1]]
+    lines = [f"Best of the rounds; {found['versions']}.", "", "| | " + " | ".join([*heads, "wanted", "peak GB"]) + " |"]
+    lines.append("|---|" + "---:|" * (len(heads) + 2))
+    for row in found["query"]:
+        best = row["best"]
+        cells = [f"{best[n]['seconds']:.2f} / {best[n]['cpu']:.2f}" if n in best else "–" for n in names]
+        own = best["trueval"]["seconds"]
+        cells += [f"{best[n]['seconds'] / own:.2f}" if n in best else "–" for n in names[:-1]]
+        cells.append("–" if row["wanted"] is None else f"{row['wanted']:.1f}")
+        cells.append(" / ".join(f"{best[n]['peak'] / 1e9:.1f}" for n in names if n in best))
+        lines.append(f"| {' | '.join([row['title'], *cells])} |")
+    return "\n".join(lines) + "\n"
+
+
+def _small_table(found: dict[str, Any]) -> str:
+    rows = found["rows"]
     lines = ["| what | time (s) | limit (s) |", "|---|---:|---:|"]
     for row in rows:
         shown = f"{row['seconds']:.2f}" if "seconds" in row else row["error"]

@@ -20,13 +20,13 @@ IMPORT = "import time; t = time.perf_counter(); import {}; print(time.perf_count
 
 def measure_small() -> list[dict[str, Any]]:
     python = interpreter("bench")
-    folder = _ten_users()
+    folder = ten_users()
     evaluate = [python.parent / "trueval", "evaluate", folder / "recs.csv", "--test", folder / "test.csv"]
     rows = [
         ("start Python, do nothing", None, lambda: _best([python, "-c", "pass"])),
         ("import trueval", 0.3, lambda: _best([python, "-c", IMPORT.format("trueval")], printed=True)),
         ("import polars, for comparison", None, lambda: _best([python, "-c", IMPORT.format("polars")], printed=True)),
-        ("trueval evaluate, ten users, from the shell", 1.5, lambda: _best(evaluate)),
+        ("trueval evaluate, ten users, from the shell", 0.6, lambda: _best(evaluate)),
         ("kernels: compile all for the first time", 15, lambda: _compilation(python)),
     ]
     found = []
@@ -70,7 +70,8 @@ def _whole_run(python: Path, entry: str, folder: Path, cache: Path) -> float:
     return result["first_call"] + result["seconds"]
 
 
-def _ten_users() -> Path:
+def ten_users() -> Path:
+    """A folder with recs.csv and test.csv of ten users."""
     import polars as pl
 
     make_w1(DATA / "w1-tiny", users=50, variants=("ints",))

@@ -46,6 +46,13 @@ PYTREC = Contender("pytrec_eval", "w1_peers:pytrec_eval", ("pytrec_eval-terrier"
 IR_MEASURES = Contender("ir-measures", "w1_peers:ir_measures", ("ir-measures", "pytrec_eval-terrier"))
 PEERS = (RECTOOLS, RANX, RANX_ARRAYS, PYTREC, IR_MEASURES, REPLAY)
 
+# The names are the columns of the table: the query that ranks over users is the one that trueval is held to.
+QUERY_CONTENDERS = (
+    Contender("polars, rank over users", "query_contenders:polars_rank", ("polars",)),
+    Contender("polars, lists by group_by", "query_contenders:polars_lists", ("polars",)),
+    Contender("trueval", "query_contenders:trueval", TRUEVAL.packages),
+)
+
 W2_CONTENDERS = (
     Contender("pure float32 GEMM (numpy)", "w2_contenders:gemm", ("numpy",)),
     Contender("torch matmul + mask + topk", "w2_contenders:torch_topk", ("torch",)),

@@ -15,9 +15,10 @@ import numpy as np
 LIST_LENGTH, RELEVANT, ITEMS = 100, 20, 50_000
 OUTSIDE = 60  # items beyond the list from which the remaining relevant ones come
 ROWS_PER_GROUP = 1 << 20
+VARIANTS = ("ints", "strings", "shuffled", "strings-shuffled")
 
 
-def make_w1(folder: Path, *, users: int, variants: tuple[str, ...] = ("ints", "strings", "shuffled")) -> None:
+def make_w1(folder: Path, *, users: int, variants: tuple[str, ...] = VARIANTS) -> None:
     """Write {variant}/recs.parquet and {variant}/test.parquet unless they are there already."""
     wanted = [v for v in variants if not (folder / v / "done").exists()]
     if not wanted:
@@ -36,7 +37,7 @@ def make_w1(folder: Path, *, users: int, variants: tuple[str, ...] = ("ints", "s
         for variant, files in writers.items():
             files.add(_as_variant(recs, variant), _as_variant(test, variant))
     for variant, files in writers.items():
-        files.close(shuffle=variant == "shuffled")
+        files.close(shuffle=variant.endswith("shuffled"))
 
 
 def _draw(rng: np.random.Generator, cumulative: np.ndarray, users: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -60,7 +61,7 @@ def _draw(rng: np.random.Generator, cumulative: np.ndarray, users: int) -> tuple
 
 
 def _as_variant(columns: list[np.ndarray], variant: str) -> list:
-    if variant != "strings":
+    if not variant.startswith("strings"):
         return columns
     import polars as pl
 

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trueval.arguments import checked
-from trueval.errors import DefinitionError
 from trueval.evaluation.compat import supported
 from trueval.evaluation.defaults import METRICS, default_metrics
-from trueval.evaluation.evaluate_repeats import each_interval, evaluate_repeats
-from trueval.evaluation.evaluate_systems import evaluate_sides
 from trueval.evaluation.group_values import MIN_GROUP
 from trueval.evaluation.groups import By
-from trueval.evaluation.kept_facts import Keeper
 from trueval.evaluation.options import EvaluationOptions
-from trueval.evaluation.repeats import combine
 from trueval.evaluation.runs import evaluate_runs
 from trueval.kernels import use_threads
 from trueval.metrics.spec import Spec
 from trueval.report.result import Result
-from trueval.splits.parts import OBSERVED, Parts
+from trueval.report.sides import OBSERVED
 
+if TYPE_CHECKING:
+    from trueval.splits.parts import Parts
+
+# what splits, fits and ranks is imported where it is used: given lists need none of it
 __all__ = ["Result", "evaluate", "evaluate_run"]
 
 Metrics = str | Sequence[str | Spec]
@@ -130,8 +129,14 @@ def evaluate(
     >>> 0 <= result["popularity", "auc"].value <= 1
     True
     """
-    _check_parts(parts)
-    repeated = not isinstance(parts, Parts) or isinstance(seed, Sequence)
+    from trueval.evaluation.evaluate_repeats import each_interval, evaluate_repeats
+    from trueval.evaluation.evaluate_systems import evaluate_sides
+    from trueval.evaluation.kept_facts import Keeper
+    from trueval.evaluation.repeats import combine
+    from trueval.splits.parts import check_parts
+
+    check_parts(parts)
+    repeated = isinstance(parts, Sequence) or isinstance(seed, Sequence)
     method = interval or ("nested" if repeated else "bootstrap")
     seeds = list(seed) if isinstance(seed, Sequence) else [seed]
     asked, notes = (metrics, []) if metrics is not None else default_metrics(design, compat)
@@ -142,10 +147,10 @@ def evaluate(
     )  # fmt: skip
     keeper = Keeper(keep_facts)
     with use_threads(threads):
-        if isinstance(parts, Parts) and not repeated:
+        if not isinstance(parts, Sequence) and not repeated:
             sides = evaluate_sides(parts, systems, options, design=design, items=items, notes=notes, keeper=keeper)
             return _of_sides({side: Result(found) for side, found in sides.items()})
-        several = [parts] if isinstance(parts, Parts) else list(parts)
+        several = list(parts) if isinstance(parts, Sequence) else [parts]
         repeats = evaluate_repeats(
             several, systems, options, seeds=seeds, design=design, items=items, notes=notes, keeper=keeper
         )
@@ -155,17 +160,6 @@ def evaluate(
 
 def _of_sides(sides: Mapping[str, Result]) -> Result:
     return replace(sides[""], observed=sides.get(OBSERVED))
-
-
-def _check_parts(parts: Any) -> None:
-    """Refuse what is not the parts of a split, and say which function is for it."""
-    if isinstance(parts, Parts) or (isinstance(parts, (list, tuple)) and all(isinstance(p, Parts) for p in parts)):
-        return
-    raise DefinitionError(
-        "evaluate needs the parts of a split",
-        found=type(parts).__name__,
-        do="parts = tv.split(log, …); recommendations already made: tv.evaluate_run(recs, test)",
-    )
 
 
 @checked

@@ -20,7 +20,7 @@ ENDS = {
 
 
 def _fails(monkeypatch, error):
-    def make_app():
+    def make_app(words):
         def run(**_: object) -> None:
             raise error
 

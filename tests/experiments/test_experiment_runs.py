@@ -15,8 +15,8 @@ from experiment_worlds import EXPERIMENT, fits, head, make_folder, sections, wri
 import trueval as tv
 from trueval.errors import TruevalError
 from trueval.evaluation.repeats import combine
-from trueval.experiments.cache import shortened
 from trueval.experiments.splitting import Splitting
+from trueval.facts.views import shortened
 from trueval.metrics.measure import toy_facts
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from kernel_worker import USES, evaluate
 
-from trueval.kernels import kernel_cache, use_kernels
+from trueval.kernels import sealed_files, use_kernels
 from trueval.kernels.kernel_cache import _Files
 
 WORKER = Path(__file__).with_name("kernel_worker.py")
@@ -123,13 +123,13 @@ def test_compiled_code_that_is_not_as_it_was_is_compiled_again(tmp_path):
 
 
 def test_code_is_that_of_all_sources_and_not_of_its_own_alone(tmp_path, monkeypatch):
-    monkeypatch.setattr(kernel_cache, "__file__", str(tmp_path / "kernel_cache.py"))
+    monkeypatch.setattr(sealed_files, "__file__", str(tmp_path / "sealed_files.py"))
     for name in ("a.py", "b.py"):
         (tmp_path / name).write_text("1")
-    first = kernel_cache._stamp.__wrapped__()
-    assert kernel_cache._stamp.__wrapped__() == first
+    first = sealed_files.source_stamp.__wrapped__()
+    assert sealed_files.source_stamp.__wrapped__() == first
     (tmp_path / "b.py").write_text("2")
-    assert kernel_cache._stamp.__wrapped__() != first
+    assert sealed_files.source_stamp.__wrapped__() != first
 
 
 def test_a_folder_that_cannot_be_written_costs_time_alone(tmp_path):

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 from kernel_worker import evaluate
 
-from trueval.kernels import cache_folder, kernel_cache, use_kernels
-from trueval.kernels.kernel_cache import _DIGEST, _Files
+from trueval.kernels import cache_folder, use_kernels
+from trueval.kernels.kernel_cache import _Files
+from trueval.kernels.sealed_files import DIGEST, digest, source_stamp
 from trueval.kernels.trusted_paths import distrust
 
 WORKER = Path(__file__).with_name("kernel_worker.py")
@@ -42,10 +43,9 @@ def work(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
 def plant(folder: Path, marker: Path) -> list[Path]:
     """Put a stranger's code into all compiled files; their digests are right, for everybody can compute them."""
     paths = list(folder.rglob("*.kernel"))
-    files = _Files(str(folder), "any", kernel_cache._stamp())
     body = pickle.dumps(Planted(marker))
     for path in paths:
-        path.write_bytes(files._digest(body) + body)
+        path.write_bytes(digest(body, source_stamp()) + body)
     assert paths
     return paths
 
@@ -164,7 +164,7 @@ def test_files_are_closed_to_others_whatever_the_umask(tmp_path):
         os.umask(before)
     (path,) = tmp_path.iterdir()
     assert stat.S_IMODE(path.stat().st_mode) == 0o644
-    assert len(path.read_bytes()) > _DIGEST
+    assert len(path.read_bytes()) > DIGEST
     assert _Files(str(tmp_path), "family.kernel", b"source").load("int32") == "code"
 
 

@@ -22,7 +22,7 @@ def main() -> None:
         from trueval.cli.app import make_app
 
         try:
-            make_app()(standalone_mode=True)
+            make_app(sys.argv[1:])(standalone_mode=True)
         finally:
             sys.stdout.flush()  # here, where a full disk or a closed pipe can still be told
     except TruevalError as error:

@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import importlib
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
 
 import typer
 
-from trueval.cli import data, simulate, study
-from trueval.cli.ab import ab_command, plan_command
-from trueval.cli.audit import audit_command
-from trueval.cli.calibrate import calibrate_command
-from trueval.cli.compare import compare_command
-from trueval.cli.demo import demo_command
-from trueval.cli.designs import designs_command
-from trueval.cli.evaluate import evaluate_command
-from trueval.cli.gate import gate_command
 from trueval.cli.guard import guarded, is_folder
-from trueval.cli.metrics import metrics_command
-from trueval.cli.ope import ope_command
-from trueval.cli.reproduce import reproduce_command
-from trueval.cli.run import run_command
-from trueval.cli.split import split_command
-from trueval.cli.split_options import SplitCommand
-from trueval.cli.systems import systems_command
-from trueval.cli.track import track_command
 
 
-def make_app() -> typer.Typer:
-    """The `trueval` application."""
+def make_app(words: Sequence[str] = ()) -> typer.Typer:
+    """The `trueval` application; where the words of a command line begin with a command, with that one alone.
+
+    The others would be imported, and their options put together, only to be passed over.
+    """
     app = typer.Typer(
         name="trueval",
         help="Measure recommender systems by what is true, not by what is popular.",
@@ -38,26 +26,63 @@ def make_app() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_options)
-    app.command("demo")(guarded(demo_command, folder=_always))
-    app.command("evaluate")(guarded(evaluate_command, folder=is_folder))
-    app.command("run")(run_command)  # tv.run guards itself: only it knows which files the experiment reads
-    app.command("compare")(guarded(compare_command))
-    app.command("gate")(guarded(gate_command))
-    app.command("audit")(guarded(audit_command))
-    app.command("split", cls=SplitCommand)(guarded(split_command, folder=_always))
-    app.command("metrics")(metrics_command)
-    app.command("systems")(systems_command)
-    app.command("designs")(designs_command)
-    app.command("calibrate")(guarded(calibrate_command))
-    app.command("ab")(guarded(ab_command))
-    app.command("ab-plan")(plan_command)
-    app.command("ope")(guarded(ope_command))
-    app.command("track")(guarded(track_command))
-    app.command("reproduce")(guarded(reproduce_command, folder=_always))
-    app.add_typer(simulate.app, name="simulate")
-    app.add_typer(data.app, name="data")
-    app.add_typer(study.app, name="study")
+    asked = words[0] if words and words[0] in _COMMANDS else None
+    for name, (place, add) in _COMMANDS.items():
+        if asked in (None, name):
+            module, _, function = place.partition(":")
+            add(app, name, getattr(importlib.import_module(f"trueval.cli.{module}"), function))
     return app
+
+
+def _plain(app: typer.Typer, name: str, command: Any) -> None:
+    app.command(name)(command)
+
+
+def _guarded(app: typer.Typer, name: str, command: Any) -> None:
+    app.command(name)(guarded(command))
+
+
+def _result(app: typer.Typer, name: str, command: Any) -> None:
+    app.command(name)(guarded(command, folder=is_folder))
+
+
+def _folder(app: typer.Typer, name: str, command: Any) -> None:
+    app.command(name)(guarded(command, folder=_always))
+
+
+def _split(app: typer.Typer, name: str, command: Any) -> None:
+    from trueval.cli.split_options import SplitCommand
+
+    app.command(name, cls=SplitCommand)(guarded(command, folder=_always))
+
+
+def _several(app: typer.Typer, name: str, inner: typer.Typer) -> None:
+    app.add_typer(inner, name=name)
+
+
+# Where each command is, and how it is added, in the order of the help. `tv.run` guards itself: only it knows which
+# files the experiment reads.
+_COMMANDS: dict[str, tuple[str, Callable[[typer.Typer, str, Any], None]]] = {
+    "demo": ("demo:demo_command", _folder),
+    "evaluate": ("evaluate:evaluate_command", _result),
+    "run": ("run:run_command", _plain),
+    "compare": ("compare:compare_command", _guarded),
+    "gate": ("gate:gate_command", _guarded),
+    "audit": ("audit:audit_command", _guarded),
+    "split": ("split:split_command", _split),
+    "metrics": ("metrics:metrics_command", _plain),
+    "systems": ("systems:systems_command", _plain),
+    "designs": ("designs:designs_command", _plain),
+    "calibrate": ("calibrate:calibrate_command", _guarded),
+    "ab": ("ab:ab_command", _guarded),
+    "ab-plan": ("ab:plan_command", _plain),
+    "ope": ("ope:ope_command", _guarded),
+    "track": ("track:track_command", _guarded),
+    "reproduce": ("reproduce:reproduce_command", _folder),
+    "simulate": ("simulate:app", _several),
+    "data": ("data:app", _several),
+    "study": ("study:app", _several),
+}
 
 
 def _always(output: str | None) -> bool:

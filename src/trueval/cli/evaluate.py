@@ -189,11 +189,11 @@ def _give(result: Result, format: str, baseline: str | None, output: str | None,
 
 
 def _write_side_files(result: Result, baseline: str | None, per_user: Path | None, *, csv_safe: bool) -> None:
-    from trueval.report.saved_results import save_per_user
-
     if baseline is not None:
         result.compare(baseline)  # a wrong name is refused before anything is written
     if per_user is not None:
+        from trueval.report.saved_results import save_per_user
+
         save_per_user(result.evaluation, per_user, csv_safe=csv_safe)
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-from trueval.comparison.comparison import ComparisonOptions, compare_joined
-from trueval.comparison.join_results import join
 from trueval.evaluation.outcome import Evaluation
 
 
@@ -25,6 +23,9 @@ def leaders(evaluation: Evaluation) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     if len(evaluation.systems) < 2:
         return found
+    from trueval.comparison.comparison import ComparisonOptions, compare_joined
+    from trueval.comparison.join_results import join
+
     joined = join(dict(evaluation.repeats) or {"": evaluation})
     for label, spec in evaluation.specs.items():
         values = {name: system.estimates[label].value for name, system in evaluation.systems.items()}

@@ -104,8 +104,8 @@ class Ids:
         columns = _one_type(columns)
         if all(column.dtype.is_integer() for column in columns) and (dense := _distinct_integers(columns)) is not None:
             return Ids(dense)
-        distinct = [_distinct(column) for column in columns]
-        joined = distinct[0] if len(distinct) == 1 else pl.concat(distinct).unique()
+        found = [distinct(column) for column in columns]
+        joined = found[0] if len(found) == 1 else pl.concat(found).unique()
         return Ids(joined.drop_nulls().sort())
 
     def __len__(self) -> int:
@@ -136,7 +136,7 @@ class Ids:
     @cached_property
     def _hashes(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         size = 1 << max(10, (2 * len(self)).bit_length())
-        return choose("lists", _MANY).hash_table(*_hash(self.values), size)
+        return choose("lists", _MANY).hash_table(*hashes(self.values), size)
 
     def codes(self, column: pl.Series) -> Codes:
         """Codes of a column of ids, -1 for ids outside the vocabulary."""
@@ -146,10 +146,10 @@ class Ids:
             column = column.cast(self.values.dtype, strict=False)  # what does not fit becomes null: unknown
         if self._offset is not None and column.dtype.is_integer() and not column.null_count():
             return self._by_table(column, self._offset)
-        if _by_hash(column):
+        if by_hash(column):
             kernel, table = choose("lists", len(column)).look_up_hashes, self._hashes
             out = np.empty(len(column), np.int32)
-            for _ in in_order(lambda piece: kernel(*_hash(piece[0]), *table, out[piece[1]]), _pieces(column)):
+            for _ in in_order(lambda piece: kernel(*hashes(piece[0]), *table, out[piece[1]]), pieces(column)):
                 pass
             return out
         joined = column.alias("id").to_frame().join(self._codebook, on="id", how="left", maintain_order="left")
@@ -158,8 +158,8 @@ class Ids:
     def _by_table(self, column: pl.Series, low: int) -> Codes:
         out = np.empty(len(column), np.int32)
         kernel, first = choose("lists", len(column)).look_up, self.values.to_numpy().dtype.type(low)
-        pieces = _pieces(column)
-        for _ in in_order(lambda piece: kernel(piece[0].to_numpy(), first, self.table, out[piece[1]]), pieces):
+        parts = pieces(column)
+        for _ in in_order(lambda piece: kernel(piece[0].to_numpy(), first, self.table, out[piece[1]]), parts):
             pass
         return out
 
@@ -180,12 +180,12 @@ def _one_type(columns: tuple[pl.Series, ...]) -> tuple[pl.Series, ...]:
     return tuple(column.cast(pl.UInt64) for column in columns)
 
 
-def _by_hash(column: pl.Series) -> bool:
+def by_hash(column: pl.Series) -> bool:
     """Whether a column is large enough for the compiled kernels, which know no nulls."""
     return len(column) > _MANY and not column.null_count() and hasattr(choose("lists", len(column)), "look_up_hashes")
 
 
-def _hash(column: pl.Series) -> tuple[np.ndarray, np.ndarray]:
+def hashes(column: pl.Series) -> tuple[np.ndarray, np.ndarray]:
     """128-bit keys of ids: a mixed and a plain copy of an integer, two independent hashes of a string.
 
     That two of a billion different strings share both has a chance below 1e-20: equal keys are equal ids.
@@ -197,29 +197,30 @@ def _hash(column: pl.Series) -> tuple[np.ndarray, np.ndarray]:
     return both["left"].to_numpy(), both["right"].to_numpy()
 
 
-def _distinct(column: pl.Series) -> pl.Series:
-    if not _by_hash(column):
+def distinct(column: pl.Series) -> pl.Series:
+    """Each id once, in any order."""
+    if not by_hash(column):
         return column.unique()
     kernel = choose("lists", len(column)).first_rows
 
-    def distinct(piece: pl.Series) -> pl.Series:
-        return piece.gather(pl.Series(kernel(*_hash(piece)), dtype=pl.UInt32))
+    def first(piece: pl.Series) -> pl.Series:
+        return piece.gather(pl.Series(kernel(*hashes(piece)), dtype=pl.UInt32))
 
-    found = list(in_order(distinct, [piece for piece, _ in _pieces(column)]))
-    return found[0] if len(found) == 1 else distinct(pl.concat(found, rechunk=True))
+    found = list(in_order(first, [piece for piece, _ in pieces(column)]))
+    return found[0] if len(found) == 1 else first(pl.concat(found, rechunk=True))
 
 
-def _pieces(column: pl.Series) -> list[tuple[pl.Series, slice]]:
+def pieces(column: pl.Series) -> list[tuple[pl.Series, slice]]:
     """The arrays a column is made of, cut for the workers, and the rows they hold.
 
     To join them first would copy everything; and what is worked out for a piece finds memory that is warm.
     """
-    pieces, at = [], 0
+    found, at = [], 0
     for chunk in column.get_chunks():
         cuts = blocks(len(chunk), 1 << 20)
-        pieces += [(chunk[cut], slice(at + cut.start, at + cut.stop)) for cut in cuts]
+        found += [(chunk[cut], slice(at + cut.start, at + cut.stop)) for cut in cuts]
         at += len(chunk)
-    return pieces
+    return found
 
 
 def _distinct_integers(columns: tuple[pl.Series, ...]) -> pl.Series | None:
@@ -233,8 +234,8 @@ def _distinct_integers(columns: tuple[pl.Series, ...]) -> pl.Series | None:
         return None
     present = np.zeros(high - low + 1, bool)
     kernel = choose("lists", rows).mark_present
-    pieces = [piece.to_numpy() for column in columns for piece, _ in _pieces(column.drop_nulls())]
-    for _ in in_order(lambda values: kernel(values, values.dtype.type(low), present), pieces):
+    parts = [piece.to_numpy() for column in columns for piece, _ in pieces(column.drop_nulls())]
+    for _ in in_order(lambda values: kernel(values, values.dtype.type(low), present), parts):
         pass
     return pl.Series(np.flatnonzero(present) + low, dtype=pl.Int64)
 

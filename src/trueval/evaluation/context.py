@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -17,12 +17,13 @@ from trueval.data.users import read_users
 from trueval.evaluation.groups import Groups, Known, evaluated_users, find_groups, names_of
 from trueval.evaluation.item_aspects import item_aspects
 from trueval.evaluation.options import EvaluationOptions
-from trueval.evaluation.weighted_metrics import held_out_shares
 from trueval.metrics.aspect_inputs import Interest, Targets
 from trueval.metrics.metric_inputs import Inputs, ItemPopularity, Positives, RowPropensity
-from trueval.propensity.held_out_shares import HeldOutShares
-from trueval.propensity.propensity import Propensity
-from trueval.splits.parts import Parts
+
+if TYPE_CHECKING:
+    from trueval.propensity.held_out_shares import HeldOutShares
+    from trueval.propensity.propensity import Propensity
+    from trueval.splits.parts import Parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,9 @@ def read_known(
     users = read_users(options.users) if options.users is not None and names_of(options.by) else None
     if options.propensity is None:
         return KnownData(test, train, items, users)
+    from trueval.evaluation.weighted_metrics import held_out_shares
+    from trueval.propensity.propensity import Propensity
+
     propensity = Propensity.read(options.propensity, train=train, test=test, columns=columns)
     shares = None if parts is None else held_out_shares(parts)
     outside_train = seen == "exclude" and (train is not None or parts is not None)

@@ -27,7 +27,6 @@ from trueval.evaluation.without_head import NAME, Head, RemovedHead
 from trueval.facts.truth import Truth
 from trueval.metrics.aspect_inputs import Targets
 from trueval.metrics.metric_inputs import ItemPopularity
-from trueval.splits.folder import saved_parts
 
 Columns = Mapping[str, Any] | None
 
@@ -76,10 +75,13 @@ def read_held_out(
             check_same_kind(train_log.frame[role], test_log.frame[role], role=role, where=where)
     pairs = None if train_log is None else train_log.frame.select("user", "item").unique()
     table = None if items is None else read_items(items)
-    drawn = options.propensity is not None and isinstance(test, (str, Path))
+    parts = None
+    if options.propensity is not None and isinstance(test, (str, Path)):
+        from trueval.splits.folder import saved_parts
+
+        parts = saved_parts(test)
     known = read_known(
-        test_log, train_log, options, items=table, columns=columns, parts=saved_parts(test) if drawn else None,
-        seen=design.seen,
+        test_log, train_log, options, items=table, columns=columns, parts=parts, seen=design.seen,
     )  # fmt: skip
     head = None if design.head is None else Head.of(design.head, train_log, test_log)
     return HeldOut(known, options, design, pairs, head)

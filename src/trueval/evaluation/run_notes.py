@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from trueval.data.by_user import ByUser
 from trueval.data.ids import Ids
-from trueval.design.task import Task
 from trueval.facts.ordered_lists import list_parts
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.truth import Truth
 from trueval.kernels import choose, in_order
 from trueval.metrics.spec import Spec
+
+if TYPE_CHECKING:
+    from trueval.design.task import Task
 
 _EXAMPLES = 3
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -10,10 +11,11 @@ import polars as pl
 from trueval.errors import DefinitionError
 from trueval.metrics.metric_inputs import RowPropensity
 from trueval.metrics.spec import Spec
-from trueval.propensity.held_out_shares import HeldOutShares
 from trueval.render.numbers import percent
-from trueval.splits.parts import Parts
-from trueval.splits.registry import BY_USER, split_of
+
+if TYPE_CHECKING:
+    from trueval.propensity.held_out_shares import HeldOutShares
+    from trueval.splits.parts import Parts
 
 
 def check_averaged(specs: Iterable[Spec], population: str, *, compat: str | None = None) -> None:
@@ -37,12 +39,16 @@ def held_out_shares(parts: Parts) -> HeldOutShares | None:
     """The chance that a row of the log was put into the test part, where chance decided; None where it did not.
 
     >>> from trueval.data.interactions import Interactions
+    >>> from trueval.splits.parts import Parts
     >>> log = Interactions.of(pl.DataFrame({"user": [1, 1, 2], "item": [1, 2, 1]}))
     >>> held_out_shares(Parts(log, log, how={"how": "kfold", "n": 5}))
     HeldOutShares(test=0.2, outside=0.2, by_user=None)
     >>> held_out_shares(Parts(log, log)) is None
     True
     """
+    from trueval.propensity.held_out_shares import HeldOutShares
+    from trueval.splits.registry import BY_USER, split_of
+
     made = split_of(parts.how)
     chance = None if made is None else made.chance(parts.how)
     if made is None or chance is None:

@@ -129,24 +129,6 @@ def facts_key(split: Mapping[str, Any], system: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
-def shortened(facts: RankingFacts, depth: int) -> RankingFacts:
-    """The facts as they are with lists of this length: nothing but the lists depends on it.
-
-    >>> from trueval.metrics.measure import toy_facts
-    >>> shortened(toy_facts(["a", "b", "c"], {"c"}), 2).list_item.tolist()
-    [0, 1]
-    """
-    if facts.depth <= depth:
-        return facts
-    length = np.minimum(facts.length, depth)
-    return facts.changed(
-        list_start=np.concatenate([[0], np.cumsum(length)]),
-        list_item=facts.list_item[facts.place <= depth],
-        list_same=None if facts.list_same is None else facts.list_same[facts.place <= depth],
-        splits=facts.splits[:depth],
-    )
-
-
 def _ids_digest(catalogue: pl.DataFrame) -> str:
     """A digest of the candidates, whatever their order."""
     ids = catalogue.select([name for name in ("user", "item") if name in catalogue.columns])

@@ -13,12 +13,13 @@ from trueval.errors import DataError, TruevalError
 from trueval.evaluation.evaluate_systems import PreparedSplit, conclude_split, measure_system, prepare_split, rank_tasks
 from trueval.evaluation.measure_and_conclude import MeasuredSystem
 from trueval.evaluation.outcome import Evaluation
-from trueval.experiments.cache import DEPTH, Cache, facts_key, shortened, split_key
+from trueval.experiments.cache import DEPTH, Cache, facts_key, split_key
 from trueval.experiments.designs import DesignPlan
 from trueval.experiments.experiment import Experiment
 from trueval.experiments.splitting import SplitReplicate
 from trueval.experiments.system_entries import Entry, system_errors
 from trueval.facts.ranking_facts import RankingFacts
+from trueval.facts.views import shortened
 from trueval.progress import hushed, note, progress
 from trueval.recommenders.registry import cautions_on
 from trueval.recommenders.run import Run

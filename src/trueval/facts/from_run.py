@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import polars as pl
 
+from trueval.data.coded_column import CodedColumn
 from trueval.data.ids import Ids
-from trueval.design.task import Task
 from trueval.errors import DefinitionError
 from trueval.facts.equal_scores import same_as_next
 from trueval.facts.ordered_lists import OrderedLists, code_ids, list_parts, order_run
@@ -16,21 +18,26 @@ from trueval.facts.tie_rules import SETTLED, with_ties
 from trueval.facts.truth import Truth, check_common_ids
 from trueval.kernels import choose, in_order
 
+if TYPE_CHECKING:
+    from trueval.design.task import Task
+
 
 def run_facts(
-    run: pl.DataFrame, truth: Truth, *, ties: str = "random", name: str = "run", whole: bool = True
-) -> RankingFacts:
+    run: pl.DataFrame, truth: Truth, *, ties: str = "random", name: str = "run", whole: bool = True,
+    items: CodedColumn | None = None,
+) -> RankingFacts:  # fmt: skip
     """Facts of a run: a table with `user`, `item` and `score` or `rank` (or, with ties="given", neither).
 
-    A part of a run (`whole=False`) may well have nothing in common with the test set, a whole run may not.
+    A part of a run (`whole=False`) may well have nothing in common with the test set, a whole run may not. `items` is
+    the column of the run, where it is coded.
     """
     built = ties if ties in SETTLED else "random"
-    lists = order_run(run, truth, ties=built, name=name)
+    lists = order_run(run, truth, ties=built, name=name, items=items)
     if whole:
         check_common_ids(run["user"], run["item"], truth, name)
     order, rank, above, tied = _join(lists, truth, name)
     splits = np.zeros(int(np.diff(lists.start).max(initial=0)), np.int64)
-    if len(lists.score):
+    if len(lists.score) and not lists.distinct:
         choose("lists", len(lists.item) + len(rank)).count_splits(lists.start, lists.score, splits)
     targets, n_catalogue = _targets(truth)
     assert truth.judged.rows.value is not None

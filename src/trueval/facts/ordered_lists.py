@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from trueval.data.coded_column import CodedColumn
 from trueval.data.ids import Ids, check_same_kind, plain
 from trueval.data.missing_ids import ids_missing
 from trueval.errors import DataError
@@ -26,15 +27,18 @@ class OrderedLists:
     start: np.ndarray
     item: np.ndarray
     score: np.ndarray
+    distinct: bool  # known to have no equal scores in a list
 
 
-def order_run(run: pl.DataFrame, truth: Truth, *, ties: str, name: str) -> OrderedLists:
-    """Code a run and put every list in order, equal scores by the tie rule."""
+def order_run(
+    run: pl.DataFrame, truth: Truth, *, ties: str, name: str, items: CodedColumn | None = None
+) -> OrderedLists:
+    """Code a run and put every list in order, equal scores by the tie rule; `items` is its column, if it is coded."""
     if ties in BY_ID:
-        run, ties = _by_falling_id(run, ties, name), "given"
-    user, item = (
-        code_ids(run, role, vocabulary, name) for role, vocabulary in (("user", truth.users), ("item", truth.items))
-    )
+        run, ties, items = _by_falling_id(run, ties, name), "given", None
+    user, item = code_ids(run, "user", truth.users, name), None if items is None else items.within(truth.items)
+    if item is None:
+        item = code_ids(run, "item", truth.items, name)
     if truth.catalogue is not None:
         check_catalogue(run, item, truth.catalogue, name)
     has_score, has_rank = "score" in run.columns, "rank" in run.columns
@@ -50,7 +54,8 @@ def order_run(run: pl.DataFrame, truth: Truth, *, ties: str, name: str) -> Order
     start = np.zeros(len(truth.users) + 1, np.int64)
     if not kernels.grouped_starts(user, start):
         item, key = _grouped(kernels, user, start, item, key)
-    if len(key) and not _in_order(kernels, start, key):
+    distinct = len(key) > 0 and _in_order(kernels, start, key)
+    if len(key) and not distinct:
         key = key if key.flags.writeable else key.copy()  # codes are ours, scores may be the caller's
         _sort(kernels, start, key, item, truth, ties=ties, name=name)
     if has_rank:
@@ -58,7 +63,7 @@ def order_run(run: pl.DataFrame, truth: Truth, *, ties: str, name: str) -> Order
         if has_score:
             check_agreement(run, user, name)
         key = np.empty(0)
-    return OrderedLists(start, item, key)
+    return OrderedLists(start, item, key, distinct)
 
 
 def _by_falling_id(run: pl.DataFrame, rule: str, name: str) -> pl.DataFrame:

@@ -40,17 +40,21 @@ def check_common_ids(users: pl.Series, items: pl.Series, truth: Truth, name: str
     if truth.head is not None:
         inside[truth.head] = True
     for what, column, vocabulary, there in (
-        ("user", users, truth.users, np.arange(len(truth.users))),
-        ("item", items, truth.items, np.flatnonzero(inside)),
+        ("user", users, truth.users, np.ones(len(truth.users), bool)),
+        ("item", items, truth.items, inside),
     ):
         check_same_kind(column, vocabulary.values, role=what, where=(name, "the test set"))
         common = any(
-            bool(np.isin(vocabulary.codes(plain(column[part.start : part.stop], where=name)), there).any())
+            _any_of(there, vocabulary.codes(plain(column[part.start : part.stop], where=name)))
             for part in blocks(len(column), 100_000)  # as a rule the first ones will do
         )
         check_overlap(
             np.full(min(len(column), 1), common),
             what=what,
             where=f"{name} and the test set",
-            examples=(column.head(3).to_list(), vocabulary.decode(there[:3]).to_list()),
+            examples=(column.head(3).to_list(), vocabulary.decode(np.flatnonzero(there)[:3]).to_list()),
         )
+
+
+def _any_of(there: np.ndarray, codes: np.ndarray) -> bool:
+    return bool(there[codes[codes >= 0]].any())

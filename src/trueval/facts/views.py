@@ -55,6 +55,26 @@ def pieces(facts: RankingFacts, units: int) -> Iterator[RankingFacts]:
         )
 
 
+def shortened(facts: RankingFacts, depth: int) -> RankingFacts:
+    """The facts as they are with lists of this length: nothing but the lists depends on it.
+
+    >>> from trueval.metrics.measure import toy_facts
+    >>> shortened(toy_facts(["a", "b", "c"], {"c"}), 2).list_item.tolist()
+    [0, 1]
+    """
+    if facts.depth <= depth:
+        return facts
+    length = np.minimum(facts.length, depth)
+    start = np.concatenate([[0], np.cumsum(length)])
+    rows = np.arange(start[-1]) + np.repeat(facts.list_start[:-1] - start[:-1], length)
+    return facts.changed(
+        list_start=start,
+        list_item=facts.list_item[rows],
+        list_same=None if facts.list_same is None else facts.list_same[rows],
+        splits=facts.splits[:depth],
+    )
+
+
 def _sliced(facts: RankingFacts, name: str, part: slice) -> np.ndarray | None:
     column = getattr(facts, name)
     return None if column is None else column[part]

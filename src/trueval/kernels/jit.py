@@ -11,6 +11,9 @@ from trueval.kernels.cache_folder import cache_folder
 from trueval.kernels.kernel_cache import DiskCache
 
 _KERNEL: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}
+# without counting references, which would call numba; nothing here allocates
+_ALONE: dict[str, Any] = {"nogil": True, "no_cpython_wrapper": True, "_nrt": False}
+_WITHIN: dict[str, Any] = {**_ALONE, "no_cfunc_wrapper": True, "forceinline": True}
 INNER: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True, "no_cpython_wrapper": True}
 
 
@@ -29,8 +32,14 @@ def kernel_with(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 kernel = kernel_with()
 """Python calls it; it is kept on disk with all that it calls."""
 
+loop: Any = njit(**_ALONE)
+"""A function of `loops`: Python calls its machine code (see `machine_code`)."""
+
 inner = njit(**INNER)
 """Kernels call it, and only they can."""
+
+within: Any = njit(**_WITHIN)
+"""Loops call it, and other kernels: it becomes a part of their machine code, which so refers to nothing outside."""
 
 inlined = njit(inline="always")
 """Becomes a part of what calls it, and is not compiled by itself: for what has one or two callers and is large."""

@@ -13,24 +13,16 @@ can write (see `trusted_paths`).
 from __future__ import annotations
 
 import hashlib
-import os
 import pickle
 import sys
 from collections.abc import Callable
-from contextlib import suppress
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numba
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 
 from trueval.kernels.cache_folder import make_folder
-from trueval.kernels.trusted_paths import is_trusted_file
-from trueval.progress import note
-
-_DIGEST = 32  # bytes
-_BINARY = getattr(os, "O_BINARY", 0)  # Windows
+from trueval.kernels.sealed_files import read_sealed, say_compiling, source_stamp, write_sealed
 
 
 class DiskCache(FunctionCache):
@@ -42,7 +34,7 @@ class DiskCache(FunctionCache):
         self._cache_path = str(folder)
         self._impl = _Kept(function, folder)
         name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
-        self._cache_file = _Files(self.cache_path, name, _stamp())
+        self._cache_file = _Files(self.cache_path, name, source_stamp())
         self.enable()
 
 
@@ -72,22 +64,15 @@ class _Files(IndexDataCacheFile):
         self.folder, self.name, self.stamp = Path(folder), name, stamp
 
     def save(self, key: Any, data: Any) -> None:
-        body = self._dump((key, data))
-        with suppress(OSError), self._open_for_write(str(self._path(key))) as file:  # a full disk costs time alone
-            if hasattr(os, "fchmod"):
-                os.fchmod(file.fileno(), 0o644)  # the umask may let others write, and then it would not be trusted
-            file.write(self._digest(body) + body)
+        write_sealed(self._path(key), self._dump((key, data)), self.stamp)
 
     def load(self, key: Any) -> Any:
-        try:
-            content = _read_trusted(self._path(key))
-            if content[:_DIGEST] == self._digest(content[_DIGEST:]):
-                written, data = pickle.loads(content[_DIGEST:])
-                if written == key:
-                    return data
-        except OSError:
-            pass
-        _say_once()
+        body = read_sealed(self._path(key), self.stamp)
+        if body is not None:
+            written, data = pickle.loads(body)
+            if written == key:
+                return data
+        say_compiling()
         return None
 
     def flush(self) -> None:
@@ -97,28 +82,3 @@ class _Files(IndexDataCacheFile):
     def _path(self, key: Any) -> Path:
         digest = hashlib.blake2b(repr((sys.implementation.cache_tag, key)).encode(), digest_size=10).hexdigest()
         return self.folder / f"{self.name}-{digest}.kernel"
-
-    def _digest(self, body: bytes) -> bytes:
-        return hashlib.blake2b(body, digest_size=_DIGEST, key=self.stamp).digest()
-
-
-def _read_trusted(path: Path) -> bytes:
-    """What a file holds; of one that somebody else may have written, nothing. It is looked at as it is open."""
-    file = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | _BINARY)
-    with open(file, "rb") as opened:
-        return opened.read() if is_trusted_file(file) else b""
-
-
-@cache
-def _stamp() -> bytes:
-    """What all compiled code depends on, besides itself."""
-    digest = hashlib.blake2b(numba.__version__.encode(), digest_size=32)
-    for source in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(source.name.encode() + source.read_bytes())
-    return digest.digest()
-
-
-@cache
-def _say_once() -> None:
-    if sys.stderr.isatty():
-        note("compiling the fast kernels, once (a few seconds)…")

@@ -1,297 +1,106 @@
-"""Compiled: coding ids, grouping rows by user, ordering lists, and joining lists with judgements."""
+"""Coding ids, grouping rows by user, ordering lists, joining lists with judgements: the compiled loops of
+`loops.lists`, with room to work in."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from trueval.kernels.draws import tie_key, user_key
-from trueval.kernels.jit import inner, kernel
-from trueval.kernels.ordering import COUNTED, order_distinct, sort_places
+from trueval.kernels.loops import COUNTED
+from trueval.kernels.machine_code import Kernel
+
+Rows = np.ndarray
+
+_LOOPS = "lists"
+look_up = Kernel(_LOOPS, "look_up")
+mark_present = Kernel(_LOOPS, "mark_present")
+starts_of = Kernel(_LOOPS, "starts_of")
+count_splits = Kernel(_LOOPS, "count_splits")
+sort_up = Kernel(_LOOPS, "sort_up")
+sort_down = Kernel(_LOOPS, "sort_down")
+look_up_hashes = Kernel(_LOOPS, "look_up_hashes")
+_grouped_starts, _falls = Kernel(_LOOPS, "grouped_starts"), Kernel(_LOOPS, "falls")
+_group_lists, _group_order = Kernel(_LOOPS, "group_lists"), Kernel(_LOOPS, "group_order")
+_order_lists, _join_lists = Kernel(_LOOPS, "order_lists"), Kernel(_LOOPS, "join_lists")
+_first_rows, _hash_table = Kernel(_LOOPS, "first_rows"), Kernel(_LOOPS, "hash_table")
 
 
-@kernel
-def look_up(values, low, table, out):
-    """Codes of integer ids through a table that starts at id `low`; -1 outside."""
-    size = np.uint64(table.size)
-    for j in range(values.size):
-        place = np.uint64(values[j] - low)
-        out[j] = table[place] if place < size else -1
-
-
-@kernel
-def mark_present(values, low, present):
-    """Mark which ids of a span occur."""
-    for j in range(values.size):
-        present[values[j] - low] = 1
-
-
-@kernel
-def grouped_starts(codes, start):
+def grouped_starts(codes: Rows, start: Rows) -> bool:
     """Fill `start` where codes never fall and none is negative; otherwise leave it empty and say so."""
-    last = 0
-    for j in range(codes.size):
-        code = codes[j]
-        if code < last:
-            start[:] = 0
-            return False
-        last = code
-        start[code + 1] += 1
-    for u in range(1, start.size):
-        start[u] += start[u - 1]
-    return True
+    return bool(_grouped_starts(codes, start))
 
 
-@kernel
-def falls(start, score, first, last):
+def falls(start: Rows, score: Rows, first: int, last: int) -> bool:
     """Whether the scores of lists first to last are finite and strictly falling."""
-    for u in range(first, last):
-        for j in range(start[u], start[u + 1]):
-            if not np.isfinite(score[j]) or (j > start[u] and score[j - 1] <= score[j]):
-                return False
-    return True
+    return bool(_falls(start, score, first, last))
 
 
-@kernel
-def starts_of(codes, start):
-    """Fill `start` (one longer than codes go): where the rows of each code begin. Codes below 0 go nowhere."""
-    for j in range(codes.size):
-        if codes[j] >= 0:
-            start[codes[j] + 1] += 1
-    for u in range(1, start.size):
-        start[u] += start[u - 1]
+def group_lists(
+    codes: Rows, start: Rows, item: Rows, score: Rows, first: int, last: int, out_item: Rows, out_score: Rows
+) -> None:
+    """Items and scores (unless there are none) of the rows with codes first to last, by code and in their order."""
+    _group_lists(codes, start, item, score, first, last, start[first:last].copy(), out_item, out_score)
 
 
-@kernel
-def group_lists(codes, start, item, score, first, last, out_item, out_score):
-    """Items and scores (unless there are none) of the rows with codes first to last, by code and in their order.
-
-    They go straight to their places: an order to gather them by would be as much memory again.
-    """
-    place = start[first:last].copy()
-    scored = score.size > 0
-    for j in range(codes.size):
-        u = codes[j]
-        if first <= u < last:
-            at = place[u - first]
-            place[u - first] += 1
-            out_item[at] = item[j]
-            if scored:
-                out_score[at] = score[j]
-
-
-@kernel
-def group_order(codes, start):
+def group_order(codes: Rows, start: Rows) -> Rows:
     """Stable order of rows by code, fills `start` as `starts_of` does."""
     starts_of(codes, start)
-    place = start[:-1].copy()
     order = np.empty(start[-1], np.int64)
-    for j in range(codes.size):
-        u = codes[j]
-        if u >= 0:
-            order[place[u]] = j
-            place[u] += 1
+    _group_order(codes, start[:-1].copy(), order)
     return order
 
 
-@kernel
-def order_lists(start, score, item, users, seed, given, first, last):
+def order_lists(
+    start: Rows, score: Rows, item: Rows, users: Rows, seed: int | np.uint64, given: bool, first: int, last: int
+) -> int:
     """Sort lists first to last by score, equal scores by a seeded draw (or as given), in place.
 
     Returns the first list with a score that is not finite, or -1.
     """
-    ordered_score, ordered_item = np.empty(COUNTED, score.dtype), np.empty(COUNTED, item.dtype)
-    for u in range(first, last):
-        a, b = start[u], start[u + 1]
-        tidy = True
-        for j in range(a, b):
-            if not np.isfinite(score[j]):
-                return u
-            if j > a and score[j - 1] <= score[j]:
-                tidy = False
-        if tidy or (b - a <= COUNTED and order_distinct(score[a:b], item[a:b], ordered_score, ordered_item)):
-            continue
-        stream = user_key(seed, users[u])
-        keys = np.empty(b - a, np.uint64)
-        places = item[a:b].copy()
-        for j in range(a, b):
-            keys[j - a] = tie_key(stream, item[j], j - a, given)
-        sort_places(score[a:b], keys, places, b - a)
-        item[a:b] = places
-    return -1
+    longest = int(np.diff(start[first : last + 1]).max(initial=0))
+    room = (
+        np.empty(COUNTED, score.dtype),
+        np.empty(COUNTED, item.dtype),
+        np.empty(longest, np.uint64),
+        np.empty(longest, item.dtype),
+    )
+    return _order_lists(start, score, item, users, np.uint64(seed), given, first, last, *room)
 
 
-@kernel
 def join_lists(
-    list_start,
-    list_item,
-    list_score,
-    judged_start,
-    judged_item,
-    n_items,
-    first,
-    last,
-    order,
-    rank,
-    above,
-    tied,
-):
+    list_start: Rows, list_item: Rows, list_score: Rows, judged_start: Rows, judged_item: Rows, n_items: int,
+    first: int, last: int, order: Rows, rank: Rows, above: Rows, tied: Rows,
+) -> int:  # fmt: skip
     """Ranks of judged items in the lists of units first to last; -1 in `list_item` is never judged.
 
     Judged rows come out in list order, those not in the list (rank 0) behind, by item: `order` says which
     row came to which place. Returns a unit whose list has an item twice, or -1.
     """
-    mark = np.zeros(n_items, np.int32)  # place among the unit's judged rows, from 1; small, to stay in the cache
-    shown = np.full(n_items, -1, np.int32)
-    doubled = -1
-    scored = list_score.size > 0
-    for u in range(first, last):
-        a, b = judged_start[u], judged_start[u + 1]
-        for j in range(a, b):
-            mark[judged_item[j]] = j - a + 1
-        place = a
-        begin, end = list_start[u], list_start[u + 1]
-        block = begin  # first of the equal scores around the place
-        for r in range(begin, end):
-            if scored and list_score[r] != list_score[block]:
-                block = r
-            i = list_item[r]
-            if i < 0:
-                continue
-            if shown[i] == u and doubled < 0:
-                doubled = u
-            shown[i] = u
-            j = mark[i]
-            if j > 0:
-                mark[i] = 0
-                order[place] = a + j - 1
-                rank[place] = r - begin + 1
-                if scored:
-                    above[place] = block - begin
-                    stop = r + 1
-                    while stop < end and list_score[stop] == list_score[r]:
-                        stop += 1
-                    tied[place] = stop - block
-                else:
-                    above[place] = r - begin
-                    tied[place] = 1
-                place += 1
-        for j in range(a, b):
-            if mark[judged_item[j]] > 0:
-                mark[judged_item[j]] = 0
-                order[place] = j
-                place += 1
-    return doubled
+    room = np.zeros(n_items, np.int32), np.full(n_items, -1, np.int32)
+    return _join_lists(
+        list_start, list_item, list_score, judged_start, judged_item, first, last, order, rank, above, tied, *room
+    )
 
 
-@kernel
-def count_splits(start, score, splits):
-    """For each k the number of lists whose cut at k falls between equal scores."""
-    for u in range(start.size - 1):
-        for j in range(start[u], start[u + 1] - 1):
-            if score[j] == score[j + 1]:
-                splits[j - start[u]] += 1
+def first_rows(left: Rows, right: Rows) -> Rows:
+    """Rows at which a 128-bit key occurs for the first time. The table grows with the number of keys."""
+    size, done, known = 1024, 0, 0
+    found = np.empty(0, np.int64)
+    while done < len(left):
+        table = _empty_table(size, np.int64)
+        _hash_table(left[found], right[found], *table)
+        rows = np.empty(size // 2 + 1, np.int64)
+        rows[:known] = found
+        known = _first_rows(left, right, done, known, *table, rows)
+        done, found, size = int(rows[-1]), rows[:known], 4 * size
+    return found
 
 
-@kernel
-def sort_up(start, values, places, first, last):
-    """Sort segments first to last in ascending order, in place (shell sort); places go with them, where there are any.
-
-    Places must ascend within a segment; equal values keep their order.
-    """
-    carried = places.size > 0
-    for u in range(first, last):
-        begin, size = start[u], start[u + 1] - start[u]
-        gap = 1
-        while gap < size // 3:
-            gap = 3 * gap + 1
-        while gap >= 1:
-            for i in range(begin + gap, begin + size):
-                value = values[i]
-                place = places[i] if carried else 0
-                j = i
-                while j >= begin + gap and (
-                    values[j - gap] > value or (carried and values[j - gap] == value and places[j - gap] > place)
-                ):
-                    values[j] = values[j - gap]
-                    if carried:
-                        places[j] = places[j - gap]
-                    j -= gap
-                values[j] = value
-                if carried:
-                    places[j] = place
-            gap //= 3
-
-
-@kernel
-def sort_down(start, values):
-    """Sort each segment in descending order, in place (shell sort)."""
-    for u in range(start.size - 1):
-        first, size = start[u], start[u + 1] - start[u]
-        gap = 1
-        while gap < size // 3:
-            gap = 3 * gap + 1
-        while gap >= 1:
-            for i in range(first + gap, first + size):
-                value = values[i]
-                j = i
-                while j >= first + gap and values[j - gap] < value:
-                    values[j] = values[j - gap]
-                    j -= gap
-                values[j] = value
-            gap //= 3
-
-
-@inner
-def seek(left, right, table_left, table_right, table_row):
-    """Slot of a 128-bit key in an open-addressing table: where it is, or the empty slot where it belongs."""
-    slot = left & np.uint64(table_row.size - 1)
-    while table_row[slot] >= 0 and not (table_left[slot] == left and table_right[slot] == right):
-        slot = (slot + np.uint64(1)) & np.uint64(table_row.size - 1)
-    return slot
-
-
-@kernel
-def first_rows(left, right):
-    """Rows at which a 128-bit key occurs for the first time."""
-    size = 1024
-    table_left, table_right = np.empty(size, np.uint64), np.empty(size, np.uint64)
-    table_row = np.full(size, -1, np.int64)
-    rows = np.empty(size, np.int64)
-    n = 0
-    for j in range(left.size):
-        slot = seek(left[j], right[j], table_left, table_right, table_row)
-        if table_row[slot] >= 0:
-            continue
-        if 2 * n >= size:  # grow before the table is more than half full
-            size *= 4
-            table_left, table_right = np.empty(size, np.uint64), np.empty(size, np.uint64)
-            table_row = np.full(size, -1, np.int64)
-            more = np.empty(size, np.int64)
-            for k in range(n):
-                more[k] = rows[k]
-                slot = seek(left[rows[k]], right[rows[k]], table_left, table_right, table_row)
-                table_left[slot], table_right[slot], table_row[slot] = left[rows[k]], right[rows[k]], k
-            rows = more
-            slot = seek(left[j], right[j], table_left, table_right, table_row)
-        table_left[slot], table_right[slot], table_row[slot] = left[j], right[j], n
-        rows[n] = j
-        n += 1
-    return rows[:n]
-
-
-@kernel
-def hash_table(left, right, size):
+def hash_table(left: Rows, right: Rows, size: int) -> tuple[Rows, Rows, Rows]:
     """An open-addressing table of distinct 128-bit keys; `size` is a power of two."""
-    table_left, table_right = np.empty(size, np.uint64), np.empty(size, np.uint64)
-    table_row = np.full(size, -1, np.int32)
-    for j in range(left.size):
-        slot = seek(left[j], right[j], table_left, table_right, table_row)
-        table_left[slot], table_right[slot], table_row[slot] = left[j], right[j], j
-    return table_left, table_right, table_row
+    table = _empty_table(size, np.int32)
+    _hash_table(left, right, *table)
+    return table
 
 
-@kernel
-def look_up_hashes(left, right, table_left, table_right, table_row, out):
-    """Codes of 128-bit keys; -1 for those not in the table."""
-    for j in range(left.size):
-        out[j] = table_row[seek(left[j], right[j], table_left, table_right, table_row)]
+def _empty_table(size: int, kind: type[np.signedinteger]) -> tuple[Rows, Rows, Rows]:
+    return np.empty(size, np.uint64), np.empty(size, np.uint64), np.full(size, -1, kind)

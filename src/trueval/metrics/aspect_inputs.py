@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -12,7 +13,9 @@ from trueval.data.by_user import ByUser
 from trueval.data.ids import Ids
 from trueval.data.interactions import Interactions
 from trueval.data.lazy import Once
-from trueval.design.task import Task
+
+if TYPE_CHECKING:
+    from trueval.design.task import Task
 
 
 @dataclass(frozen=True)

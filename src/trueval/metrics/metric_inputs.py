@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -18,9 +18,10 @@ from trueval.data.popularity import item_counts
 from trueval.errors import DefinitionError
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.metrics.aspect_inputs import Interest, Targets
-from trueval.propensity.held_out_shares import HeldOutShares
-from trueval.propensity.propensity import Propensity
-from trueval.propensity.weight_diagnostics import Diagnostics
+
+if TYPE_CHECKING:
+    from trueval.propensity.held_out_shares import HeldOutShares
+    from trueval.propensity.propensity import Propensity
 
 HOW = {
     "train": ("the train log", "pass train=… (--train FILE)"),
@@ -138,6 +139,8 @@ class RowPropensity:
     def description(self, clips: Iterable[float] = ()) -> dict[str, Any]:
         """What a reader must know of the weights, for the manifest: as they are, and cut at each limit used."""
         assert self.pairs.value is not None
+        from trueval.propensity.weight_diagnostics import Diagnostics
+
         cut = {f"{clip:g}": asdict(Diagnostics.of(self.pairs.value, clip)) for clip in sorted(set(clips)) if clip}
         return {"source": self.source, **asdict(Diagnostics.of(self.pairs.value)), "clip": cut}
 

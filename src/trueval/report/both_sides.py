@@ -8,10 +8,8 @@ from trueval.comparison.design_agreement import LEAST, Alike, alike_notes
 from trueval.errors import visible
 from trueval.evaluation.outcome import Evaluation
 from trueval.render.terminal import escape, new_table, printed
+from trueval.report.sides import OBSERVED, UNBIASED
 from trueval.report.table_cells import cell, needs_both_ends
-
-UNBIASED, OBSERVED = "unbiased", "observed"
-TITLES = {UNBIASED: "Unbiased test", OBSERVED: "Observed: held out of the biased log"}
 
 
 def sides_text(true: Evaluation, observed: Evaluation, alike: Sequence[Alike]) -> str:

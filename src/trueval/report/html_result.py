@@ -9,11 +9,11 @@ from trueval.errors import TruevalError
 from trueval.evaluation.outcome import Evaluation
 from trueval.render.html_elements import Section
 from trueval.render.numbers import decimal
-from trueval.report.both_sides import TITLES
 from trueval.report.html_designs import designs_page
 from trueval.report.html_groups import group_sections
 from trueval.report.html_page import html_page
 from trueval.report.origin import UNKNOWN, Origin
+from trueval.report.sides import TITLES
 
 if TYPE_CHECKING:
     from trueval.report.result import Result

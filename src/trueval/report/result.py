@@ -12,7 +12,6 @@ from trueval.errors import DefinitionError, suggest
 from trueval.evaluation.estimate import Estimate
 from trueval.evaluation.kept_facts import KeptFacts
 from trueval.evaluation.outcome import Evaluation
-from trueval.evaluation.repeats import repeats_frame
 from trueval.metrics.grammar import parse
 from trueval.report.result_audit import ResultAudit
 from trueval.report.result_groups import ResultGroups
@@ -94,6 +93,8 @@ class Result(ResultGroups, ResultOutput, ResultAudit):
     @property
     def per_repeat(self) -> pl.DataFrame:
         """One row per system and metric: mean and standard deviation over folds or seeds, interval, each value."""
+        from trueval.evaluation.repeats import repeats_frame
+
         return repeats_frame(self.repeats or {"value": self.evaluation}, self.evaluation)
 
     @property

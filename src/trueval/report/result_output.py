@@ -10,20 +10,19 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from trueval.arguments import checked
-from trueval.comparison.design_agreement import Alike, alike_grid, alike_notes, between_designs
 from trueval.data.json_values import json_text
 from trueval.evaluation.outcome import Evaluation
 from trueval.render.latex import latex_table
 from trueval.render.markdown import markdown_table
 from trueval.render.shown import Shown
 from trueval.report.baseline_tables import BaselineTables
-from trueval.report.both_sides import OBSERVED, TITLES, UNBIASED, sides_text
 from trueval.report.render_formats import as_latex, as_markdown, as_record, result_frame
-from trueval.report.repeats import repeats_text
+from trueval.report.sides import OBSERVED, TITLES, UNBIASED
 from trueval.report.terminal import print_evaluation, table_text
 
 if TYPE_CHECKING:
     from trueval.comparison.comparisons import Comparisons
+    from trueval.comparison.design_agreement import Alike
 
 
 class ResultOutput(BaselineTables, Shown):
@@ -57,6 +56,8 @@ class ResultOutput(BaselineTables, Shown):
         `tau` is an estimate for the true values, `observed` is τ of the observed values. The estimate is corrected for
         the errors that both sides share because they share users.
         """
+        from trueval.comparison.design_agreement import between_designs
+
         manifest = self.evaluation.manifest
         parts = {side: result.parts for side, result in self.sides.items()}
         return between_designs(parts, level=manifest.get("level") or 0.95, seed=manifest.get("seed", 0))
@@ -250,6 +251,8 @@ class ResultOutput(BaselineTables, Shown):
         """The table of the one test; of both sides, under titles, their tables and how far they agree."""
         if self.observed is None:
             return tables[0]
+        from trueval.comparison.design_agreement import alike_grid, alike_notes
+
         alike = self.alike
         head, rows = alike_grid(alike)
         names = [*TITLES.values(), agreement]
@@ -261,10 +264,16 @@ class ResultOutput(BaselineTables, Shown):
 
     def _below(self) -> str:
         """What stands under the table: folds and seeds, and the other side."""
-        text = repeats_text(self.repeats, self.evaluation)
-        return (
-            text if self.observed is None else text + sides_text(self.evaluation, self.observed.evaluation, self.alike)
-        )
+        text = ""
+        if self.repeats:
+            from trueval.report.repeats import repeats_text
+
+            text = repeats_text(self.repeats, self.evaluation)
+        if self.observed is not None:
+            from trueval.report.both_sides import sides_text
+
+            text += sides_text(self.evaluation, self.observed.evaluation, self.alike)
+        return text
 
     def _tested(self, frames: list[pl.DataFrame]) -> pl.DataFrame:
         if self.observed is None:

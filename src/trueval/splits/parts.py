@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from trueval.data.interactions import Interactions
-from trueval.errors import DataError
+from trueval.errors import DataError, DefinitionError
 from trueval.render.numbers import percent
 
 # Where a row goes; DROPPED + j is dropped for reason j.
@@ -257,3 +257,14 @@ def with_dropped(parts: Parts, rows: pl.DataFrame, *, options: Mapping[str, Any]
     """The same parts with the rows that were dropped before the split, and the options that dropped them."""
     frames = [rows] if parts.dropped is None else [rows, parts.dropped]
     return replace(parts, dropped=pl.concat(frames) if any(map(len, frames)) else None, how={**parts.how, **options})
+
+
+def check_parts(parts: Any) -> None:
+    """Refuse what is not the parts of a split, and say which function is for it."""
+    if isinstance(parts, Parts) or (isinstance(parts, (list, tuple)) and all(isinstance(p, Parts) for p in parts)):
+        return
+    raise DefinitionError(
+        "evaluate needs the parts of a split",
+        found=type(parts).__name__,
+        do="parts = tv.split(log, …); recommendations already made: tv.evaluate_run(recs, test)",
+    )

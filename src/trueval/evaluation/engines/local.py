@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from trueval.data.coded_column import CodedColumn
 from trueval.data.failures import empty, reading
 from trueval.data.ids import Ids, plain
 from trueval.data.missing_ids import check_ids
@@ -63,8 +64,9 @@ def measure_run(source: Any, name: str, held_out: HeldOut, how: RunOptions, *, f
         if isinstance(source, (str, Path)):
             check_fits(locate(source), row_bytes=_WHOLE_ROW_BYTES, columns=3, do=_TOO_LARGE)
         run = read_run(source, columns=how.run_columns)
-        plan = MeasurementPlan.of(name, held_out, {"user": run["user"], "item": run["item"]}, first=first)
-        return plan.merge([plan.whole(run)])
+        items = CodedColumn.of(run["item"])
+        plan = MeasurementPlan.of(name, held_out, {"user": run["user"], "item": items.ids.values}, first=first)
+        return plan.merge([plan.whole(run, items)])
     plan = MeasurementPlan.of(name, held_out, ids, first=first)
     metrics = len(specs_of(plan.options))
     values = f"the values of {metrics} metrics for {len(plan.truth.users):,} users"

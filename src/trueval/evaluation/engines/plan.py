@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from trueval.data.coded_column import CodedColumn
 from trueval.data.ids import Ids
 from trueval.evaluation.held_out import HeldOut, PreparedRun, prepare_run
 from trueval.evaluation.measure_and_conclude import MeasuredSystem, check_listed, measure
@@ -18,8 +19,10 @@ from trueval.evaluation.run_notes import count_seen, notes_on_items, notes_on_se
 from trueval.evaluation.without_head import head_places
 from trueval.facts.from_run import run_facts
 from trueval.facts.ranking_facts import RankingFacts
+from trueval.facts.tie_rules import SETTLED
 from trueval.facts.truth import Truth
-from trueval.facts.views import condense
+from trueval.facts.views import condense, shortened
+from trueval.metrics.spec import Spec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,10 +79,10 @@ class MeasurementPlan:
         """How it is evaluated."""
         return self.prepared.context.options
 
-    def whole(self, run: pl.DataFrame) -> Partition:
-        """Measure a whole run."""
+    def whole(self, run: pl.DataFrame, items: CodedColumn | None = None) -> Partition:
+        """Measure a whole run; `items` is its column, where it is coded."""
         everyone = np.arange(len(self.truth.users))
-        facts = run_facts(run, self.truth, ties=self.options.ties, name=self.name)
+        facts = run_facts(run, self.truth, ties=self.options.ties, name=self.name, items=items)
         return self._measure(everyone, facts, self.truth)
 
     def part(self, run: pl.DataFrame, codes: np.ndarray) -> Partition:
@@ -127,11 +130,29 @@ class MeasurementPlan:
 
     def _measure(self, users: np.ndarray, facts: RankingFacts, truth: Truth) -> Partition:
         specs, head = specs_of(self.options), truth.head
+        if not self.condensed:  # what is left of a list then may come from anywhere in it
+            facts = as_deep_as_needed(facts, specs.values())
         listed, seen = facts.length > 0, count_seen(facts, truth.train, specs.values())
         places = None if head is None else head_places(facts, head, specs.values())
         judged = condense(facts) if self.condensed else facts
         measured = measure(judged, specs, self.prepared.context, first=self.first)
         return Partition(users, measured, facts.catalogue, places, listed, seen)
+
+
+def as_deep_as_needed(facts: RankingFacts, specs: Iterable[Spec]) -> RankingFacts:
+    """The facts with lists cut to the deepest cutoff, where all metrics have one and equal scores are settled.
+
+    >>> from trueval.metrics.grammar import parse
+    >>> from trueval.metrics.measure import toy_facts
+    >>> facts = toy_facts(["a", "b", "c"], {"c"})
+    >>> [as_deep_as_needed(facts, [parse("hit@1"), parse(name)]).depth for name in ("ndcg@2", "rr")]
+    [2, 3]
+    """
+    cutoffs = [None if spec.metric.exact else spec.k for spec in specs]
+    deepest = [k for k in cutoffs if k is not None]
+    if facts.ties not in SETTLED or not deepest or len(deepest) < len(cutoffs):
+        return facts
+    return shortened(facts, max(deepest))
 
 
 def _for_users(truth: Truth, codes: np.ndarray) -> Truth:

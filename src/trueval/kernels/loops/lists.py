@@ -1,0 +1,286 @@
+"""Compiled: coding ids, grouping rows by user, ordering lists, and joining lists with judgements."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trueval.kernels.draws import tie_key, user_key
+from trueval.kernels.jit import loop, within
+from trueval.kernels.loops import COUNTED
+from trueval.kernels.ordering import order_distinct, sort_places
+
+
+@loop
+def look_up(values, low, table, out):
+    """Codes of integer ids through a table that starts at id `low`; -1 outside."""
+    size = np.uint64(table.size)
+    for j in range(values.size):
+        place = np.uint64(values[j] - low)
+        out[j] = table[place] if place < size else -1
+
+
+@loop
+def mark_present(values, low, present):
+    """Mark which ids of a span occur."""
+    for j in range(values.size):
+        present[values[j] - low] = 1
+
+
+@loop
+def grouped_starts(codes, start):
+    """Fill `start` where codes never fall and none is negative; otherwise leave it empty and say so."""
+    last = 0
+    for j in range(codes.size):
+        code = codes[j]
+        if code < last:
+            start[:] = 0
+            return 0
+        last = code
+        start[code + 1] += 1
+    for u in range(1, start.size):
+        start[u] += start[u - 1]
+    return 1
+
+
+@loop
+def falls(start, score, first, last):
+    """Whether the scores of lists first to last are finite and strictly falling."""
+    for u in range(first, last):
+        for j in range(start[u], start[u + 1]):
+            if not np.isfinite(score[j]) or (j > start[u] and score[j - 1] <= score[j]):
+                return 0
+    return 1
+
+
+@loop
+def starts_of(codes, start):
+    """Fill `start` (one longer than codes go): where the rows of each code begin. Codes below 0 go nowhere."""
+    for j in range(codes.size):
+        if codes[j] >= 0:
+            start[codes[j] + 1] += 1
+    for u in range(1, start.size):
+        start[u] += start[u - 1]
+
+
+@loop
+def group_lists(codes, start, item, score, first, last, place, out_item, out_score):
+    """Items and scores (unless there are none) of the rows with codes first to last, by code and in their order.
+
+    They go straight to their places: an order to gather them by would be as much memory again. `place` is where the
+    next row of each code goes.
+    """
+    scored = score.size > 0
+    for j in range(codes.size):
+        u = codes[j]
+        if first <= u < last:
+            at = place[u - first]
+            place[u - first] += 1
+            out_item[at] = item[j]
+            if scored:
+                out_score[at] = score[j]
+
+
+@loop
+def group_order(codes, place, order):
+    """Stable order of rows by code; `place` is where the next row of each code goes."""
+    for j in range(codes.size):
+        u = codes[j]
+        if u >= 0:
+            order[place[u]] = j
+            place[u] += 1
+
+
+@loop
+def order_lists(start, score, item, users, seed, given, first, last, ordered_score, ordered_item, keys, places):
+    """Sort lists first to last by score, equal scores by a seeded draw (or as given), in place.
+
+    Returns the first list with a score that is not finite, or -1. The last four arguments are room to work in:
+    `keys` and `places` for the longest list, the others for `COUNTED`.
+    """
+    for u in range(first, last):
+        a, b = start[u], start[u + 1]
+        tidy = True
+        for j in range(a, b):
+            if not np.isfinite(score[j]):
+                return u
+            if j > a and score[j - 1] <= score[j]:
+                tidy = False
+        if tidy or (b - a <= COUNTED and order_distinct(score[a:b], item[a:b], ordered_score, ordered_item)):
+            continue
+        stream = user_key(seed, users[u])
+        for j in range(a, b):
+            places[j - a] = item[j]
+            keys[j - a] = tie_key(stream, item[j], j - a, given)
+        sort_places(score[a:b], keys, places, b - a)
+        for j in range(a, b):
+            item[j] = places[j - a]
+    return -1
+
+
+@loop
+def join_lists(
+    list_start,
+    list_item,
+    list_score,
+    judged_start,
+    judged_item,
+    first,
+    last,
+    order,
+    rank,
+    above,
+    tied,
+    mark,
+    shown,
+):
+    """Ranks of judged items in the lists of units first to last; -1 in `list_item` is never judged.
+
+    Judged rows come out in list order, those not in the list (rank 0) behind, by item: `order` says which
+    row came to which place. Returns a unit whose list has an item twice, or -1.
+
+    Room to work in, by item: `mark` is the place among the unit's judged rows, from 1 (0 before and after), `shown`
+    the last unit that was shown the item (-1 before). Both are narrow, to stay in the cache.
+    """
+    doubled = -1
+    scored = list_score.size > 0
+    for u in range(first, last):
+        a, b = judged_start[u], judged_start[u + 1]
+        for j in range(a, b):
+            mark[judged_item[j]] = j - a + 1
+        place = a
+        begin, end = list_start[u], list_start[u + 1]
+        block = begin  # first of the equal scores around the place
+        for r in range(begin, end):
+            if scored and list_score[r] != list_score[block]:
+                block = r
+            i = list_item[r]
+            if i < 0:
+                continue
+            if shown[i] == u and doubled < 0:
+                doubled = u
+            shown[i] = u
+            j = mark[i]
+            if j > 0:
+                mark[i] = 0
+                order[place] = a + j - 1
+                rank[place] = r - begin + 1
+                if scored:
+                    above[place] = block - begin
+                    stop = r + 1
+                    while stop < end and list_score[stop] == list_score[r]:
+                        stop += 1
+                    tied[place] = stop - block
+                else:
+                    above[place] = r - begin
+                    tied[place] = 1
+                place += 1
+        for j in range(a, b):
+            if mark[judged_item[j]] > 0:
+                mark[judged_item[j]] = 0
+                order[place] = j
+                place += 1
+    return doubled
+
+
+@loop
+def count_splits(start, score, splits):
+    """For each k the number of lists whose cut at k falls between equal scores."""
+    for u in range(start.size - 1):
+        for j in range(start[u], start[u + 1] - 1):
+            if score[j] == score[j + 1]:
+                splits[j - start[u]] += 1
+
+
+@loop
+def sort_up(start, values, places, first, last):
+    """Sort segments first to last in ascending order, in place (shell sort); places go with them, where there are any.
+
+    Places must ascend within a segment; equal values keep their order.
+    """
+    carried = places.size > 0
+    for u in range(first, last):
+        begin, size = start[u], start[u + 1] - start[u]
+        gap = 1
+        while gap < size // 3:
+            gap = 3 * gap + 1
+        while gap >= 1:
+            for i in range(begin + gap, begin + size):
+                value = values[i]
+                place = places[i] if carried else 0
+                j = i
+                while j >= begin + gap and (
+                    values[j - gap] > value or (carried and values[j - gap] == value and places[j - gap] > place)
+                ):
+                    values[j] = values[j - gap]
+                    if carried:
+                        places[j] = places[j - gap]
+                    j -= gap
+                values[j] = value
+                if carried:
+                    places[j] = place
+            gap //= 3
+
+
+@loop
+def sort_down(start, values):
+    """Sort each segment in descending order, in place (shell sort)."""
+    for u in range(start.size - 1):
+        first, size = start[u], start[u + 1] - start[u]
+        gap = 1
+        while gap < size // 3:
+            gap = 3 * gap + 1
+        while gap >= 1:
+            for i in range(first + gap, first + size):
+                value = values[i]
+                j = i
+                while j >= first + gap and values[j - gap] < value:
+                    values[j] = values[j - gap]
+                    j -= gap
+                values[j] = value
+            gap //= 3
+
+
+@within
+def seek(left, right, table_left, table_right, table_row):
+    """Slot of a 128-bit key in an open-addressing table: where it is, or the empty slot where it belongs."""
+    slot = left & np.uint64(table_row.size - 1)
+    while table_row[slot] >= 0 and not (table_left[slot] == left and table_right[slot] == right):
+        slot = (slot + np.uint64(1)) & np.uint64(table_row.size - 1)
+    return slot
+
+
+@loop
+def first_rows(left, right, begin, known, table_left, table_right, table_row, rows):
+    """Go on from row `begin`: rows at which a 128-bit key occurs for the first time are added to the `known` ones.
+
+    `table_row` of the table is a place in `rows`. Where the table is half full the work stops: `rows[-1]`, which is no
+    place of its own, says at which row. Returns how many rows are known.
+    """
+    n = known
+    for j in range(begin, left.size):
+        slot = seek(left[j], right[j], table_left, table_right, table_row)
+        if table_row[slot] >= 0:
+            continue
+        if 2 * n >= table_row.size:
+            rows[rows.size - 1] = j
+            return n
+        table_left[slot], table_right[slot], table_row[slot] = left[j], right[j], n
+        rows[n] = j
+        n += 1
+    rows[rows.size - 1] = left.size
+    return n
+
+
+@loop
+def hash_table(left, right, table_left, table_right, table_row):
+    """Fill an open-addressing table, empty (-1) before, with distinct 128-bit keys; its size is a power of two."""
+    for j in range(left.size):
+        slot = seek(left[j], right[j], table_left, table_right, table_row)
+        table_left[slot], table_right[slot], table_row[slot] = left[j], right[j], j
+
+
+@loop
+def look_up_hashes(left, right, table_left, table_right, table_row, out):
+    """Codes of 128-bit keys; -1 for those not in the table."""
+    for j in range(left.size):
+        out[j] = table_row[seek(left[j], right[j], table_left, table_right, table_row)]
