@@ -96,7 +96,7 @@ def _claims(here: pl.DataFrame, names: dict[str, str], apart: str) -> list[State
 def _world_claims(listened: pl.DataFrame) -> list[Statement]:
     orders = {name: ordered(listened, setting=name) for name in listened["setting"].unique(maintain_order=True)}
     first, *_ = orders
-    note = "the Last.fm extract is not public any more; a generated world of plays stands in"
+    note = "not rerun on the Last.fm extract; a generated world of plays stands in"
     popular = value(listened, setting=first, system="popularity")
     disagree = sum(
         (one.index(a) < one.index(b)) != (other.index(a) < other.index(b))
