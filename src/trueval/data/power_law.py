@@ -10,7 +10,7 @@ import numpy as np
 
 from trueval.errors import DataError
 
-_WHOLE = 20_000  # items up to which every rank is fitted; of more, cells of ranks
+_WHOLE = 5_000  # items up to which every rank is fitted; of more, cells of ranks
 _GROWTH = 0.002  # of a cell, relative to its rank
 _ALPHAS = (0.2, 0.5, 1.0, 1.5, 2.5, 5.0)
 _SHIFTS = (0.0, 0.003, 0.03, 0.1, 0.5)  # of the number of items
