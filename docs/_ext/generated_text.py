@@ -251,6 +251,7 @@ _RECORDS = {
     "comparisons": "comparisons: `tv.compare(…).plot()`",
     "agreement": "agreement: `result.agreement().plot()`",
     "ab_test": "an A/B test: `tv.ab_test(…).plot(name)`",
+    "study": "a user study: `tv.study_analysis(…).plot(name)`",
     "ope": "off-policy estimates: `tv.ope(…).plot()`",
     "calibration": "a calibration: `tv.calibrate(…).plot()`",
     "item_pairs": "pairs of items: `tv.item_pairs(…).plot()`",

@@ -47,17 +47,23 @@ def _checked(visit: Visit, look: bool) -> None:
         assert not visit.faults(), visit.page.url
 
 
+def _onward(page: Any, selector: str) -> None:
+    """Press a button that leads to another page, and wait until that page and its script are there."""
+    with page.expect_navigation():
+        page.click(selector)
+
+
 def _to_lists(visit: Visit, *, script: bool, look: bool) -> None:
     page = visit.page
     _checked(visit, look)
     page.check("#agree")
-    page.click("button.primary")
+    _onward(page, "button.primary")
     _checked(visit, look)
     page.check("#q1-2")
-    page.click("button.primary")
+    _onward(page, "button.primary")
     page.fill("#q", "AMELIE")
     if not script:
-        page.click(".search button")
+        _onward(page, ".search button")
     page.wait_for_selector("#found li")
     _checked(visit, look)
     page.click("#found li:nth-child(2) button[value$=':5']")
@@ -67,7 +73,7 @@ def _to_lists(visit: Visit, *, script: bool, look: bool) -> None:
         page.wait_for_selector(f"form:has(input[value=browse]) li:nth-child({row}) button[aria-pressed=true]")
     assert "3 rated" in page.inner_text("#count")
     _checked(visit, look)
-    page.click(".next button")
+    _onward(page, ".next button")
 
 
 def _answer(visit: Visit, form: str, *, look: bool) -> None:
@@ -89,7 +95,7 @@ def _answer(visit: Visit, form: str, *, look: bool) -> None:
         page.check("#scale-1-4", force=True)
         page.check("#scale-2-7", force=True)
         page.check("#mark-3-not", force=True)
-    page.click("button.primary")
+    _onward(page, "button.primary")
 
 
 @pytest.mark.parametrize(
@@ -110,7 +116,7 @@ def test_from_consent_to_code(
         page.wait_for_selector("#comment")
         _checked(visit, look)
         page.fill("#comment", "<script>alert(1)</script>")
-        page.click("button.primary")
+        _onward(page, "button.primary")
         page.wait_for_selector(".code")
         assert "CODE-1" in page.inner_text("main")
         _checked(visit, look)

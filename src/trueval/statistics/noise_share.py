@@ -52,7 +52,7 @@ def noise_share(values: np.ndarray, *, level: float = 0.95) -> NoiseShare:
     if n < 2 or m < 2:
         return NoiseShare(np.nan, np.nan, np.nan)
     means = values.mean(axis=0)
-    between = n * means.var(ddof=1)
+    between = n * float(means.var(ddof=1))
     rest = values - means - values.mean(axis=1, keepdims=True) + values.mean()
     within = float((rest**2).sum()) / ((n - 1) * (m - 1))
     if not within > 0:

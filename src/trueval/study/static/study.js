@@ -26,8 +26,8 @@
   if (search) {
     const query = search.querySelector("input[type=search]");
     const found = document.getElementById("found");
-    let waiting, last = query.value;
-    query.addEventListener("input", () => {
+    let waiting, last = query.defaultValue;
+    const look = () => {
       clearTimeout(waiting);
       waiting = setTimeout(async () => {
         const asked = query.value;
@@ -41,7 +41,9 @@
           }
         } catch { /* the button still searches */ }
       }, 180);
-    });
+    };
+    query.addEventListener("input", look);
+    look(); // for what was typed before this script was there
   }
 
   // ---- rate without leaving the page
