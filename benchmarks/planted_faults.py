@@ -46,7 +46,7 @@ FAULTS = (
           few_users, undetectable, ("cannot tell",)),
     Fault("test rows tuned on", "tuned_on_test", "share of the test rows that are in the validation set",
           (0.01, 0.2, 1.0), "value", tuned_rows, None, ("wrong",)),
-    Fault("a winner chosen on the test set", "selected_on_test", "variants tried", (10, 40, 150),
+    Fault("a winner chosen on the test set", "selected_on_test", "variants tried", (10, 50, 250),
           _LEAD.format("the winner", "the mean of the others"), chosen_on_test, lost_lead,
           reported_on=SECOND.name),
     Fault("a popularity baseline that wins", "popularity_baseline", "noise of the systems", (0.5, 1.5, 6.0),
