@@ -12,8 +12,9 @@ import hashlib
 import inspect
 import json
 import os
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from pathlib import Path
@@ -27,6 +28,7 @@ ALONE = {
 }  # fmt: skip
 KEPT = Path("build/operating_figures.jsonl")
 EFFECTS = 20  # worlds of each cell whose effect is measured against the truth
+REPORTED = "reporting"
 LEVELS = ("weak", "middle", "strong")
 Task = tuple[str, str, int, int]  # set of worlds, fault or kind of clean audit, level (-1: clean), seed
 
@@ -34,15 +36,22 @@ Task = tuple[str, str, int, int]  # set of worlds, fault or kind of clean audit,
 def made_by() -> dict[str, str]:
     """What the kept audits of each fault depend on: the version, the code of the audit, and how it is planted."""
     import planted_clean
+    import planted_types
     import planted_worlds
     import trueval
     from planted_faults import FAULTS
 
     checks = sorted((Path(trueval.__file__).parent / "audit").rglob("*.py"))
-    common = trueval.__version__ + "".join(path.read_text() for path in checks) + inspect.getsource(planted_worlds)
-    own = {fault.name: f"{inspect.getsource(fault.plant)}{fault.check}{fault.strengths}" for fault in FAULTS}
+    common = trueval.__version__ + "".join(path.read_text() for path in checks)
+    common += "".join(inspect.getsource(module) for module in (planted_worlds, planted_types))
+    own = {fault.name: f"{module_source(fault.plant)}{fault.check}{fault.strengths}" for fault in FAULTS}
     own |= {kind.name: inspect.getsource(planted_clean) for kind in planted_clean.CLEAN}
     return {name: hashlib.sha256((common + code).encode()).hexdigest()[:12] for name, code in own.items()}
+
+
+def module_source(function: Callable[..., Any]) -> str:
+    """The module that a function is in."""
+    return inspect.getsource(sys.modules[function.__module__])
 
 
 def tasks(name: str, worlds: int, clean: int, only: Sequence[str] = ()) -> list[Task]:
@@ -54,7 +63,7 @@ def tasks(name: str, worlds: int, clean: int, only: Sequence[str] = ()) -> list[
     each = -(-clean // len(CLEAN))
     found = [(seed, (name, one.name, -1, seed)) for one in CLEAN for seed in range(each)]
     found += [
-        (seed if level == 2 else 2 * seed, (name, fault.name, level, seed))
+        (seed if level == 2 else 2 * seed, (fault.reported_on if name == REPORTED else name, fault.name, level, seed))
         for fault in FAULTS
         for level in range(3)
         for seed in range(worlds)
@@ -127,7 +136,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--worlds", type=int, default=200, help="of each fault and strength")
     parser.add_argument("--clean", type=int, default=520, help="worlds with nothing planted")
-    parser.add_argument("--set", default="reporting", choices=["development", "reporting"])
+    parser.add_argument("--set", default=REPORTED, choices=["development", REPORTED])
     parser.add_argument("--only", nargs="*", default=[], help="faults or kinds of clean audits")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--minutes", type=float, default=1e9, help="begin no audit after so many")

@@ -17,6 +17,7 @@ from planted_lists import (
 )
 from planted_observation import by_popularity, by_value, loop, opposed, popularity_wins, sampled
 from planted_types import Fault, lost_lead, off_by_a_third, reversed_order, undetectable
+from planted_worlds import SECOND
 
 _LEAD = "lead of {} over {}"
 FAULTS = (
@@ -32,7 +33,7 @@ FAULTS = (
     Fault("missing lists", "missing_lists", "share of the users", (0.1, 0.35, 0.7),
           _LEAD.format("the better system", "the other"), missing_lists, reversed_order),
     Fault("popularity-biased observation", "popularity_bias", "γ", (0.25, 0.75, 1.5),
-          _LEAD.format("popular items", "taste"), by_popularity, reversed_order),
+          _LEAD.format("popular items", "taste"), by_popularity, reversed_order, reported_on=SECOND.name),
     Fault("opposed popularity", "false_positives", "strength of the opposition", (0.25, 0.5, 1.0),
           _LEAD.format("popular items", "taste"), opposed, reversed_order),
     Fault("value-biased observation", "unbiased_order", "bias by value", (0.25, 0.75, 2.0),
@@ -45,8 +46,9 @@ FAULTS = (
           few_users, undetectable, ("cannot tell",)),
     Fault("test rows tuned on", "tuned_on_test", "share of the test rows that are in the validation set",
           (0.01, 0.2, 1.0), "value", tuned_rows, None, ("wrong",)),
-    Fault("a winner chosen on the test set", "selected_on_test", "variants tried", (10, 40, 150),
-          _LEAD.format("the winner", "the mean of the others"), chosen_on_test, lost_lead),
+    Fault("a winner chosen on the test set", "selected_on_test", "variants tried", (10, 50, 250),
+          _LEAD.format("the winner", "the mean of the others"), chosen_on_test, lost_lead,
+          reported_on=SECOND.name),
     Fault("a popularity baseline that wins", "popularity_baseline", "noise of the systems", (0.5, 1.5, 6.0),
           "value, and that of popularity", popularity_wins, off_by_a_third),
     Fault("a group served worse", "served_groups", "share of the group", (0.25, 0.5, 1.0),

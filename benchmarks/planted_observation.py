@@ -32,8 +32,8 @@ def popularity_of(world: PlantedWorld) -> np.ndarray:
 
 def by_popularity(generator: Generator, seed: int, strength: float) -> Planted:
     """Popular items are observed more, and are no better; `popular` recommends them, `taste` what users like."""
-    world = generator.clean(seed, gamma=strength)
-    scores = {"popular": popularity_of(world) + 0.3 * world.noise(1), "taste": world.oracle(1.0, 2)}
+    world = generator.clean(seed, users=600, gamma=strength)
+    scores = {"popular": popularity_of(world) + 0.3 * world.noise(1), "taste": world.oracle(1.3, 2)}
     return of_scores(world, scores, "popular", "taste")
 
 

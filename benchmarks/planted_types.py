@@ -55,7 +55,8 @@ class Planted:
 @dataclass(frozen=True)
 class Fault:
     """One fault. `parameter` says what the three strengths are, `number` whose value the effect is about, `changed` in
-    which worlds the reader's conclusion is false; None where something is wrong whatever its effect."""
+    which worlds the reader's conclusion is false (None where something is wrong whatever its effect), `reported_on` the
+    set of worlds for the table."""
 
     name: str
     check: str
@@ -65,6 +66,7 @@ class Fault:
     plant: Callable[[Generator, int, float], Planted]
     changed: Changed | None
     verdicts: tuple[str, ...] = ALARM
+    reported_on: str = "reporting"
 
     def found(self, audit: Audit) -> bool:
         """Whether the check that ought to find it did."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import sys
 from pathlib import Path
@@ -19,7 +20,7 @@ planted_clean = pytest.importorskip("planted_clean")
 planted_faults = pytest.importorskip("planted_faults")
 planted_worlds = pytest.importorskip("planted_worlds")
 
-DEVELOPMENT, REPORTING = planted_worlds.DEVELOPMENT, planted_worlds.REPORTING
+DEVELOPMENT = planted_worlds.DEVELOPMENT
 FAULTS = {fault.name: fault for fault in planted_faults.FAULTS}
 PROMISED, MOST_FALSE = 0.95, 0.05
 
@@ -54,12 +55,14 @@ def test_a_clean_world_is_observed_by_chance_alone() -> None:
 
 
 def test_development_and_reporting_worlds_have_nothing_in_common() -> None:
-    for name in ("items", "per_user", "held_out", "options"):
-        assert getattr(DEVELOPMENT, name) != getattr(REPORTING, name)
-    assert not set(DEVELOPMENT.users) & set(REPORTING.users)
-    assert all(DEVELOPMENT.options[name] != value for name, value in REPORTING.options.items())
-    last = DEVELOPMENT.first_seed + planted_clean.OTHER + 10_000
-    assert last < REPORTING.first_seed
+    sets = list(planted_worlds.GENERATORS.values())
+    for one, other in itertools.pairwise(sorted(sets, key=lambda own: own.first_seed)):
+        assert one.first_seed + planted_clean.OTHER + 10_000 < other.first_seed
+    for reported in sets[1:]:
+        assert not set(DEVELOPMENT.users) & set(reported.users)
+        assert all(DEVELOPMENT.options[name] != value for name, value in reported.options.items())
+        for name in ("items", "per_user", "held_out"):
+            assert getattr(DEVELOPMENT, name) != getattr(reported, name)
 
 
 def test_tasks_take_turns_over_all_faults() -> None:
@@ -91,14 +94,13 @@ def test_finished_audits_are_not_made_again(tmp_path: Path, monkeypatch: pytest.
 
 def made_up() -> list[dict]:
     """Records of audits: 8 of 10 worlds of a fault found, one false alarm in 20 clean worlds."""
-    common = {"what": "seen items", "level": 2, "effect": [0.1, 0.4], "verdict": "caution", "seconds": 1.0}
-    found = [{**common, "seed": seed, "found": seed < 8} for seed in range(10)]
-    clean = [
-        {"what": "lists", "level": -1, "seed": seed, "estimates": ["ties_at_cut"] * (seed == 3), "facts": [],
-         "effect": None, "seconds": 1.0}
-        for seed in range(20)
-    ]  # fmt: skip
-    return found + clean
+    common = {"set": "reporting", "seconds": 1.0, "effect": None}
+    fault = {**common, "what": "seen items", "level": 2, "effect": [0.1, 0.4], "verdict": "caution"}
+    clean = {**common, "what": "lists", "level": -1, "facts": []}
+    return [
+        *({**fault, "seed": seed, "found": seed < 8} for seed in range(10)),
+        *({**clean, "seed": seed, "estimates": ["ties_at_cut"] * (seed == 3)} for seed in range(20)),
+    ]
 
 
 def test_tables_are_of_the_records() -> None:
@@ -117,7 +119,7 @@ def shares(heading: str, column: int) -> dict[tuple[str, str], float]:
     found, name = {}, ""
     for line in lines:
         cells = [cell.strip() for cell in line.strip("|").split("|")]
-        name = cells[0] or name
+        name = cells[0].removesuffix(" †") or name
         found[name, cells[1]] = float(re.match(r"[\d.]+", cells[column])[0])
     return found
 
