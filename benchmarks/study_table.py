@@ -118,24 +118,20 @@ class Load:
         page = await self.ask(client, "information", "/")
         page = await self.click(client, rng, "agree", page, "/start", agree="yes")
         home = urlsplit(str(page.url)).path
-        for _ in range(RATINGS):
+        rated: set[str] = set()
+        while len(rated) < RATINGS:  # each another item, so that the lists come at the first asking
             offered = next(one for one in forms(page.text) if one.fields.get("source") == "browse")
-            value = rng.choice([one for one in offered.buttons if ":" in one and not one.endswith(":")])
-            page = await self.click(client, rng, "rating", page, "/rating", at=offered, rate=value)
+            item, _, value = rng.choice(offered.buttons).rpartition(":")
+            if item in rated or not value:
+                continue
+            page = await self.click(client, rng, "rating", page, "/rating", at=offered, rate=f"{item}:{value}")
+            rated.add(item)
             if rng.random() < 0.3:
                 await asyncio.sleep(rng.expovariate(1 / self.think))
                 page = await self.ask(
                     client, "search", f"{home}?q={rng.choice(['river', 'gold', 'the m', 'orbit of'])}"
                 )
-        while any(one.action.endswith("/lists") for one in forms(page.text)):
-            page = await self.click(client, rng, "lists (fold-in)", page, "/lists")
-            for _ in range(3):  # the same item may have been rated twice
-                if any(one.action.endswith("/answer") for one in forms(page.text)):
-                    break
-                offered = next(one for one in forms(page.text) if one.fields.get("source") == "browse")
-                page = await self.click(
-                    client, rng, "rating", page, "/rating", at=offered, rate=rng.choice(offered.buttons)
-                )
+        page = await self.click(client, rng, "lists (fold-in)", page, "/lists")
         for label in "BCDE":
             page = await self.click(client, rng, "switch", page, "/answer", to=f"{home}/view", show=label)
         page = await self.click(client, rng, "answer", page, "/answer", **{"place-A": "1", "place-B": "2"})
