@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -40,12 +41,26 @@ def test_a_folder_of_others_is_left_alone(trueval: Run, tmp_path: Path) -> None:
 
 def test_a_study_that_cannot_work_is_refused(trueval: Run, tmp_path: Path) -> None:
     path = write_study(tmp_path, systems={"a": {"system": "popularity"}, "b": {"run": "none.csv"}})
-    for command in (["check"], ["serve"], ["export", "-o", tmp_path / "out"]):
+    for command in (["check"], ["serve", "--port", free_port()], ["export", "-o", tmp_path / "out"]):
         refused = trueval("study", command[0], path, *command[1:])
         if command[0] != "export":  # which needs no systems
             assert refused.code == 2
             assert "none.csv" in refused.err
     assert trueval("study", "check", tmp_path / "nothing.toml").code == 2
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_port_in_use_is_refused_before_anything_is_made(workers: int, trueval: Run, tmp_path: Path) -> None:
+    path = write_study(tmp_path)
+    before = sorted(tmp_path.iterdir())
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        refused = trueval("study", "serve", path, "--port", other.getsockname()[1], "--workers", workers)
+    assert refused.code == 2
+    assert "cannot be served at this address" in refused.err
+    assert "secret" not in refused.out
+    assert sorted(tmp_path.iterdir()) == before
 
 
 @pytest.mark.parametrize("participants", [1, 40, 1000])

@@ -92,12 +92,13 @@ def serve_command(
     """
     _need_server()
     from trueval.progress import note, set_quiet
-    from trueval.study.serving import serve, serve_by_several
+    from trueval.study.serving import check_address, serve, serve_by_several
     from trueval.study.site import Site
     from trueval.study.storage import Storage
 
     set_quiet(quiet)
     read = _read(study)
+    check_address(host, port)
     site = Site.open(read, database, told=note) if workers == 1 else None
     storage = Storage.open(read, database) if site is None else site.storage
     secret = storage.results_secret(anew=new_secret)

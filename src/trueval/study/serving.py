@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import socket
 from typing import Any
 
+from trueval.errors import DefinitionError
 from trueval.progress import set_quiet
 from trueval.study.app import make_app
 from trueval.study.definition import read_study
@@ -12,6 +14,21 @@ from trueval.study.site import Site
 from trueval.study.slow_connections import LimitedConnection
 
 _STUDY, _DATABASE = "TRUEVAL_STUDY", "TRUEVAL_STUDY_DATABASE"
+
+
+def check_address(host: str, port: int) -> None:
+    """Refuse an address that cannot be listened at, before systems are fitted and a secret is printed."""
+    try:
+        kind, _, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        with socket.socket(kind) as probe:
+            if os.name == "posix":  # as uvicorn does: a port that was left a moment ago is free
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(place)
+    except OSError as error:
+        raise DefinitionError(
+            "the study cannot be served at this address", where=f"{host}, port {port}",
+            found=error.strerror or str(error), do="choose another port (--port 8001) or address (--host)",
+        ) from None  # fmt: skip
 
 
 def serve(site: Site, *, host: str, port: int) -> None:
