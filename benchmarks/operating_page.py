@@ -86,7 +86,7 @@ def told(counts: Counter[str]) -> str:
 def fault_table() -> str:
     """What each fault is."""
     rows = [[fault.name, first_sentence(fault), fault.parameter, fault.number, f"`{fault.check}`"] for fault in FAULTS]
-    return table(["fault", "planted", "strength", "number", "check"], rows)
+    return table(["fault", "planted", "strength", "number", "check"], rows).replace("---:", "---")  # text, not numbers
 
 
 def first_sentence(fault: Fault) -> str:
