@@ -105,11 +105,9 @@ def made_up() -> list[dict]:
 
 def test_tables_are_of_the_records() -> None:
     """Intervals from the beta distribution: 8 of 10 is 44.4 to 97.5 %, 1 of 20 is 0.1 to 24.9 %."""
-    text = operating_page.tables(made_up())
-    assert "| seen items | strong: 1 | 0.100 | 0.400 | 100 % | 10 | 80.0 % [44.4, 97.5] | caution |" in text.replace(
-        "|  | strong", "| seen items | strong"
-    )
-    assert "| lists | 20 | 5.0 % [0.1, 24.9] | ties_at_cut (1) | none |" in text
+    text = operating_page.tables(made_up()).replace("\N{NO-BREAK SPACE}", " ")
+    assert "| strong: 1 | 0.100 | 0.400 | 100 | 10 | 80.0 [44.4, 97.5] | caution |" in text
+    assert "| lists | 20 | 5.0 [0.1, 24.9] | ties_at_cut (1) | none |" in text
 
 
 def shares(heading: str, column: int) -> dict[tuple[str, str], float]:
@@ -125,7 +123,7 @@ def shares(heading: str, column: int) -> dict[tuple[str, str], float]:
 
 
 def test_the_page_has_every_fault_and_keeps_what_is_promised() -> None:
-    found = shares("fault | strength | as evaluated", 6)
+    found = shares("fault | strength | evaluated", 6)
     assert {name for name, _ in found} == set(FAULTS)
     strong = {name: share for (name, strength), share in found.items() if strength.startswith("strong")}
     assert len(strong) == len(FAULTS)
