@@ -17,6 +17,7 @@ from planted_clean import CLEAN, LEARNED, OTHER, ROWS, SIZES
 from planted_faults import FAULTS
 from planted_types import Fault
 from planted_worlds import GENERATORS, METRIC, SECOND
+from trueval.render.numbers import percent
 from trueval.statistics.binomial import clopper_pearson
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
@@ -127,7 +128,7 @@ def generator_table() -> str:
     for one in GENERATORS.values():
         users = ", ".join(map(str, one.users))
         options = ", ".join(f"{name}={value:g}" for name, value in one.options.items())
-        rows.append([one.name, users, str(one.items), f"{one.per_user:g}", f"{one.held_out:.0%}", options,
+        rows.append([one.name, users, str(one.items), f"{one.per_user:g}", percent(one.held_out, 0), options,
                      f"{one.first_seed:,}"])  # fmt: skip
     return table(["worlds", "users", "items", "ratings per user", "tested", "options", "seeds from"], rows)
 

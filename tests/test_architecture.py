@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import graphlib
+import re
 import subprocess
 import sys
 import tomllib
@@ -61,6 +62,12 @@ def test_consoles_and_tables_are_made_in_one_place() -> None:
     """So that widths and looks follow one rule; progress bars have a console of their own."""
     makers = {home(p) for p in FILES if "rich" in _modules(p) and {"Console", "Table"} & _called(p)}
     assert makers == {"render", "progress"}
+
+
+def test_percent_are_written_in_one_way() -> None:
+    """By `render.numbers`, as 20 %: the format of Python leaves out the space."""
+    own = re.compile(r":[^{}\"']*%\}")
+    assert [str(path) for path in FILES if own.search(path.read_text())] == []
 
 
 def test_names_are_escaped_in_one_place_for_each_format() -> None:

@@ -68,7 +68,7 @@ def test_it_is_the_first_warning_of_runs_and_names_the_remedy():
     run, test = world([1.0, 5.0, 2.0, 4.0, 3.0, 5.0, 4.0, 5.0])
     found = tv.evaluate_run(run, test, metrics="rr", interval="none").warnings
     assert found[0].startswith("the test values look like ratings (1 to 5)")
-    assert "25% of them are rated only 1 to 2" in found[0]
+    assert "25 % of them are rated only 1 to 2" in found[0]
     assert "--threshold 4 (threshold=4)" in found[0]
     assert "no recommendations" in found[1]
     for more in ({"threshold": 4}, {"threshold": 1}):  # said in so many words

@@ -82,7 +82,7 @@ def test_others_show_their_numbers(shown):
     page = {name: " ".join(words(shown[name]._repr_html_())) for name in OTHERS}
     log, parts = shown["Interactions"], shown["Parts"]
     assert f"{len(log):,} rows, {log.n_users:,} users, {log.n_items:,} items" in page["Interactions"]
-    assert f"train {len(parts.train):,} {len(parts.train) / parts.rows:.1%}" in page["Parts"]
+    assert f"train {len(parts.train):,} {100 * len(parts.train) / parts.rows:.1f} %" in page["Parts"]
     assert all(check.name in page["Leakage"] for check in shown["Leakage"].checks)
     assert "sample 100" in page["Design"]
     assert "given-head10" in page["RunDesign"]

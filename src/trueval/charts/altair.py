@@ -85,4 +85,7 @@ def look() -> dict[str, Any]:
         },
         "header": {"labelColor": INK, "labelFontSize": 13, "labelFontWeight": "bold", "title": None},
         "range": {"category": list(PALETTE)},
+        "locale": {"number": {  # English, but "20 %", as in the texts
+            "decimal": ".", "thousands": ",", "grouping": [3], "currency": ["$", ""], "percent": "\u00a0%",
+        }},
     }  # fmt: skip

@@ -10,6 +10,7 @@ from trueval.papers.drawing import Axis, Panels, line_chart
 from trueval.papers.record import Figure, Statement, claim, number
 from trueval.papers.registry import figure
 from trueval.papers.setting import Setting
+from trueval.render.numbers import percent
 from trueval.splits import split
 from trueval.splits.parts import Parts
 
@@ -79,6 +80,6 @@ def _claims(setting: Setting, uniform: Parts) -> list[Statement]:
         "6", "every item of T has exactly η test ratings",
         holds=per_item == [known["eta"]] * known["items"],
         evidence=f"{len(per_item):,} items with {per_item[0]} to {per_item[-1]} test ratings; "
-        f"{reached:.2%} of all ratings are tested",
+        f"{percent(reached, 2)} of all ratings are tested",
     )  # fmt: skip
     return [*exact, uniformly]

@@ -9,6 +9,7 @@ from trueval.papers.bellogin2017.evaluation import LIKED, other_data
 from trueval.papers.record import Figure, Statement, number
 from trueval.papers.registry import figure
 from trueval.papers.setting import Setting
+from trueval.render.numbers import percent
 
 _TITLE = "The data in numbers"
 
@@ -24,14 +25,14 @@ def printed_numbers(setting: Setting) -> Figure:
     found: list[Statement] = [
         number("data", "most popular item: users who like it", published=32.7, here=100 * top / log.n_users,
                tolerance=0.3, unit="%", evidence=f"{top:,.0f} of {log.n_users:,} users gave it a {LIKED:g}; the most "
-               f"rated item was rated by {most / log.n_users:.1%}",
+               f"rated item was rated by {percent(most / log.n_users, 1)}",
                note="ratings of 5 in the public file give 32.5 %", apart=other_data(setting)),
     ]  # fmt: skip
     if law is not None:
         found.append(
             number("data", "α of the shifted power law", published=1.4, here=law.alpha, tolerance=0.05, digits=2,
-                   evidence=f"c1 = {law.c1:.3g}, c2 = {law.c2:.3g}, β = {law.beta:.3g}, {law.explained:.1%} of the "
-                   "variance explained",
+                   evidence=f"c1 = {law.c1:.3g}, c2 = {law.c2:.3g}, β = {law.beta:.3g}, {percent(law.explained)} "
+                   "of the variance explained",
                    note="the paper does not say how the curve was fitted; this way was chosen because it meets the "
                    "number: least squares with c1 of any sign gives 0.29 on MovieLens 1M, a Poisson likelihood with "
                    "c1 = 0 gives 6.1", apart=other_data(setting))

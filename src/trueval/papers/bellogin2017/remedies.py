@@ -19,6 +19,7 @@ from trueval.papers.drawing import Axis, Panels, bar_chart
 from trueval.papers.record import Figure, Statement, claim
 from trueval.papers.registry import figure
 from trueval.papers.setting import Setting
+from trueval.render.numbers import percent
 
 _TITLE = "Designs against popularity bias"
 _P, _N = "precision@10", "ndcg@10"
@@ -89,12 +90,12 @@ def _claims(table: pl.DataFrame, setting: Setting) -> list[Statement]:
     orders = {name: ordered(own, setting=name) for name in names}
     told = "; ".join(f"{name}: {' > '.join(order)}" for name, order in orders.items())
     lead = {name: left(name, "1R") for name in names[1:4]}
-    leads = ", ".join(f"{name} {x:.0%}" for name, x in lead.items())
+    leads = ", ".join(f"{name} {percent(x, 0)}" for name, x in lead.items())
     ratio = {name: at(name, "popularity") / chance(name) for name in names}
     statements = [
         claim("8", f"{name} puts popularity at the level of random", holds=lead[name] <= _NEAR,
-              evidence=f"popularity {at(name, 'popularity'):.4f}, random {chance(name):.4f}: {lead[name]:.0%} of its "
-              f"lead under 1R is left (at most {_NEAR:.0%} counts as random)")
+              evidence=f"popularity {at(name, 'popularity'):.4f}, random {chance(name):.4f}: {percent(lead[name], 0)} "
+              f"of its lead under 1R is left (at most {percent(_NEAR, 0)} counts as random)")
         for name in ("P1R", "U1R")
     ]  # fmt: skip
     statements += [

@@ -12,6 +12,7 @@ from trueval.papers.drawing import Axis, Panels, bar_chart
 from trueval.papers.record import Figure, Statement, claim, not_comparable, number
 from trueval.papers.registry import figure
 from trueval.papers.setting import Setting
+from trueval.render.numbers import percent
 
 _TITLE = "P@10 of five systems in AR and 1R"
 _P = "precision@10"
@@ -83,7 +84,7 @@ def _claims(here: pl.DataFrame, names: dict[str, str], apart: str) -> list[State
         claim("2", "popularity follows pLSA closely", holds=seconds == len(orders), evidence=told),
         claim("2", "MF is generally superior to kNN", holds=better > len(orders) / 2, evidence=told),
         claim("2", "TI and AI give almost the same results", holds=max(gap.values()) < 0.02,
-              evidence=f"they differ by {', '.join(f'{x:.2%} ({s})' for s, x in gap.items())}; 2 % allowed"),
+              evidence=f"they differ by {', '.join(f'{percent(x, 2)} ({s})' for s, x in gap.items())}; 2 % allowed"),
         claim("2", "the precision of random recommendation is that of theory: σδ in AR, 1/t in 1R", holds=off < 0.1,
               evidence=", ".join(f"{name} {at['random', name]:.5f}, expected {chance[name]:.5f}" for name in names)),
         number("2", "P@10 of popularity in AR", published=0.08, here=at["popularity", "AR TI-AN"], tolerance=0.01,

@@ -25,6 +25,7 @@ from trueval.papers.drawing import Axis, Panels, line_chart
 from trueval.papers.record import Figure, Statement, claim, number
 from trueval.papers.registry import figure
 from trueval.papers.setting import Setting
+from trueval.render.numbers import percent
 from trueval.simulation.simulate import simulate
 
 _TITLE = "Skewness of popularity and precision"
@@ -118,7 +119,7 @@ def _claims(table: pl.DataFrame, setting: Setting) -> list[Statement]:
         for name in ("kNN", "MF", "random")
     }
     followed = float((table.filter(system="pLSA").sort("alpha")["value"] - pl.Series(popular)).abs().max())  # type: ignore[arg-type]
-    told = ", ".join(f"{name} {x:.0%}" for name, x in off.items())
+    told = ", ".join(f"{name} {percent(x, 0)}" for name, x in off.items())
     first = popular[0]
     apart = other_data(setting)
     return [

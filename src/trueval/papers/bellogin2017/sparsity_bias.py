@@ -11,6 +11,7 @@ from trueval.papers.drawing import Axis, Panels, line_chart
 from trueval.papers.record import Figure, Statement, claim
 from trueval.papers.registry import figure
 from trueval.papers.setting import Setting
+from trueval.render.numbers import percent
 
 _TITLE = "Precision by test sparsity"
 _REMOVED = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
@@ -80,7 +81,7 @@ def _log_slopes(sized: pl.DataFrame) -> dict[str, float]:
 
 
 def _told(numbers: dict[str, float], form: str = ".2f") -> str:
-    return ", ".join(f"{name} {one:{form}}" for name, one in numbers.items())
+    return ", ".join(f"{name} {percent(one) if form == '%' else format(one, form)}" for name, one in numbers.items())
 
 
 def _claims(removed: pl.DataFrame, sized: pl.DataFrame) -> list[Statement]:
@@ -101,7 +102,7 @@ def _claims(removed: pl.DataFrame, sized: pl.DataFrame) -> list[Statement]:
         claim("4", "in AR, precision falls linearly with the density of the test set", holds=straight,
               evidence=f"R² of a line: {_told(linear, '.4f')}"),
         claim("4", "in 1R, precision does not depend on the number of test ratings", holds=max(flat.values()) < 0.05,
-              evidence=f"largest change up to 80 % removed: {_told(flat, '.1%')}"),
+              evidence=f"largest change up to 80 % removed: {_told(flat, '%')}"),
         claim("4", "in 1R, the precision of random recommendation is inversely proportional to |T|",
               holds=abs(slopes["random"] + 1) < 0.05, evidence=f"slope in logarithms {slopes['random']:.3f}"),
         claim("4", "the other systems show it too, with other constants only",

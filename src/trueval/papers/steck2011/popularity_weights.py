@@ -10,10 +10,15 @@ from trueval.papers.registry import figure
 from trueval.papers.setting import Setting
 from trueval.papers.steck2011.evaluation import BETAS, MF, WEIGHTS, allrank, beta_ws, pop, recalls
 from trueval.papers.steck2011.tuning import Chosen, chosen_parameters
+from trueval.render.numbers import percent
 
 _TITLE = "AllRank-Pop: recall(β) by the exponent of the training weights"
 _DRAWN = (0.0, 0.2, 0.5, 0.9)
 _NETFLIX = "of Netflix in the paper"
+
+
+def _signed(gain: float, digits: int = 1) -> str:
+    return percent(gain, digits, sign=True)
 
 
 @figure("3", _TITLE)
@@ -107,10 +112,10 @@ def _claims(table: pl.DataFrame, most: pl.DataFrame) -> list[Statement]:
     pairs = larger.pivot("weights", index="beta_w", values="value")
     return [
         claim("3", "AllRank-Pop is at least as good as AllRank for all β", holds=min(over) >= 0,
-              evidence=f"gain from {min(over):+.1%} to {max(over):+.1%}",
+              evidence=f"gain from {_signed(min(over))} to {_signed(max(over))}",
               note="AllRank is the best of several w_m here, AllRank-Pop has one" if min(over) < 0 else ""),
         claim("3", "the gain over AllRank is largest at large β", holds=over[-1] == max(over),
-              evidence=f"{over[0]:+.1%} at β = 0, {over[5]:+.1%} at 0.5, {over[-1]:+.1%} at 1"),
+              evidence=f"{_signed(over[0])} at β = 0, {_signed(over[5])} at 0.5, {_signed(over[-1])} at 1"),
         claim("3", "the best β_w grows with β and is close to it", holds=rises and max(far.values()) <= 0.35,
               evidence=f"best β_w for β = 0, 0.1, …, 1: {told}; up to {max(far.values()):.2f} apart (0.35 allowed)"),
         not_comparable("3", "best β_w at β = 0 and at β = 1", published="about 0.15 and 0.9",
@@ -122,9 +127,9 @@ def _claims(table: pl.DataFrame, most: pl.DataFrame) -> list[Statement]:
               "at β = 1: " + ", ".join(f"β_w {b:g} {i:.3f} against {d:.3f}"
                                        for b, i, d in pairs.select("beta_w", "increasing", "decreasing").iter_rows())),
         claim("3", "AllRank-Pop improves over MF-RMSE by over 75 % at k = 20 for all β", holds=min(gain[20]) > 0.75,
-              evidence=f"from {min(gain[20]):+.0%} to {max(gain[20]):+.0%}"),
+              evidence=f"from {_signed(min(gain[20]), 0)} to {_signed(max(gain[20]), 0)}"),
         claim("3", "and by over 170 % at k = 1", holds=min(gain[1]) > 1.7,
-              evidence=f"from {min(gain[1]):+.0%} to {max(gain[1]):+.0%}"),
+              evidence=f"from {_signed(min(gain[1]), 0)} to {_signed(max(gain[1]), 0)}"),
         claim("3", "AllRank improves over MF-RMSE most at small β", holds=plain[0] / base[0] > plain[-1] / base[-1],
-              evidence=f"{plain[0] / base[0] - 1:+.0%} at β = 0, {plain[-1] / base[-1] - 1:+.0%} at β = 1"),
+              evidence=f"{_signed(plain[0] / base[0] - 1, 0)} at β = 0, {_signed(plain[-1] / base[-1] - 1, 0)} at 1"),
     ]  # fmt: skip

@@ -23,6 +23,7 @@ from trueval.papers.steck2011.evaluation import (
     recalls_without_head,
 )
 from trueval.papers.steck2011.tuning import chosen_parameters
+from trueval.render.numbers import percent
 
 _FIRST, _SECOND = "Recall of all items, and without the most-rated tenth", "Recall stratified by popularity"
 _ALL, _TAIL = "a) all items", "b) without the 10 % most-rated"
@@ -81,13 +82,13 @@ def _head_claims(shown: pl.DataFrame, setting: Setting) -> list[Statement]:
               evidence=f"recall of AllRank over MF-RMSE: {lead[_ALL]:.2f}, without the head {lead[_TAIL]:.2f}"),
         claim("1", "SVD and the bestseller list lose most when popular items do not count",
               holds=min(lost[SVD], lost[BEST]) > max(lost[best[_ALL]], lost[MF]),
-              evidence="recall lost: " + ", ".join(f"{name} {x:.0%}" for name, x in lost.items())),
+              evidence="recall lost: " + ", ".join(f"{name} {percent(x, 0)}" for name, x in lost.items())),
         claim("1", "SVD and the bestseller list are surprisingly good with all items",
               holds=min(at[_ALL, SVD], at[_ALL, BEST]) > at[_ALL, MF],
               evidence=f"recall@20 of SVD {at[_ALL, SVD]:.3f}, bestseller {at[_ALL, BEST]:.3f}, MF-RMSE "
               f"{at[_ALL, MF]:.3f}"),
         not_comparable("1", "share of the ratings on the 10 % most-rated items", published="over 75 %",
-                       here=f"{share:.0%}", note="of Netflix in the paper"),
+                       here=percent(share, 0), note="of Netflix in the paper"),
     ]  # fmt: skip
 
 
@@ -143,10 +144,10 @@ def _beta_claims(found: pl.DataFrame, law: pl.DataFrame, setting: Setting) -> li
     falls = all(at[name, one] >= at[name, other] for name in (*ranks, MF, SVD, BEST) for one, other in steps)
     logs = np.log(law["rank"].to_numpy()), np.log(law["liked"].to_numpy())
     straight = float(np.corrcoef(*logs)[0, 1] ** 2)
-    told = ", ".join(f"{name} {x:.0%}" for name, x in kept.items())
+    told = ", ".join(f"{name} {percent(x, 0)}" for name, x in kept.items())
     return [
         claim("2", "relevant ratings per item are close to a power law", holds=straight > 0.9,
-              evidence=f"a straight line in logarithms explains {straight:.0%}; a power law would be near 100 %",
+              evidence=f"a straight line in logarithms explains {percent(straight, 0)}, a power law near 100 %",
               note="the curve of MovieLens 1M bends down at its end" if straight <= 0.9 else ""),
         claim("2", "recall falls for all systems as β grows", holds=falls,
               evidence=f"from β = 0 to 1 remain: {told}"),

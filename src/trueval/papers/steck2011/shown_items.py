@@ -21,6 +21,7 @@ from trueval.papers.steck2011.evaluation import (
     pop,
 )
 from trueval.papers.steck2011.tuning import chosen_parameters
+from trueval.render.numbers import percent
 
 _FOURTH, _FIFTH = "Popularity rank and coverage of the first k", "Recommendations by popularity rank"
 _CELL = 100  # items that a point stands for
@@ -52,7 +53,7 @@ def popularity_and_coverage(setting: Setting) -> Figure:
             for panel, column in (("median popularity rank", "median_rank"), ("catalogue coverage", "coverage"))
         ])  # fmt: skip
         last = [
-            f"{row['system']} rank {row['median_rank']:,.0f}, coverage {row['coverage']:.0%}"
+            f"{row['system']} rank {row['median_rank']:,.0f}, coverage {percent(row['coverage'], 0)}"
             for row in own.filter(k=20).iter_rows(named=True)
         ]
         name = f"steck2011-4-{kind}"
@@ -86,9 +87,11 @@ def _list_claims(setting: Setting, table: pl.DataFrame, kind: str) -> list[State
                        published="a few hundred to over 2,500", here=f"{ranks[0.0]:,.0f} to {ranks[largest]:,.0f}",
                        note=_NETFLIX),
         claim("4", f"the coverage of MF-RMSE is well below that of AllRank-Pop ({kind})", holds=well_below,
-              evidence=f"MF-RMSE {mf:.0%}; " + ", ".join(f"β_w {beta:g}: {x:.0%}" for beta, x in covered.items())),
+              evidence=f"MF-RMSE {percent(mf, 0)}; "
+              + ", ".join(f"β_w {beta:g}: {percent(x, 0)}" for beta, x in covered.items())),
         not_comparable("4", f"coverage of AllRank-Pop, already for small β_w ({kind})", published="over 90 %",
-                       here=f"{covered[small]:.0%} at β_w = {small:g}, {covered[largest]:.0%} at {largest:g}",
+                       here=f"{percent(covered[small], 0)} at β_w = {small:g}, "
+                       f"{percent(covered[largest], 0)} at {largest:g}",
                        note=f"{_NETFLIX}, with 80 times as many users to cover them"),
     ]  # fmt: skip
 
@@ -109,7 +112,7 @@ def _common_claims(setting: Setting, table: pl.DataFrame) -> list[Statement]:
               holds=mf["median_rank"] > max(plain, seen),
               evidence=f"median rank {mf['median_rank']:,.0f}; AllRank {plain:,.0f}, train ratings {seen:,.0f}"),
         not_comparable("4", "coverage of the first 20 of MF-RMSE", published="slightly above 60 %",
-                       here=f"{mf['coverage']:.0%}", note=_NETFLIX),
+                       here=percent(mf['coverage'], 0), note=_NETFLIX),
     ]  # fmt: skip
 
 
@@ -188,4 +191,4 @@ def _never(table: pl.DataFrame) -> Statement:
     own = table.filter(system=MF)
     never = 1 - float(own["ever"].sum()) / float(own["items"].sum())
     return not_comparable("5", "items that MF-RMSE never recommends among the first 20", published="almost 40 %",
-                          here=f"{never:.0%}", note=_NETFLIX)  # fmt: skip
+                          here=percent(never, 0), note=_NETFLIX)  # fmt: skip

@@ -13,6 +13,7 @@ from trueval.papers.drawing import Axis, Panels, line_chart
 from trueval.papers.record import Figure, claim, not_comparable
 from trueval.papers.registry import figure
 from trueval.papers.setting import Setting
+from trueval.render.numbers import percent
 from trueval.splits import split
 
 _TITLE = "Choice of w_m on a validation part"
@@ -116,7 +117,7 @@ def tuning(setting: Setting) -> Figure:
         not_comparable("tuning", "w_m of AllRank", published=f"{_PRINTED:g}", here=f"{chosen.w_m:g}",
                        note="the printed value belongs to Netflix, where 1 % of the pairs are rated",
                        evidence=f"recall@20 on the validation part: {best:.3f} with {chosen.w_m:g}, {printed:.3f} "
-                       f"({printed / best - 1:+.0%}) with {_PRINTED:g}"),
+                       f"({percent(printed / best - 1, 0, sign=True)}) with {_PRINTED:g}"),
         claim("tuning", "a positive weight of missing ratings serves better than none", holds=best > flat,
               evidence=f"recall@20 {best:.3f} with w_m = {chosen.w_m:g}, {flat:.3f} without (MF-RMSE)"),
     )  # fmt: skip

@@ -11,6 +11,7 @@ from trueval.papers.registry import figure
 from trueval.papers.setting import Setting
 from trueval.papers.steck2011.evaluation import WEIGHTS, beta_ws, group_values, liked_counts, parts_of, pop
 from trueval.papers.steck2011.tuning import chosen_parameters
+from trueval.render.numbers import percent
 
 _TITLE = "Users by the popularity of what they rated"
 _GROUPS = ("most popular", "second", "third", "fourth", "least popular")
@@ -110,7 +111,7 @@ def _user_claims(table: pl.DataFrame, medians: np.ndarray, setting: Setting) -> 
     half = float(np.median(medians)) / setting.log.n_items
     return [
         claim("6", "most users are mainly focused on popular items", holds=half < 0.25,
-              evidence=f"half of the users have a median popularity rank in the first {half:.0%} of the items"),
+              evidence=f"half of the users have a median popularity rank in the first {percent(half, 0)} of the items"),
         claim("6", "recall is lower for groups who rated less popular items",
               holds=highest == sorted(highest, reverse=True),
               evidence="highest recall(0.5)@20 by group: " + ", ".join(f"{x:.3f}" for x in highest)),
@@ -130,6 +131,6 @@ def _group_claims(table: pl.DataFrame, kind: str) -> list[Statement]:
         found.append(
             claim("6", f"{words}, {kind})", holds=lost <= _NEXT,
                   evidence=f"best β_w by group: {', '.join(f'{b:g}' for b in best.values())}; β_w = {common:g} for all "
-                  f"costs no group more than {lost:.1%} of its recall ({_NEXT:.0%} allowed)")
+                  f"costs no group more than {percent(lost, 1)} of its recall ({percent(_NEXT, 0)} allowed)")
         )  # fmt: skip
     return found
