@@ -131,11 +131,19 @@ def choose_format(format: str | None, output: Path | str | None, *, do: str = ""
       where: -o out.csv
       found: --format json and the ending .csv
       do:    omit --format, or use the ending .json
+    >>> choose_format(None, "out.html")
+    Traceback (most recent call last):
+    trueval.errors.OutputError: there is no output format for this file name
+      where: -o out.html
+      found: the ending .html
+      do:    use one of the available endings: .txt .json .csv .tsv .jsonl .md .tex; for a page, --report out.html
     """
     if format is not None:
         check_format(format)
     if output is None or (format is not None and not Path(output).suffix):
         return format or "table"
+    if Path(output).suffix.lower() in (ending for page in PAGES for ending in FORMATS[page].endings):
+        do = f"for a page, --report {output}"
     found = format_of(output, RESULTS, option="-o", do=do)
     if format not in (None, found):
         raise OutputError(
