@@ -99,3 +99,32 @@ def test_closed_streams_change_no_code(words, code):
 def _command(words: list[str], **environment: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "trueval", *words]
     return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment})
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "err"),
+    [
+        ("pass", 0, ""),
+        ("raise SystemExit", 0, ""),
+        ("raise SystemExit(3)", 3, ""),
+        ("raise SystemExit('why')", 1, "why\n"),
+        ("import trueval.errors; raise trueval.errors.DataError('bad')", 2, "error: bad\n"),
+    ],
+)
+def test_the_process_ends_at_once_with_its_code_and_all_it_owes(body, code, err):
+    """Output is flushed, and what was registered for the end is done; threads that still read are not waited for."""
+    source = f"""
+import atexit, threading
+import trueval.cli, trueval.cli.app
+def make_app(words):
+    def run(**_):
+        print("printed", end="")
+        atexit.register(print, " and done", end="")
+        threading.Thread(target=threading.Event().wait).start()
+        {body}
+    return run
+trueval.cli.app.make_app = make_app
+trueval.cli.run()
+"""
+    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout, done.stderr) == (code, "printed and done", err)

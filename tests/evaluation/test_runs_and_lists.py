@@ -179,7 +179,7 @@ def test_large_files_are_streamed_where_they_are_sorted_and_the_result_is_the_sa
     run.write_parquet(tmp_path / "run.parquet", row_group_size=50)
     asked = {"metrics": ["ndcg@5", "rr", "coverage@5"], "resamples": 50}
     whole = tv.evaluate_run(tmp_path / "run.parquet", test, **asked)
-    monkeypatch.setattr("trueval.evaluation.engines.local.MANY_ROWS", 100)
+    monkeypatch.setattr("trueval.data.whole_runs.MANY_ROWS", 100)
     monkeypatch.setattr("trueval.evaluation.engines.local.STREAMED_ROWS", 50)
     read_whole = []
     monkeypatch.setattr(

@@ -209,7 +209,7 @@ def test_streamed_files_give_the_same(tmp_path: Path, monkeypatch, ties, populat
     whole = tv.evaluate_run(tmp_path / "run.parquet", test, **asked)
     monkeypatch.setattr("trueval.evaluation.engines.local.STREAMED_ROWS", 70)
     pieces = tv.evaluate_run(tmp_path / "run.parquet", test, sorted_by_user=True, **asked)
-    monkeypatch.setattr("trueval.evaluation.engines.local.MANY_ROWS", 100)
+    monkeypatch.setattr("trueval.data.whole_runs.MANY_ROWS", 100)
     unasked = tv.evaluate_run(tmp_path / "run.parquet", test, **asked)
     for other in (pieces, unasked):
         assert whole.table().equals(other.table())

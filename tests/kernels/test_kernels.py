@@ -347,18 +347,16 @@ def test_order_lists_of_any_length(length, equals, kind):
     assert found[0] == found[1]
 
 
-@given(codes=st.lists(st.integers(-1, 6), max_size=30), cut=st.integers(0, 7), scored=st.booleans())
-def test_group_lists(codes, cut, scored):
+@given(data=st.data(), users=st.sampled_from([1, 7, 64, 300, 5000]), scored=st.booleans())
+def test_group_lists(data, users, scored):
+    codes = data.draw(st.lists(st.integers(-1, users - 1), max_size=30))
     array, item = np.array(codes, np.int32), np.arange(100, 100 + len(codes), dtype=np.int32)
     score = -item.astype(np.float32) if scored else np.empty(0, np.float32)
-    truth = [100 + j for code in range(7) for j, c in enumerate(codes) if c == code]
+    truth = [100 + j for code in range(users) for j, c in enumerate(codes) if c == code]
     for kernels in (plain, compiled("lists")):
-        start = np.zeros(8, np.int64)
-        kernels.starts_of(array, start)
-        assert start.tolist() == [sum(0 <= c < code for c in codes) for code in range(8)]
-        out_item, out_score = np.zeros(start[-1], np.int32), np.zeros(start[-1] if scored else 0, np.float32)
-        for first, last in ((0, cut), (cut, 7)):
-            kernels.group_lists(array, start, item, score, first, last, out_item, out_score)
+        start = np.zeros(users + 1, np.int64)
+        out_item, out_score = kernels.group_lists(array, start, item, score)
+        assert start.tolist() == [sum(0 <= c < code for c in codes) for code in range(users + 1)]
         assert out_item.tolist() == truth
         assert out_score.tolist() == ([-i for i in truth] if scored else [])
 

@@ -2,13 +2,36 @@
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import os
 import sys
+from typing import NoReturn
 
 # What scripts can rely on. 2: the input, the options or the place to write to were refused, and nothing was written.
 # 70: a defect of trueval (EX_SOFTWARE of sysexits.h).
 REFUSED, DEFECT, STOPPED = 2, 70, 130
 _ADDRESSES = 16 * 10**8  # bytes that polars, numba and their threads reserve
+
+
+def run() -> NoReturn:
+    """Run `trueval`, and end the process.
+
+    What was registered to be done at the end is done; but the interpreter with all that it has imported is not taken
+    down piece by piece, which would take a tenth of a small evaluation.
+    """
+    try:
+        main()
+        code = 0
+    except SystemExit as end:
+        if isinstance(end.code, str):
+            print(end.code, file=sys.stderr)
+        code = end.code if isinstance(end.code, int) else int(end.code is not None)
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
 
 
 def main() -> None:

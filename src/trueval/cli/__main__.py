@@ -1,5 +1,5 @@
 """`python -m trueval.cli`."""
 
-from trueval.cli import main
+from trueval.cli import run
 
-main()
+run()

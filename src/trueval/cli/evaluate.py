@@ -103,6 +103,10 @@ def evaluate_command(
 
       trueval evaluate recs.csv --test test.csv --metrics "snips(recall)@10" --propensity display_share:displays.csv
     """
+    if len(recs) == 1 and engine == "local" and columns is None and not sorted_by_user:
+        from trueval.data.whole_runs import read_ahead
+
+        read_ahead(recs[0])
     from trueval.api import evaluate_run
     from trueval.evaluation.compat import supported
     from trueval.progress import set_quiet

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
+from trueval.data.coded_column import CodedColumn
 from trueval.data.ids import Ids
 from trueval.kernels import blocks, choose, in_order, threads
 
@@ -53,10 +55,13 @@ class ByUser:
         return ByUser(start, item, None if value is None else value[places])
 
     @staticmethod
-    def code(frame: pl.DataFrame, users: Ids, items: Ids) -> ByUser:
-        """Code a table with the columns `user`, `item` and perhaps `value`."""
+    def code(frame: pl.DataFrame, users: Ids, items: Ids, coded: Mapping[str, CodedColumn] | None = None) -> ByUser:
+        """Code a table with the columns `user`, `item` and perhaps `value`; `coded` are the first two, where known."""
         value = frame["value"].to_numpy() if "value" in frame.columns else None
-        user, item = users.codes(frame["user"]), items.codes(frame["item"])
+        if coded is None:
+            user, item = users.codes(frame["user"]), items.codes(frame["item"])
+        else:
+            user, item = coded["user"].within(users), coded["item"].within(items)
         return ByUser.of(user, item, value, n_users=len(users), keep=False)
 
     @property

@@ -223,6 +223,21 @@ def pieces(column: pl.Series) -> list[tuple[pl.Series, slice]]:
     return found
 
 
+def in_one_array(column: pl.Series) -> np.ndarray:
+    """The numbers of a column without nulls as one array; all workers copy, where there are several pieces.
+
+    >>> in_one_array(pl.concat([pl.Series([0.5]), pl.Series([1.5])])).tolist()
+    [0.5, 1.5]
+    """
+    if column.n_chunks() == 1:
+        return column.to_numpy()
+    parts = pieces(column)
+    out = np.empty(len(column), parts[0][0].to_numpy().dtype)
+    for _ in in_order(lambda part: np.copyto(out[part[1]], part[0].to_numpy()), parts):
+        pass
+    return out
+
+
 def _distinct_integers(columns: tuple[pl.Series, ...]) -> pl.Series | None:
     """Distinct integers by marking them in a table, where they lie close together: no hashing, no sorting."""
     bounds = [(column.min(), column.max()) for column in columns if column.null_count() < len(column)]

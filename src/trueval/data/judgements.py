@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from trueval.data.by_user import ByUser
+from trueval.data.coded_column import CodedColumn
 from trueval.data.ids import Ids
 from trueval.data.interactions import Interactions
 from trueval.errors import DataError, rows_found
+from trueval.kernels import blocks, choose, in_order
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +23,15 @@ class Judged:
     relevant: np.ndarray
     highest: float = 0.0  # value of the whole test set, whatever part of it this is
 
+    def items(self, number: int) -> np.ndarray:
+        """Which of this many items are judged for anybody."""
+        present = np.zeros(number, bool)
+        item = self.rows.item
+        kernel, low = choose("lists", len(item)).mark_present, item.dtype.type(0)
+        for _ in in_order(lambda part: kernel(item[part], low, present), blocks(len(item), 1 << 20)):
+            pass
+        return present
+
     def pick(self, users: np.ndarray) -> Judged:
         """The judgements of some users, in their order."""
         return Judged(self.rows.pick(users), self.relevant[self.rows.rows_of(users)[1]], self.highest)
@@ -29,8 +41,11 @@ class Judged:
         return Judged(self.rows.where(keep), self.relevant[keep], self.highest)
 
 
-def judge(test: Interactions, users: Ids, items: Ids, *, threshold: float | None = None) -> Judged:
-    """Code and judge a test set.
+def judge(
+    test: Interactions, users: Ids, items: Ids, *, threshold: float | None = None,
+    coded: Mapping[str, CodedColumn] | None = None,
+) -> Judged:  # fmt: skip
+    """Code and judge a test set; `coded` are its users and items, where they have been looked at before.
 
     With a threshold an item is relevant when its value reaches it; without one, when its value is positive.
     The same pair twice with one value is one judgement; with two values it is an error.
@@ -47,7 +62,7 @@ def judge(test: Interactions, users: Ids, items: Ids, *, threshold: float | None
             found="columns " + ", ".join(test.frame.columns),
             do="name it with columns={'value': …} (--columns value=…), or leave the threshold out",
         )
-    rows = ByUser.code(test.frame, users, items)
+    rows = ByUser.code(test.frame, users, items, coded)
     value = np.broadcast_to(1.0, len(rows.item)) if rows.value is None else rows.value  # ones that take no memory
     rows = _distinct(ByUser(rows.start, rows.item, value), users, items, where=test.name)
     assert rows.value is not None

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from trueval.data.by_user import ByUser
+from trueval.data.coded_column import CodedColumn
 from trueval.data.ids import Ids, check_same_kind
 from trueval.data.interactions import Interactions
 from trueval.data.items import read_items
@@ -40,6 +41,7 @@ class HeldOut:
     design: RunDesign
     pairs: pl.DataFrame | None = field(repr=False)  # of train, each once
     head: Head | None
+    coded: Mapping[str, CodedColumn] = field(repr=False)  # users and items of test
     other_items: tuple[pl.Series, ...] = field(default=(), repr=False)  # of all runs, where one catalogue is for all
 
     @property
@@ -84,12 +86,13 @@ def read_held_out(
         test_log, train_log, options, items=table, columns=columns, parts=parts, seen=design.seen,
     )  # fmt: skip
     head = None if design.head is None else Head.of(design.head, train_log, test_log)
-    return HeldOut(known, options, design, pairs, head)
+    coded = {role: CodedColumn.of(test_log.frame[role]) for role in ("user", "item")}
+    return HeldOut(known, options, design, pairs, head, coded)
 
 
 def prepare_run(held_out: HeldOut, run_users: pl.Series, run_items: pl.Series) -> PreparedRun:
     """The truth for a run with these users and items, and what metrics need besides the facts."""
-    item_columns = [held_out.known.test.frame["item"], run_items, *held_out.other_items]
+    item_columns = [held_out.coded["item"].ids.values, run_items, *held_out.other_items]
     users, items = _vocabularies(held_out, run_users, item_columns)
     truth, removed_head = _truth(held_out, users, items)
     everything = np.arange(len(items))
@@ -117,7 +120,7 @@ def prepare_run(held_out: HeldOut, run_users: pl.Series, run_items: pl.Series) -
 def _vocabularies(held_out: HeldOut, run_users: pl.Series, item_columns: list[pl.Series]) -> tuple[Ids, Ids]:
     """Users who can be evaluated, and all items there are."""
     everyone = held_out.options.averaged_over == "all"
-    users, items = [held_out.known.test.frame["user"]], list(item_columns)
+    users, items = [held_out.coded["user"].ids.values], list(item_columns)
     if everyone:
         users.append(run_users)
     if held_out.pairs is not None:
@@ -125,15 +128,16 @@ def _vocabularies(held_out: HeldOut, run_users: pl.Series, item_columns: list[pl
         users += [held_out.pairs["user"]] if everyone else []
     if held_out.catalogue is not None:
         items.append(held_out.catalogue)
+    tested = held_out.known.test
     for column in items[1:]:
-        check_same_kind(column, items[0], role="item", where=("the run", held_out.known.test.name))
+        check_same_kind(column, tested.frame["item"], role="item", where=("the run", tested.name))
     return Ids.of(*users), Ids.of(*items)
 
 
 def _truth(held_out: HeldOut, users: Ids, items: Ids) -> tuple[Truth, RemovedHead | None]:
     """The coded judgements, less those of the head; refuses, as designs do, judged pairs that are no targets."""
     known, design = held_out.known, held_out.design
-    whole = judged = judge(known.test, users, items, threshold=held_out.options.threshold)
+    whole = judged = judge(known.test, users, items, threshold=held_out.options.threshold, coded=held_out.coded)
     head, removed_head = None, None
     if held_out.head is not None:
         head = items.codes(held_out.head.items)

@@ -65,8 +65,7 @@ def notes_on_users(run: pl.Series, users: Ids, *, tested: np.ndarray, in_run: np
 
 def notes_on_items(run: pl.Series, truth: Truth, train_items: np.ndarray | None) -> list[str]:
     """The same for items, which test set, train set or catalogue may know."""
-    known = np.zeros(len(truth.items), bool)
-    known[truth.judged.rows.item] = True
+    known = truth.judged.items(len(truth.items))
     for there in (truth.head, truth.catalogue, train_items):
         if there is not None:
             known[there] = True

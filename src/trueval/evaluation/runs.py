@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -48,17 +49,22 @@ def evaluate_runs(
     held_out = read_held_out(test, options, train=train, items=items, columns=columns, design=chosen)
     if len(runs) > 1 and items is None:  # one catalogue for all, or coverage would not be comparable
         held_out = replace(held_out, other_items=tuple(work.items_of(source, how) for source in runs.values()))
-    found: dict[str, MeasuredSystem] = {}
-    for name, source in runs.items():
-        found[name] = work.measure_run(source, name, held_out, how, first=not found)
-    concluded = _conclude(held_out, specs, found)
+    logs = {"train": held_out.known.train, "test": held_out.known.test}
+    with ThreadPoolExecutor(1) as beside:  # while a run is read, or one core works alone
+        prints = {name: beside.submit(log.fingerprint) for name, log in logs.items() if log is not None}
+        found: dict[str, MeasuredSystem] = {}
+        for name, source in runs.items():
+            found[name] = work.measure_run(source, name, held_out, how, first=not found)
+        fingerprints = {name: future.result() for name, future in prints.items()}
+    concluded = _conclude(held_out, specs, found, fingerprints)
     return replace(concluded, facts=KeptFacts(otherwise=OF_A_RUN))
 
 
-def _conclude(held_out: HeldOut, specs: Mapping[str, Spec], found: Mapping[str, MeasuredSystem]) -> Evaluation:
+def _conclude(
+    held_out: HeldOut, specs: Mapping[str, Spec], found: Mapping[str, MeasuredSystem], fingerprints: Mapping[str, str]
+) -> Evaluation:
     """The evaluation of all runs that were measured."""
     known, design, last = held_out.known, held_out.design, list(found.values())[-1]
-    logs = {"train": known.train, "test": known.test}
     notes = [*notes_on_repeated_pairs(held_out), *(note for run in found.values() for note in run.notes)]
     if known.items is None and any(spec.metric.system for spec in specs.values()):
         notes.append("no catalogue was given (--items): the items of the runs, the test set and the train set are used")
@@ -73,7 +79,7 @@ def _conclude(held_out: HeldOut, specs: Mapping[str, Spec], found: Mapping[str, 
         condensed=design.condensed,
         design=str(design),
         without_head=None if last.removed_head is None else last.removed_head.record(condensed=design.condensed),
-        data={name: log.fingerprint() for name, log in logs.items() if log is not None},
+        data=fingerprints,
     )
 
 

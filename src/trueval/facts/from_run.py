@@ -16,7 +16,7 @@ from trueval.facts.ranking_facts import UNKNOWN, RankingFacts
 from trueval.facts.run_checks import check_catalogue, refuse_duplicates
 from trueval.facts.tie_rules import SETTLED, with_ties
 from trueval.facts.truth import Truth, check_common_ids
-from trueval.kernels import choose, in_order
+from trueval.kernels import choose, gather, in_order
 
 if TYPE_CHECKING:
     from trueval.design.task import Task
@@ -44,9 +44,9 @@ def run_facts(
     facts = RankingFacts(
         unit_user=np.arange(len(truth.users), dtype=np.int32),
         start=truth.judged.rows.start,
-        item=truth.judged.rows.item[order],
-        value=truth.judged.rows.value[order],
-        relevant=truth.judged.relevant[order],
+        item=gather(truth.judged.rows.item, order),
+        value=_reordered(truth.judged.rows.value, order),
+        relevant=_reordered(truth.judged.relevant, order),
         rank=rank,
         above=above,
         tied=tied,
@@ -64,6 +64,12 @@ def run_facts(
         list_same=None if ties == built else _same(lists),
     )
     return facts if ties == built else with_ties(facts, ties)
+
+
+def _reordered(values: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """`values[order]`; most test sets have one value, for which nothing need be looked up."""
+    first = values[:1]
+    return np.full(len(order), first[0]) if len(order) and (values == first).all() else gather(values, order)
 
 
 def _same(lists: OrderedLists) -> np.ndarray:

@@ -10,8 +10,9 @@ import numpy as np
 import polars as pl
 
 from trueval.data.coded_column import CodedColumn
-from trueval.data.ids import Ids, check_same_kind, plain
+from trueval.data.ids import Ids, check_same_kind, in_one_array, plain
 from trueval.data.missing_ids import ids_missing
+from trueval.data.together import users_together
 from trueval.errors import DataError
 from trueval.facts.run_checks import check_agreement, check_catalogue, check_ranks, not_finite
 from trueval.facts.tie_rules import BY_ID
@@ -36,9 +37,7 @@ def order_run(
     """Code a run and put every list in order, equal scores by the tie rule; `items` is its column, if it is coded."""
     if ties in BY_ID:
         run, ties, items = _by_falling_id(run, ties, name), "given", None
-    user, item = code_ids(run, "user", truth.users, name), None if items is None else items.within(truth.items)
-    if item is None:
-        item = code_ids(run, "item", truth.items, name)
+    item = code_ids(run, "item", truth.items, name) if items is None else items.within(truth.items)
     if truth.catalogue is not None:
         check_catalogue(run, item, truth.catalogue, name)
     has_score, has_rank = "score" in run.columns, "rank" in run.columns
@@ -51,9 +50,7 @@ def order_run(
         )
     key = _sort_key(run, has_score=has_score, has_rank=has_rank, name=name)
     kernels = choose("lists", len(run))
-    start = np.zeros(len(truth.users) + 1, np.int64)
-    if not kernels.grouped_starts(user, start):
-        item, key = _grouped(kernels, user, start, item, key)
+    start, item, key = _by_user(kernels, run, truth.users, item, key, name)
     distinct = len(key) > 0 and _in_order(kernels, start, key)
     if len(key) and not distinct:
         key = key if key.flags.writeable else key.copy()  # codes are ours, scores may be the caller's
@@ -61,7 +58,7 @@ def order_run(
     if has_rank:
         check_ranks(start, key, item, truth, name)
         if has_score:
-            check_agreement(run, user, name)
+            check_agreement(run, code_ids(run, "user", truth.users, name), name)
         key = np.empty(0)
     return OrderedLists(start, item, key, distinct)
 
@@ -85,11 +82,16 @@ def code_ids(run: pl.DataFrame, role: str, vocabulary: Ids, name: str) -> np.nda
     >>> code_ids(pl.DataFrame({"item": ["b", "z"]}), "item", Ids(pl.Series(["a", "b"])), "run").tolist()
     [1, -1]
     """
+    return vocabulary.codes(_ids(run, role, vocabulary, name))
+
+
+def _ids(run: pl.DataFrame, role: str, vocabulary: Ids, name: str) -> pl.Series:
+    """The users or items of a run, once it is known that they can be looked up."""
     column = plain(run[role], where=f"{name}, column {role}")
     if column.null_count():
         raise ids_missing(role, where=name, found=f"{column.null_count():,} rows")  # in an order that is not the file's
     check_same_kind(column, vocabulary.values, role=role, where=(name, "the test set"))
-    return vocabulary.codes(column)
+    return column
 
 
 def list_parts(units: int) -> list[slice]:
@@ -97,20 +99,31 @@ def list_parts(units: int) -> list[slice]:
     return blocks(units, max(1024, units // (4 * threads()) + 1))
 
 
-def _grouped(
-    kernels: Any, user: np.ndarray, start: np.ndarray, item: np.ndarray, key: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Items and keys by user; fills `start`. Each worker looks at all rows and takes those of its users."""
-    kernels.starts_of(user, start)
+def _by_user(
+    kernels: Any, run: pl.DataFrame, users: Ids, item: np.ndarray, key: np.ndarray, name: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Where the list of each user starts, and items and keys in this order."""
+    start = np.zeros(len(users) + 1, np.int64)
+    column = _ids(run, "user", users, name)
+    together = users_together(column, users)
+    if together is None:
+        return start, *kernels.group_lists(users.codes(column), start, item, key)
+    codes, rows = together
+    known, length = codes >= 0, np.diff(rows)
+    start[codes[known] + 1] = length[known]
+    np.cumsum(start, out=start)
+    if known.all() and (codes[1:] > codes[:-1]).all():
+        return start, item, key
+    begin = np.zeros(len(users), np.int64)
+    begin[codes[known]] = rows[:-1][known]
     out_item, out_key = np.empty(start[-1], item.dtype), np.empty(start[-1] if len(key) else 0, key.dtype)
 
-    def group(part: slice) -> None:
-        kernels.group_lists(user, start, item, key, part.start, part.stop, out_item, out_key)
+    def move(part: slice) -> None:
+        kernels.move_lists(begin, start, item, key, part.start, part.stop, out_item, out_key)
 
-    units = len(start) - 1
-    for _ in in_order(group, blocks(units, units // threads() + 1)):
+    for _ in in_order(move, list_parts(len(users))):
         pass
-    return out_item, out_key
+    return start, out_item, out_key
 
 
 def _in_order(kernels: Any, start: np.ndarray, key: np.ndarray) -> bool:
@@ -135,8 +148,8 @@ def _sort_key(run: pl.DataFrame, *, has_score: bool, has_rank: bool, name: str) 
             found=f"{column.null_count():,} rows",
         )
     if has_rank:
-        return -column.cast(pl.Float64).to_numpy()
-    return (column if column.dtype == pl.Float32 else column.cast(pl.Float64)).to_numpy()
+        return -in_one_array(column.cast(pl.Float64))
+    return in_one_array(column if column.dtype == pl.Float32 else column.cast(pl.Float64))
 
 
 def _sort(

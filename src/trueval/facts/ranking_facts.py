@@ -81,6 +81,8 @@ class RankingFacts:
     @cached_property
     def R(self) -> np.ndarray:
         """Number of relevant items of each unit, counted over the whole test set."""
+        if self.relevant.all():
+            return np.diff(self.start)
         return np.bincount(self.unit[self.relevant], minlength=len(self))
 
     @cached_property

@@ -34,9 +34,7 @@ class Truth:
 
 def check_common_ids(users: pl.Series, items: pl.Series, truth: Truth, name: str) -> None:
     """Refuse a run without a user of the test set, or without an item: every value would be a silent zero."""
-    inside = np.zeros(len(truth.items), bool)
-    for part in blocks(len(truth.judged.rows.item), 1_000_000):  # numpy makes wider numbers of them first
-        inside[truth.judged.rows.item[part]] = True
+    inside = truth.judged.items(len(truth.items))
     if truth.head is not None:
         inside[truth.head] = True
     for what, column, vocabulary, there in (

@@ -9,7 +9,7 @@ import numpy as np
 from trueval.errors import defect
 from trueval.facts.equal_scores import same_as_next
 from trueval.facts.ranking_facts import UNKNOWN, RankingFacts
-from trueval.kernels import blocks
+from trueval.kernels import blocks, gather
 
 _ROWS = ("item", "value", "relevant", "rank", "above", "tied")  # columns of judged rows
 
@@ -66,10 +66,13 @@ def shortened(facts: RankingFacts, depth: int) -> RankingFacts:
         return facts
     length = np.minimum(facts.length, depth)
     start = np.concatenate([[0], np.cumsum(length)])
-    rows = np.arange(start[-1]) + np.repeat(facts.list_start[:-1] - start[:-1], length)
+    if length.min() == depth:
+        rows = (facts.list_start[:-1, np.newaxis] + np.arange(depth)).ravel()
+    else:
+        rows = np.arange(start[-1]) + np.repeat(facts.list_start[:-1] - start[:-1], length)
     return facts.changed(
         list_start=start,
-        list_item=facts.list_item[rows],
+        list_item=gather(facts.list_item, rows),
         list_same=None if facts.list_same is None else facts.list_same[rows],
         splits=facts.splits[:depth],
     )

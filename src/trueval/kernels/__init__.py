@@ -15,9 +15,19 @@ from types import ModuleType
 import numpy as np
 
 from trueval.kernels.compiled import is_loaded, load
-from trueval.kernels.threads import blocks, in_order, threads, use_threads
+from trueval.kernels.threads import blocks, gather, in_order, threads, use_threads
 
-__all__ = ["blocks", "choose", "in_order", "look_up", "threads", "use_kernels", "use_threads"]
+__all__ = [
+    "blocks",
+    "choose",
+    "gather",
+    "in_order",
+    "load_compiler",
+    "look_up",
+    "threads",
+    "use_kernels",
+    "use_threads",
+]
 
 # Up to this many elements plain NumPy is faster than loading the compiled kernels.
 SMALL = 300_000
@@ -51,6 +61,14 @@ def choose(family: str, work: int) -> ModuleType:
     if _forced == "compiled" or (_forced is None and (work > SMALL or is_loaded(family))):
         return load(family)
     return importlib.import_module(_PLAIN.get(family, "trueval.kernels.plain_ranking"))
+
+
+def load_compiler(work: int) -> None:
+    """Load what puts compiled kernels into memory, where there is so much work: for a thread that has the time."""
+    if _forced == "compiled" or (_forced is None and work > SMALL):
+        from trueval.kernels.machine_code import load_llvm
+
+        load_llvm()
 
 
 def look_up(values: np.ndarray, low: int, table: np.ndarray) -> np.ndarray:

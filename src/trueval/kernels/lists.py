@@ -3,23 +3,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 import numpy as np
 
 from trueval.kernels.loops import COUNTED
 from trueval.kernels.machine_code import Kernel
+from trueval.kernels.threads import blocks, in_order, threads
 
 Rows = np.ndarray
 
 _LOOPS = "lists"
+_BLOCK_BITS = 6  # of the number of blocks that rows are parted into
 look_up = Kernel(_LOOPS, "look_up")
 mark_present = Kernel(_LOOPS, "mark_present")
 starts_of = Kernel(_LOOPS, "starts_of")
 count_splits = Kernel(_LOOPS, "count_splits")
+move_lists = Kernel(_LOOPS, "move_lists")
 sort_up = Kernel(_LOOPS, "sort_up")
 sort_down = Kernel(_LOOPS, "sort_down")
 look_up_hashes = Kernel(_LOOPS, "look_up_hashes")
 _grouped_starts, _falls = Kernel(_LOOPS, "grouped_starts"), Kernel(_LOOPS, "falls")
-_group_lists, _group_order = Kernel(_LOOPS, "group_lists"), Kernel(_LOOPS, "group_order")
+_count_blocks, _part_rows = Kernel(_LOOPS, "count_blocks"), Kernel(_LOOPS, "part_rows")
+_group_block, _group_order = Kernel(_LOOPS, "group_block"), Kernel(_LOOPS, "group_order")
 _order_lists, _join_lists = Kernel(_LOOPS, "order_lists"), Kernel(_LOOPS, "join_lists")
 _first_rows, _hash_table = Kernel(_LOOPS, "first_rows"), Kernel(_LOOPS, "hash_table")
 
@@ -34,11 +40,46 @@ def falls(start: Rows, score: Rows, first: int, last: int) -> bool:
     return bool(_falls(start, score, first, last))
 
 
-def group_lists(
-    codes: Rows, start: Rows, item: Rows, score: Rows, first: int, last: int, out_item: Rows, out_score: Rows
-) -> None:
-    """Items and scores (unless there are none) of the rows with codes first to last, by code and in their order."""
-    _group_lists(codes, start, item, score, first, last, start[first:last].copy(), out_item, out_score)
+def group_lists(codes: Rows, start: Rows, item: Rows, score: Rows) -> tuple[Rows, Rows]:
+    """Items and scores (unless there are none) of all rows by code, in their order; fills `start`.
+
+    Rows first go to blocks of codes, and then, within a block, to their places: these are then few enough to stay in
+    the cache, while places among all rows would be a miss each.
+    """
+    units = len(start) - 1
+    shift = max(0, units.bit_length() - _BLOCK_BITS)
+    number = (units >> shift) + 1
+    parts = blocks(len(codes), len(codes) // threads() + 1)
+    counts = np.zeros((len(parts), number), np.int64)
+    _all(lambda p: _count_blocks(codes[parts[p]], shift, counts[p]), range(len(parts)))
+    begin = np.concatenate([[0], counts.sum(axis=0).cumsum()])
+    place = begin[:-1] + counts.cumsum(axis=0) - counts
+    size = int(begin[-1]), int(begin[-1]) if len(score) else 0
+    by_block = np.empty(size[0], codes.dtype), np.empty(size[0], item.dtype), np.empty(size[1], score.dtype)
+    _all(
+        lambda p: _part_rows(
+            codes[parts[p]], item[parts[p]], score[parts[p]] if len(score) else score, shift, place[p], *by_block
+        ),
+        range(len(parts)),
+    )
+    out_item, out_score = np.empty(size[0], item.dtype), np.empty(size[1], score.dtype)
+
+    def group(block: int) -> None:
+        rows, first = slice(begin[block], begin[block + 1]), block << shift
+        own = start[first : min(first + (1 << shift), units)]
+        _group_block(
+            *(column[rows] for column in by_block), first, own, np.empty_like(own), out_item[rows], out_score[rows]
+        )
+        own += rows.start
+
+    _all(group, range(number))
+    start[-1] = size[0]
+    return out_item, out_score
+
+
+def _all(work: Callable[[int], None], jobs: Iterable[int]) -> None:
+    for _ in in_order(work, jobs):
+        pass
 
 
 def group_order(codes: Rows, start: Rows) -> Rows:

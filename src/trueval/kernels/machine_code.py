@@ -137,6 +137,12 @@ def _llvm() -> Any:
     return binding
 
 
+def load_llvm() -> None:
+    """Load LLVM, which takes a while, before a kernel is called."""
+    with _lock:
+        _processor()
+
+
 @cache
 def _processor() -> tuple[str, str]:
     binding = _llvm()

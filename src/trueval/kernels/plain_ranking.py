@@ -31,7 +31,15 @@ def starts_of(codes: np.ndarray, start: np.ndarray) -> None:
 
 
 def group_lists(
-    codes: np.ndarray,
+    codes: np.ndarray, start: np.ndarray, item: np.ndarray, score: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """See `lists.group_lists`."""
+    order = group_order(codes, start)
+    return item[order], score[order] if len(score) else score
+
+
+def move_lists(
+    begin: np.ndarray,
     start: np.ndarray,
     item: np.ndarray,
     score: np.ndarray,
@@ -40,10 +48,11 @@ def group_lists(
     out_item: np.ndarray,
     out_score: np.ndarray,
 ) -> None:
-    """See `lists.group_lists`."""
-    rows = np.flatnonzero((codes >= first) & (codes < last))
-    rows = rows[np.argsort(codes[rows], kind="stable")]
+    """See `lists.move_lists`."""
     own = slice(start[first], start[last])
+    rows = np.arange(own.start, own.stop) + np.repeat(
+        begin[first:last] - start[first:last], np.diff(start[first : last + 1])
+    )
     out_item[own] = item[rows]
     if len(score):
         out_score[own] = score[rows]

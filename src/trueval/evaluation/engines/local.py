@@ -13,9 +13,9 @@ from trueval.data.coded_column import CodedColumn
 from trueval.data.failures import empty, reading
 from trueval.data.ids import Ids, plain
 from trueval.data.missing_ids import check_ids
-from trueval.data.read import locate
 from trueval.data.run_tables import read_run, scan_run
-from trueval.data.table_size import check_fits
+from trueval.data.together import first_rows
+from trueval.data.whole_runs import STREAMED_ROWS, large_run, read_whole
 from trueval.errors import DataError
 from trueval.evaluation.engines.plan import MeasurementPlan, Partition, RunOptions
 from trueval.evaluation.held_out import HeldOut
@@ -24,20 +24,10 @@ from trueval.evaluation.options import specs_of
 from trueval.facts.truth import check_common_ids
 from trueval.memory import available, need_memory
 
-# Rows of a streamed run that are in memory at once, where there is room for them; and what a row takes there.
-STREAMED_ROWS = 8_000_000
-_FEWEST_ROWS, _ROW_BYTES = 100_000, 120
-# What a row of a run that is read whole takes beside its columns: by user, and as facts.
-_WHOLE_ROW_BYTES = 44
+_FEWEST_ROWS, _ROW_BYTES = 100_000, 120  # of a chunk; and what a row takes there
 _LEAST = 2**28  # bytes without which nothing can be read in chunks either
 _TOO_MANY = "ask for fewer metrics at a time, evaluate fewer users (--users), or use --engine spark"
 _USER_BYTES = 32  # what a metric takes for each user
-_TOO_LARGE = (
-    "sort the run by user and add --sorted-by-user (sorted_by_user=True), which reads it in chunks; or evaluate fewer "
-    "users (--users), or use --engine spark"
-)
-# A file with more rows is streamed, too, where it turns out to be sorted by user.
-MANY_ROWS = 4 * STREAMED_ROWS
 
 
 def here(source: Any) -> Any:
@@ -56,14 +46,12 @@ def items_of(source: Any, how: RunOptions) -> pl.Series:
 
 def measure_run(source: Any, name: str, held_out: HeldOut, how: RunOptions, *, first: bool) -> MeasuredSystem:
     """Measure one run."""
-    lazy = scan_run(source, columns=how.run_columns) if how.sorted_by_user else _large(source, how)
+    lazy = scan_run(source, columns=how.run_columns) if how.sorted_by_user else large_run(source, how.run_columns)
     if lazy is not None:
         need_memory(_LEAST, "chunks of the run", where=name, do="allow more memory, or use --engine spark")
     ids = None if lazy is None else _survey(lazy, source, ascending=not how.sorted_by_user)
     if lazy is None or ids is None:
-        if isinstance(source, (str, Path)):
-            check_fits(locate(source), row_bytes=_WHOLE_ROW_BYTES, columns=3, do=_TOO_LARGE)
-        run = read_run(source, columns=how.run_columns)
+        run = read_whole(source, how.run_columns)
         items = CodedColumn.of(run["item"])
         plan = MeasurementPlan.of(name, held_out, {"user": run["user"], "item": items.ids.values}, first=first)
         return plan.merge([plan.whole(run, items)])
@@ -95,15 +83,6 @@ def _streamed(lazy: pl.LazyFrame, plan: MeasurementPlan, source: Any) -> Iterato
         seen[codes] = True
         if len(codes):
             yield plan.part(batch, codes)
-
-
-def _large(source: Any, how: RunOptions) -> pl.LazyFrame | None:
-    """A parquet file of very many rows, unread; None for all else."""
-    if not isinstance(source, (str, Path)) or Path(source).suffix != ".parquet" or not Path(source).is_file():
-        return None
-    lazy = scan_run(source, columns=how.run_columns)
-    with reading(str(source), what="recommendations"):
-        return lazy if lazy.select(pl.len()).collect().item() > MANY_ROWS else None
 
 
 def _survey(lazy: pl.LazyFrame, source: Any, *, ascending: bool) -> dict[str, pl.Series] | None:
@@ -158,14 +137,4 @@ def _heads(user: pl.Series) -> pl.Series:
     >>> _heads(pl.Series([4, 4, 7, 7, 7])).to_list()
     [4, 7]
     """
-    if not user.dtype.is_integer() or user.null_count() or not len(user):
-        return user.filter((user != user.shift()).fill_null(True))
-    begun = [_changes(chunk.to_numpy()) for chunk in user.get_chunks()]  # each as it is; all together would be copied
-    return pl.Series(_changes(np.concatenate(begun)))
-
-
-def _changes(values: np.ndarray) -> np.ndarray:
-    """Values that differ from the one before."""
-    first = np.ones(len(values), bool)
-    np.not_equal(values[1:], values[:-1], out=first[1:])
-    return values[first]
+    return user.gather(pl.Series(first_rows(user), dtype=pl.UInt32))

@@ -63,21 +63,60 @@ def starts_of(codes, start):
 
 
 @loop
-def group_lists(codes, start, item, score, first, last, place, out_item, out_score):
-    """Items and scores (unless there are none) of the rows with codes first to last, by code and in their order.
+def count_blocks(codes, shift, counts):
+    """How many rows fall into each block of 2^shift codes. Codes below 0 fall into none."""
+    for j in range(codes.size):
+        if codes[j] >= 0:
+            counts[codes[j] >> shift] += 1
 
-    They go straight to their places: an order to gather them by would be as much memory again. `place` is where the
-    next row of each code goes.
-    """
+
+@loop
+def part_rows(codes, item, score, shift, place, out_code, out_item, out_score):
+    """Rows (with scores, unless there are none) by block, in their order; `place` is where a block's next row goes."""
     scored = score.size > 0
     for j in range(codes.size):
-        u = codes[j]
-        if first <= u < last:
-            at = place[u - first]
-            place[u - first] += 1
+        if codes[j] >= 0:
+            at = place[codes[j] >> shift]
+            place[codes[j] >> shift] += 1
+            out_code[at] = codes[j]
             out_item[at] = item[j]
             if scored:
                 out_score[at] = score[j]
+
+
+@loop
+def group_block(codes, item, score, first, start, place, out_item, out_score):
+    """Rows of one block by code, in their order, from 0 on; `start` of the codes from `first` on is where they begin.
+
+    `place` is room for as many codes.
+    """
+    scored = score.size > 0
+    place[:] = 0
+    for j in range(codes.size):
+        place[codes[j] - first] += 1
+    total = 0
+    for u in range(place.size):
+        start[u] = total
+        total += place[u]
+        place[u] = start[u]
+    for j in range(codes.size):
+        at = place[codes[j] - first]
+        place[codes[j] - first] += 1
+        out_item[at] = item[j]
+        if scored:
+            out_score[at] = score[j]
+
+
+@loop
+def move_lists(begin, start, item, score, first, last, out_item, out_score):
+    """Lists first to last from where they begin among the rows to where they start; scores, unless there are none."""
+    scored = score.size > 0
+    for u in range(first, last):
+        a = begin[u]
+        for at in range(start[u], start[u + 1]):
+            out_item[at] = item[a + at - start[u]]
+            if scored:
+                out_score[at] = score[a + at - start[u]]
 
 
 @loop

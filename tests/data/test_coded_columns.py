@@ -1,0 +1,90 @@
+"""Columns whose ids are found without coding every row: the same codes as row by row."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trueval.data import coded_column, ids
+from trueval.data.coded_column import CodedColumn
+from trueval.data.ids import Ids, in_one_array
+from trueval.data.together import first_rows, users_together
+from trueval.kernels import gather, use_kernels
+
+KINDS = {"text": lambda code: f"id-{code}", "whole": lambda code: code, "wide": lambda code: code * 2**40}
+
+
+def in_pieces(values: list, cuts: list[int]) -> pl.Series:
+    """A column of several arrays, as a file with row groups has."""
+    bounds = sorted({min(cut, len(values)) for cut in cuts} | {0, len(values)})
+    kind = pl.Series(values).dtype
+    return pl.concat([pl.Series(values[a:b], dtype=kind) for a, b in zip(bounds, bounds[1:])])
+
+
+columns = st.tuples(
+    st.lists(st.tuples(st.integers(0, 5), st.integers(1, 4)), min_size=1, max_size=12),
+    st.lists(st.integers(0, 40), max_size=4),
+    st.sampled_from(sorted(KINDS)),
+)
+
+
+@given(columns)
+def test_first_rows(drawn):
+    runs, cuts, kind = drawn
+    values = [KINDS[kind](code) for code, times in runs for _ in range(times)]
+    column = in_pieces(values, cuts)
+    assert first_rows(column).tolist() == [j for j, v in enumerate(values) if j == 0 or v != values[j - 1]]
+
+
+@given(columns, st.sets(st.integers(0, 5), min_size=1))
+def test_users_together(drawn, known):
+    runs, cuts, kind = drawn
+    values = [KINDS[kind](code) for code, times in runs for _ in range(times)]
+    users = Ids.of(pl.Series([KINDS[kind](code) for code in known]))
+    found = users_together(in_pieces(values, cuts), users)
+    heads = [j for j, v in enumerate(values) if j == 0 or v != values[j - 1]]
+    codes = users.codes(pl.Series([values[j] for j in heads])).tolist()
+    again = len({c for c in codes if c >= 0}) < sum(c >= 0 for c in codes)
+    if found is None:
+        assert again or 2 * len(heads) > len(values) + 2
+    else:
+        assert not again
+        assert (found[0].tolist(), found[1].tolist()) == (codes, [*heads, len(values)])
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+@pytest.mark.parametrize("sorted_rows", [True, False])
+@pytest.mark.parametrize("first", [5, 10**6])
+def test_codes_are_those_of_every_row(kind, sorted_rows, first, monkeypatch):
+    monkeypatch.setattr(ids, "_MANY", 100)  # as large columns are
+    monkeypatch.setattr(coded_column, "_FIRST", first)
+    rng = np.random.default_rng(3)
+    drawn = rng.integers(0, 60, 2000)
+    values = [KINDS[kind](int(code)) for code in (np.sort(drawn) if sorted_rows else drawn)]
+    column = in_pieces(values, [300, 301, 1500])
+    vocabulary = Ids.of(pl.Series([KINDS[kind](code) for code in range(0, 90, 2)]))
+    with use_kernels("compiled"):
+        coded = CodedColumn.of(column)
+        found = coded.within(vocabulary)
+    assert coded.ids.values.to_list() == sorted(set(values))
+    places = {value: code for code, value in enumerate(vocabulary.values.to_list())}
+    assert found.tolist() == [places.get(value, -1) for value in values]
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.int64, np.float32, bool])
+def test_gather(kind):
+    rng = np.random.default_rng(1)
+    values, places = rng.integers(0, 2, 1000).astype(kind), rng.integers(0, 1000, 700_000).astype(np.int32)
+    found = gather(values, places)
+    assert found.dtype == kind
+    assert np.array_equal(found, values[places])
+
+
+def test_numbers_in_one_array():
+    values = np.random.default_rng(2).normal(size=500).astype(np.float32)
+    assert np.array_equal(in_one_array(in_pieces(values.tolist(), [100, 101]).cast(pl.Float32)), values)
+    one = pl.Series(values)
+    assert np.shares_memory(in_one_array(one), one.to_numpy())
