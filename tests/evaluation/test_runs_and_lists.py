@@ -182,9 +182,7 @@ def test_large_files_are_streamed_where_they_are_sorted_and_the_result_is_the_sa
     monkeypatch.setattr("trueval.data.whole_runs.MANY_ROWS", 100)
     monkeypatch.setattr("trueval.evaluation.engines.local.STREAMED_ROWS", 50)
     read_whole = []
-    monkeypatch.setattr(
-        "trueval.evaluation.engines.local.read_run", lambda *a, **o: read_whole.append(1) or read_run(*a, **o)
-    )
+    monkeypatch.setattr("trueval.data.whole_runs.read_run", lambda *a, **o: read_whole.append(1) or read_run(*a, **o))
     large = tv.evaluate_run(tmp_path / "run.parquet", test, **asked)
     assert bool(read_whole) == (order == "item")
     assert large.table().equals(whole.table())

@@ -443,7 +443,7 @@ def test_hash_kernels_know_what_a_dictionary_knows(distinct, crowded, seed):
     size = 1 << max(10, (2 * len(known)).bit_length())
     table = compiled("lists").hash_table(*(np.array(half, np.uint64) for half in zip(*known)), size)
     out = np.full(len(asked), 77, np.int32)
-    compiled("lists").look_up_hashes(*halves, *table, out)
+    compiled("lists").look_up_keys(*halves, *table, out)
     place = {key: j for j, key in enumerate(known)}
     assert out.tolist() == [place.get(key, -1) for key in asked]
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from trueval.data.ids import Codes, Ids, by_hash, distinct, hashes, pieces
+from trueval.data.ids import Codes, Ids, KeyTable, by_hash, distinct
 from trueval.data.together import first_rows, stands_together
-from trueval.kernels import choose, gather, in_order
+from trueval.kernels import gather
 
 _FIRST = 1 << 18
 
@@ -25,22 +25,26 @@ class CodedColumn:
 
     column: pl.Series
     ids: Ids
-    known: pl.Series | None  # the distinct ids in the order of `places`; None where the rows are not coded
-    places: Codes | None
+    places: Codes | None = None  # of the rows, in an order of the distinct ids in which they were found
+    codes: Codes | None = None  # of the distinct ids in this order
 
     @staticmethod
     def of(column: pl.Series) -> CodedColumn:
         """Whole numbers, and columns that are short, are coded when codes are asked for: nothing is gained before."""
         if column.dtype.is_integer() or not by_hash(column):
-            return CodedColumn(column, Ids.of(column), None, None)
+            return CodedColumn(column, Ids.of(column))
         known, places = _in_runs(column) if stands_together(column) else _by_hashes(column)
-        return CodedColumn(column, Ids(known.sort()), known, places)
+        order = known.arg_sort()
+        codes = np.empty(len(order), np.int32)
+        codes[order.to_numpy()] = np.arange(len(order), dtype=np.int32)
+        return CodedColumn(column, Ids(known.gather(order)), places, codes)
 
     def within(self, vocabulary: Ids) -> Codes:
         """The codes of the rows in a vocabulary, -1 for ids that it does not have."""
-        if self.known is None or self.places is None:
+        if self.places is None or self.codes is None:
             return vocabulary.codes(self.column)
-        return gather(vocabulary.codes(self.known), self.places)
+        own = vocabulary is self.ids
+        return gather(self.codes if own else vocabulary.codes(self.ids.values)[self.codes], self.places)
 
 
 def _in_runs(column: pl.Series) -> tuple[pl.Series, Codes]:
@@ -48,7 +52,7 @@ def _in_runs(column: pl.Series) -> tuple[pl.Series, Codes]:
     rows = first_rows(column)
     heads = column.gather(pl.Series(rows, dtype=pl.UInt32))
     known = distinct(heads)
-    return known, np.repeat(Ids(known).codes(heads), np.diff(rows, append=len(column)))
+    return known, np.repeat(KeyTable(known).look_up(heads), np.diff(rows, append=len(column)))
 
 
 def _by_hashes(column: pl.Series) -> tuple[pl.Series, Codes]:
@@ -56,25 +60,12 @@ def _by_hashes(column: pl.Series) -> tuple[pl.Series, Codes]:
 
     As a rule the first rows have most ids: they are looked up, and what is left is looked at once more.
     """
-    parts = pieces(column)
     known = distinct(column[:_FIRST])
-    places = np.empty(len(column), np.int32)
-    _look_up(known, parts, places)
+    places = KeyTable(known).look_up(column)
     rest = np.flatnonzero(places < 0)
     if len(rest):
         values = column.gather(pl.Series(rest, dtype=pl.UInt32))
         more = distinct(values)
-        found = np.empty(len(rest), np.int32)
-        _look_up(more, pieces(values), found)
-        places[rest] = found + len(known)
+        places[rest] = KeyTable(more).look_up(values) + len(known)
         known = pl.concat([known, more])
     return known, places
-
-
-def _look_up(known: pl.Series, parts: list[tuple[pl.Series, slice]], out: Codes) -> None:
-    """Places of ids among those known, -1 for others."""
-    kernels = choose("lists", len(out) + len(known))
-    size = 1 << max(10, (2 * len(known)).bit_length())
-    table = kernels.hash_table(*hashes(known), size)
-    for _ in in_order(lambda part: kernels.look_up_hashes(*hashes(part[0]), *table, out[part[1]]), parts):
-        pass

@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 
 from trueval.data.calendar import check_calendar
+from trueval.data.id_keys import is_short, keys
 from trueval.errors import DataError
 from trueval.kernels import SMALL, blocks, choose, in_order
-from trueval.kernels.hashing import mixed
 
 Codes = np.ndarray  # int32, -1 where an id is unknown
 
@@ -134,9 +134,8 @@ class Ids:
         return pl.DataFrame([self.values.alias("id"), codes])
 
     @cached_property
-    def _hashes(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        size = 1 << max(10, (2 * len(self)).bit_length())
-        return choose("lists", _MANY).hash_table(*hashes(self.values), size)
+    def _keys(self) -> KeyTable:
+        return KeyTable(self.values)
 
     def codes(self, column: pl.Series) -> Codes:
         """Codes of a column of ids, -1 for ids outside the vocabulary."""
@@ -147,11 +146,7 @@ class Ids:
         if self._offset is not None and column.dtype.is_integer() and not column.null_count():
             return self._by_table(column, self._offset)
         if by_hash(column):
-            kernel, table = choose("lists", len(column)).look_up_hashes, self._hashes
-            out = np.empty(len(column), np.int32)
-            for _ in in_order(lambda piece: kernel(*hashes(piece[0]), *table, out[piece[1]]), pieces(column)):
-                pass
-            return out
+            return self._keys.look_up(column)
         joined = column.alias("id").to_frame().join(self._codebook, on="id", how="left", maintain_order="left")
         return joined["code"].fill_null(-1).to_numpy(writable=True)
 
@@ -182,19 +177,30 @@ def _one_type(columns: tuple[pl.Series, ...]) -> tuple[pl.Series, ...]:
 
 def by_hash(column: pl.Series) -> bool:
     """Whether a column is large enough for the compiled kernels, which know no nulls."""
-    return len(column) > _MANY and not column.null_count() and hasattr(choose("lists", len(column)), "look_up_hashes")
+    return len(column) > _MANY and not column.null_count() and hasattr(choose("lists", len(column)), "look_up_keys")
 
 
-def hashes(column: pl.Series) -> tuple[np.ndarray, np.ndarray]:
-    """128-bit keys of ids: a mixed and a plain copy of an integer, two independent hashes of a string.
+class KeyTable:
+    """Distinct ids in a table from which compiled kernels tell the place of any id among them.
 
-    That two of a billion different strings share both has a chance below 1e-20: equal keys are equal ids.
+    >>> KeyTable(pl.Series(["b", "a"])).look_up(pl.Series(["a", "b", "z"])).tolist()
+    [1, 0, -1]
     """
-    if column.dtype.is_integer():
-        plain_copy = column.to_numpy().view(np.uint64)
-        return mixed(plain_copy), plain_copy
-    both = column.to_frame().select(left=pl.all().hash(seed=1), right=pl.all().hash(seed=2))
-    return both["left"].to_numpy(), both["right"].to_numpy()
+
+    def __init__(self, known: pl.Series) -> None:
+        self.short, size = is_short(known), 1 << max(10, (2 * len(known)).bit_length())
+        self.table = choose("lists", _MANY).hash_table(*keys(known, short=self.short), size)
+
+    def look_up(self, column: pl.Series) -> Codes:
+        """Places of ids among those known, -1 for others."""
+        kernel, out = choose("lists", _MANY).look_up_keys, np.empty(len(column), np.int32)
+
+        def fill(piece: tuple[pl.Series, slice]) -> None:
+            kernel(*keys(piece[0], short=self.short), *self.table, out[piece[1]])
+
+        for _ in in_order(fill, pieces(column)):
+            pass
+        return out
 
 
 def distinct(column: pl.Series) -> pl.Series:
@@ -204,7 +210,7 @@ def distinct(column: pl.Series) -> pl.Series:
     kernel = choose("lists", len(column)).first_rows
 
     def first(piece: pl.Series) -> pl.Series:
-        return piece.gather(pl.Series(kernel(*hashes(piece)), dtype=pl.UInt32))
+        return piece.gather(pl.Series(kernel(*keys(piece, short=is_short(piece))), dtype=pl.UInt32))
 
     found = list(in_order(first, [piece for piece, _ in pieces(column)]))
     return found[0] if len(found) == 1 else first(pl.concat(found, rechunk=True))

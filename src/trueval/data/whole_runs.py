@@ -43,18 +43,21 @@ def large_run(source: Any, columns: ColumnMap | None = None) -> pl.LazyFrame | N
 
 def read_whole(source: Any, columns: ColumnMap | None = None) -> pl.DataFrame:
     """A run, once it is known to fit into memory."""
-    begun = _ahead.pop(_version(source), None) if _ahead and isinstance(source, str) and columns is None else None
+    here = isinstance(source, (str, Path)) and columns is None
+    begun = _ahead.pop(_version(source), None) if here else None
     run = None if begun is None else begun.result()
     return _read(source, columns) if run is None else run
 
 
-def read_ahead(source: str) -> None:
-    """Begin to read a parquet file that `read_whole` will ask for, while the caller imports what else it needs.
+def read_ahead(source: Any) -> None:
+    """Begin to read a parquet file that `read_whole` will ask for, while the caller does what else must be done.
 
     What goes wrong is told when it is asked for.
     """
+    if not isinstance(source, (str, Path)) or Path(source).suffix != ".parquet":
+        return
     version = _version(source)
-    if version is None or Path(source).suffix != ".parquet":
+    if version is None or version in _ahead:
         return
     future: Future[pl.DataFrame | None] = Future()
 
@@ -71,7 +74,12 @@ def read_ahead(source: str) -> None:
     Thread(target=read).start()
 
 
-def _version(source: str) -> Version | None:
+def forget() -> None:
+    """Let go of what was read ahead, where nobody will ask for it."""
+    _ahead.clear()
+
+
+def _version(source: str | Path) -> Version | None:
     """What tells this file from all others, and from what it was before; None where there is no file."""
     try:
         file = os.stat(source)

@@ -131,7 +131,7 @@ def _vocabularies(held_out: HeldOut, run_users: pl.Series, item_columns: list[pl
     tested = held_out.known.test
     for column in items[1:]:
         check_same_kind(column, tested.frame["item"], role="item", where=("the run", tested.name))
-    return Ids.of(*users), Ids.of(*items)
+    return held_out.coded["user"].ids if len(users) == 1 else Ids.of(*users), Ids.of(*items)
 
 
 def _truth(held_out: HeldOut, users: Ids, items: Ids) -> tuple[Truth, RemovedHead | None]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from trueval.data.tables import stem
+from trueval.data.whole_runs import forget, read_ahead
 from trueval.design.design import RunDesign, choose_run_design
 from trueval.errors import DefinitionError, suggest
 from trueval.evaluation.engines.plan import RunOptions
@@ -46,7 +47,13 @@ def evaluate_runs(
     chosen = choose_run_design(design, without_head=without_head, condensed=condensed, seen=seen)
     how = RunOptions(columns=columns, sorted_by_user=sorted_by_user)
     test, train, items = (work.here(source) for source in (test, train, items))
-    held_out = read_held_out(test, options, train=train, items=items, columns=columns, design=chosen)
+    if engine == "local" and len(runs) == 1 and columns is None and not sorted_by_user:
+        read_ahead(*runs.values())
+    try:
+        held_out = read_held_out(test, options, train=train, items=items, columns=columns, design=chosen)
+    except BaseException:
+        forget()
+        raise
     if len(runs) > 1 and items is None:  # one catalogue for all, or coverage would not be comparable
         held_out = replace(held_out, other_items=tuple(work.items_of(source, how) for source in runs.values()))
     logs = {"train": held_out.known.train, "test": held_out.known.test}

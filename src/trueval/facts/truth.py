@@ -44,7 +44,7 @@ def check_common_ids(users: pl.Series, items: pl.Series, truth: Truth, name: str
         check_same_kind(column, vocabulary.values, role=what, where=(name, "the test set"))
         common = any(
             _any_of(there, vocabulary.codes(plain(column[part.start : part.stop], where=name)))
-            for part in blocks(len(column), 100_000)  # as a rule the first ones will do
+            for part in blocks(len(column), 10_000)  # as a rule the first ones will do
         )
         check_overlap(
             np.full(min(len(column), 1), common),

@@ -63,8 +63,7 @@ class MeasurementPlan:
 
     @staticmethod
     def of(name: str, held_out: HeldOut, ids: Mapping[str, pl.Series], *, first: bool) -> MeasurementPlan:
-        """The plan for a run with these users and items."""
-        ids = {"user": ids["user"], "item": Ids.of(ids["item"]).values}
+        """The plan for a run with these users, and these items, each once."""
         return MeasurementPlan(
             name, prepare_run(held_out, ids["user"], ids["item"]), held_out.design.condensed, first, ids
         )

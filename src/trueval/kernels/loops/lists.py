@@ -282,7 +282,8 @@ def sort_down(start, values):
 @within
 def seek(left, right, table_left, table_right, table_row):
     """Slot of a 128-bit key in an open-addressing table: where it is, or the empty slot where it belongs."""
-    slot = left & np.uint64(table_row.size - 1)
+    mixed = (left ^ (right * np.uint64(0x9E3779B97F4A7C15))) * np.uint64(0xD6E8FEB86659FD93)
+    slot = (mixed ^ (mixed >> np.uint64(32))) & np.uint64(table_row.size - 1)
     while table_row[slot] >= 0 and not (table_left[slot] == left and table_right[slot] == right):
         slot = (slot + np.uint64(1)) & np.uint64(table_row.size - 1)
     return slot
@@ -319,7 +320,7 @@ def hash_table(left, right, table_left, table_right, table_row):
 
 
 @loop
-def look_up_hashes(left, right, table_left, table_right, table_row, out):
+def look_up_keys(left, right, table_left, table_right, table_row, out):
     """Codes of 128-bit keys; -1 for those not in the table."""
     for j in range(left.size):
         out[j] = table_row[seek(left[j], right[j], table_left, table_right, table_row)]
