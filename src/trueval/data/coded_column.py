@@ -9,7 +9,7 @@ import polars as pl
 
 from trueval.data.ids import Codes, Ids, KeyTable, by_hash, distinct
 from trueval.data.together import first_rows, stands_together
-from trueval.kernels import gather
+from trueval.kernels import gather, mark_present
 
 _FIRST = 1 << 18
 
@@ -26,18 +26,27 @@ class CodedColumn:
     column: pl.Series
     ids: Ids
     places: Codes | None = None  # of the rows, in an order of the distinct ids in which they were found
-    codes: Codes | None = None  # of the distinct ids in this order
+    codes: Codes | None = None  # of the ids in this order, -1 for those that no row has
 
     @staticmethod
-    def of(column: pl.Series) -> CodedColumn:
-        """Whole numbers, and columns that are short, are coded when codes are asked for: nothing is gained before."""
+    def of(column: pl.Series, likely: Ids | None = None) -> CodedColumn:
+        """Whole numbers, and columns that are short, are coded when codes are asked for: nothing is gained before.
+
+        `likely` are ids that most rows have.
+        """
         if column.dtype.is_integer() or not by_hash(column):
             return CodedColumn(column, Ids.of(column))
-        known, places = _in_runs(column) if stands_together(column) else _by_hashes(column)
-        order = known.arg_sort()
-        codes = np.empty(len(order), np.int32)
-        codes[order.to_numpy()] = np.arange(len(order), dtype=np.int32)
-        return CodedColumn(column, Ids(known.gather(order)), places, codes)
+        if stands_together(column):
+            known, places = _in_runs(column)
+        else:
+            known, places = _by_hashes(column, distinct(column[:_FIRST]) if likely is None else likely.values)
+        present = np.zeros(len(known), bool)
+        mark_present(places, present)
+        order = known.arg_sort().to_numpy()
+        order = order[present[order]]
+        codes = np.full(len(known), -1, np.int32)
+        codes[order] = np.arange(len(order), dtype=np.int32)
+        return CodedColumn(column, Ids(known.gather(pl.Series(order, dtype=pl.UInt32))), places, codes)
 
     def within(self, vocabulary: Ids) -> Codes:
         """The codes of the rows in a vocabulary, -1 for ids that it does not have."""
@@ -55,12 +64,11 @@ def _in_runs(column: pl.Series) -> tuple[pl.Series, Codes]:
     return known, np.repeat(KeyTable(known).look_up(heads), np.diff(rows, append=len(column)))
 
 
-def _by_hashes(column: pl.Series) -> tuple[pl.Series, Codes]:
-    """The distinct ids, and for each row which it has.
+def _by_hashes(column: pl.Series, known: pl.Series) -> tuple[pl.Series, Codes]:
+    """Distinct ids, those known and others, and for each row which it has.
 
-    As a rule the first rows have most ids: they are looked up, and what is left is looked at once more.
+    As a rule most rows have known ones: they are looked up, and what is left is looked at once more.
     """
-    known = distinct(column[:_FIRST])
     places = KeyTable(known).look_up(column)
     rest = np.flatnonzero(places < 0)
     if len(rest):

@@ -12,7 +12,7 @@ from trueval.data.coded_column import CodedColumn
 from trueval.data.ids import Ids
 from trueval.data.interactions import Interactions
 from trueval.errors import DataError, rows_found
-from trueval.kernels import blocks, choose, in_order
+from trueval.kernels import mark_present
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +26,7 @@ class Judged:
     def items(self, number: int) -> np.ndarray:
         """Which of this many items are judged for anybody."""
         present = np.zeros(number, bool)
-        item = self.rows.item
-        kernel, low = choose("lists", len(item)).mark_present, item.dtype.type(0)
-        for _ in in_order(lambda part: kernel(item[part], low, present), blocks(len(item), 1 << 20)):
-            pass
+        mark_present(self.rows.item, present)
         return present
 
     def pick(self, users: np.ndarray) -> Judged:

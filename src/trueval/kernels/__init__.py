@@ -24,6 +24,7 @@ __all__ = [
     "in_order",
     "load_compiler",
     "look_up",
+    "mark_present",
     "threads",
     "use_kernels",
     "use_threads",
@@ -69,6 +70,19 @@ def load_compiler(work: int) -> None:
         from trueval.kernels.machine_code import load_llvm
 
         load_llvm()
+
+
+def mark_present(values: np.ndarray, present: np.ndarray) -> None:
+    """`present[values] = True`, by all workers.
+
+    >>> present = np.zeros(3, bool)
+    >>> mark_present(np.array([2, 0, 2], np.int32), present)
+    >>> present.tolist()
+    [True, False, True]
+    """
+    kernel, low = choose("lists", len(values)).mark_present, values.dtype.type(0)
+    for _ in in_order(lambda part: kernel(values[part], low, present), blocks(len(values), 1 << 20)):
+        pass
 
 
 def look_up(values: np.ndarray, low: int, table: np.ndarray) -> np.ndarray:

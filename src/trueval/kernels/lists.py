@@ -136,12 +136,12 @@ def first_rows(left: Rows, right: Rows) -> Rows:
     return found
 
 
-def hash_table(left: Rows, right: Rows, size: int) -> tuple[Rows, Rows, Rows]:
+def hash_table(left: Rows, right: Rows, size: int) -> tuple[Rows, Rows]:
     """An open-addressing table of distinct 128-bit keys; `size` is a power of two."""
     table = _empty_table(size, np.int32)
     _hash_table(left, right, *table)
     return table
 
 
-def _empty_table(size: int, kind: type[np.signedinteger]) -> tuple[Rows, Rows, Rows]:
-    return np.empty(size, np.uint64), np.empty(size, np.uint64), np.full(size, -1, kind)
+def _empty_table(size: int, kind: type[np.signedinteger]) -> tuple[Rows, Rows]:
+    return np.empty((size, 2), np.uint64), np.full(size, -1, kind)

@@ -21,9 +21,10 @@ def look_up(values, low, table, out):
 
 @loop
 def mark_present(values, low, present):
-    """Mark which ids of a span occur."""
+    """Mark which ids of a span occur. What is marked is left alone, or the cores would take it from each other."""
     for j in range(values.size):
-        present[values[j] - low] = 1
+        if not present[values[j] - low]:
+            present[values[j] - low] = 1
 
 
 @loop
@@ -280,17 +281,17 @@ def sort_down(start, values):
 
 
 @within
-def seek(left, right, table_left, table_right, table_row):
+def seek(left, right, table_key, table_row):
     """Slot of a 128-bit key in an open-addressing table: where it is, or the empty slot where it belongs."""
     mixed = (left ^ (right * np.uint64(0x9E3779B97F4A7C15))) * np.uint64(0xD6E8FEB86659FD93)
     slot = (mixed ^ (mixed >> np.uint64(32))) & np.uint64(table_row.size - 1)
-    while table_row[slot] >= 0 and not (table_left[slot] == left and table_right[slot] == right):
+    while table_row[slot] >= 0 and not (table_key[slot, 0] == left and table_key[slot, 1] == right):
         slot = (slot + np.uint64(1)) & np.uint64(table_row.size - 1)
     return slot
 
 
 @loop
-def first_rows(left, right, begin, known, table_left, table_right, table_row, rows):
+def first_rows(left, right, begin, known, table_key, table_row, rows):
     """Go on from row `begin`: rows at which a 128-bit key occurs for the first time are added to the `known` ones.
 
     `table_row` of the table is a place in `rows`. Where the table is half full the work stops: `rows[-1]`, which is no
@@ -298,13 +299,13 @@ def first_rows(left, right, begin, known, table_left, table_right, table_row, ro
     """
     n = known
     for j in range(begin, left.size):
-        slot = seek(left[j], right[j], table_left, table_right, table_row)
+        slot = seek(left[j], right[j], table_key, table_row)
         if table_row[slot] >= 0:
             continue
         if 2 * n >= table_row.size:
             rows[rows.size - 1] = j
             return n
-        table_left[slot], table_right[slot], table_row[slot] = left[j], right[j], n
+        table_key[slot, 0], table_key[slot, 1], table_row[slot] = left[j], right[j], n
         rows[n] = j
         n += 1
     rows[rows.size - 1] = left.size
@@ -312,15 +313,15 @@ def first_rows(left, right, begin, known, table_left, table_right, table_row, ro
 
 
 @loop
-def hash_table(left, right, table_left, table_right, table_row):
+def hash_table(left, right, table_key, table_row):
     """Fill an open-addressing table, empty (-1) before, with distinct 128-bit keys; its size is a power of two."""
     for j in range(left.size):
-        slot = seek(left[j], right[j], table_left, table_right, table_row)
-        table_left[slot], table_right[slot], table_row[slot] = left[j], right[j], j
+        slot = seek(left[j], right[j], table_key, table_row)
+        table_key[slot, 0], table_key[slot, 1], table_row[slot] = left[j], right[j], j
 
 
 @loop
-def look_up_keys(left, right, table_left, table_right, table_row, out):
+def look_up_keys(left, right, table_key, table_row, out):
     """Codes of 128-bit keys; -1 for those not in the table."""
     for j in range(left.size):
-        out[j] = table_row[seek(left[j], right[j], table_left, table_right, table_row)]
+        out[j] = table_row[seek(left[j], right[j], table_key, table_row)]
