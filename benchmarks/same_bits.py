@@ -85,14 +85,17 @@ class _small_chunks:
     def __enter__(self) -> None:
         from trueval.evaluation.engines import local
 
-        self.before = local.STREAMED_ROWS, local.MANY_ROWS
-        if self.rows:
-            local.STREAMED_ROWS = local.MANY_ROWS = self.rows
+        try:
+            from trueval.data import whole_runs
+        except ImportError:  # in versions before it
+            whole_runs = local  # type: ignore[assignment]
+        self.limits = (local, "STREAMED_ROWS", local.STREAMED_ROWS), (whole_runs, "MANY_ROWS", whole_runs.MANY_ROWS)
+        for module, name, _ in self.limits if self.rows else ():
+            setattr(module, name, self.rows)
 
     def __exit__(self, *_: object) -> None:
-        from trueval.evaluation.engines import local
-
-        local.STREAMED_ROWS, local.MANY_ROWS = self.before
+        for module, name, before in self.limits:
+            setattr(module, name, before)
 
 
 # Tables

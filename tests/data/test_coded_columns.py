@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import polars as pl
 import pytest
@@ -21,7 +23,7 @@ def in_pieces(values: list, cuts: list[int]) -> pl.Series:
     """A column of several arrays, as a file with row groups has."""
     bounds = sorted({min(cut, len(values)) for cut in cuts} | {0, len(values)})
     kind = pl.Series(values).dtype
-    return pl.concat([pl.Series(values[a:b], dtype=kind) for a, b in zip(bounds, bounds[1:])])
+    return pl.concat([pl.Series(values[a:b], dtype=kind) for a, b in pairwise(bounds)])
 
 
 columns = st.tuples(

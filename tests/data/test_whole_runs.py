@@ -53,7 +53,7 @@ def test_what_goes_wrong_is_told_when_it_is_asked_for(path, rows):
     with open(path, "wb") as file:
         file.write(rows)
     read_ahead(path)
-    with pytest.raises(DataError, match="recs.parquet"):
+    with pytest.raises(DataError, match=r"recs\.parquet"):
         read_whole(path)
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from trueval.errors import TruevalError
 from trueval.kernels.machine_code import Kernel, kind_of
 
 # orders two lists, one of them with equal scores, and tells whether numba was needed
@@ -25,10 +24,10 @@ print(score.tolist(), item.tolist()[:3], sorted(item.tolist()), "numba" in sys.m
 """
 
 
-def work(folder: Path) -> str:
+def work(folder: Path, before: str = "") -> str:
     surroundings = {**os.environ, "NUMBA_CACHE_DIR": str(folder)}
     return subprocess.run(
-        [sys.executable, "-c", WORK], env=surroundings, capture_output=True, text=True, check=True
+        [sys.executable, "-c", before + WORK], env=surroundings, capture_output=True, text=True, check=True
     ).stdout.strip()
 
 
@@ -56,14 +55,37 @@ def test_damaged_code_is_compiled_again(tmp_path):
 def test_a_loop_refers_to_nothing_outside():
     from numba import njit
 
-    from trueval.kernels.extract_code import compile_loop
+    from trueval.kernels.extract_code import NoMachineCode, compile_loop
 
     @njit(no_cpython_wrapper=True)
     def allocates(size):
         return np.zeros(size)[0]
 
-    with pytest.raises(TruevalError, match="the loop allocates refers to"):
+    with pytest.raises(NoMachineCode, match="the loop allocates refers to"):
         compile_loop(allocates, [3])
+
+
+def test_where_numba_does_not_give_its_code_it_calls_the_function_itself(tmp_path):
+    """Its inner parts may have other names in another version, and machines other needs."""
+    other = """
+import trueval.kernels.extract_code as extract
+def compile_loop(function, arguments):
+    raise extract.NoMachineCode("as on another machine")
+extract.compile_loop = compile_loop
+"""
+    assert work(tmp_path, other) == work(tmp_path, other) == work(tmp_path / "whole")
+    assert not list(tmp_path.glob("*.code.kernel"))
+
+
+def test_a_numba_with_other_inner_parts_is_told_apart_from_a_defect(monkeypatch):
+    from numba import njit
+    from numba.core.codegen import CPUCodeLibrary
+
+    from trueval.kernels.extract_code import NoMachineCode, compile_loop
+
+    monkeypatch.delattr(CPUCodeLibrary, "serialize_using_object_code")
+    with pytest.raises(NoMachineCode, match="numba does not give the code of"):
+        compile_loop(njit(no_cpython_wrapper=True, _nrt=False)(lambda x: 2 * x), [3])
 
 
 @pytest.mark.parametrize(

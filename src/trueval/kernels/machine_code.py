@@ -56,9 +56,14 @@ class Kernel:
         kept = None if path is None else read_sealed(path, source_stamp())
         if kept is None:
             say_compiling()
-            from trueval.kernels.extract_code import compile_loop
+            from trueval.kernels.extract_code import NoMachineCode, compile_loop
 
-            head, code = compile_loop(self._source(), arguments)
+            try:
+                head, code = compile_loop(self._source(), arguments)
+            except NoMachineCode:  # another version of numba, another kind of machine: numba calls it then
+                from trueval.kernels.jit import kernel
+
+                return kernel(self._source().py_func)
             if path is not None:
                 write_sealed(path, json.dumps(head).encode() + b"\n" + code, source_stamp())
         else:
