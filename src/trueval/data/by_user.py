@@ -10,7 +10,7 @@ import polars as pl
 
 from trueval.data.coded_column import CodedColumn
 from trueval.data.ids import Ids
-from trueval.kernels import blocks, choose, in_order, threads
+from trueval.kernels import SMALL, blocks, choose, in_order, threads
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class ByUser:
         places = np.empty(0, np.int64) if value is None else np.arange(len(item)) if order is None else order
         for _ in in_order(
             lambda part: kernels.sort_up(start, item, places, part.start, part.stop),
-            blocks(n_users, max(1024, n_users // (4 * threads()) + 1)),
+            user_blocks(n_users),
         ):
             pass
         return ByUser(start, item, None if value is None else value[places])
@@ -74,19 +74,32 @@ class ByUser:
         """User of each row."""
         return np.repeat(np.arange(len(self.start) - 1, dtype=np.int32), self.counts)
 
-    def rows_of(self, users: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Rows of some users, in their order, and where each user's begin."""
-        counts = self.start[users + 1] - self.start[users]
-        start = np.concatenate([[0], np.cumsum(counts)])
-        return start, np.repeat(self.start[users] - start[:-1], counts) + np.arange(start[-1])
-
     def pick(self, users: np.ndarray) -> ByUser:
         """The rows of some users, in their order, grouped by place."""
-        start, rows = self.rows_of(users)
-        return ByUser(start, self.item[rows], *(None if own is None else own[rows] for own in (self.value, self.times)))
+        start = np.concatenate([[0], np.cumsum(self.start[users + 1] - self.start[users])])
+        further = (None if own is None else self.pick_column(users, own) for own in (self.value, self.times))
+        return ByUser(start, self.pick_column(users, self.item), *further)
+
+    def pick_column(self, users: np.ndarray, column: np.ndarray) -> np.ndarray:
+        """What a column that goes with the rows has for those of some users, in their order."""
+        if column.strides == (0,):  # one value for all
+            return np.broadcast_to(column[:1], int((self.start[users + 1] - self.start[users]).sum()))
+        begin = self.start[users]
+        start = np.concatenate([[0], np.cumsum(self.start[users + 1] - begin)])
+        out, none = np.empty(start[-1], column.dtype), np.empty(0, column.dtype)
+        kernels = choose("lists", len(out))
+
+        def move(part: slice) -> None:
+            kernels.move_lists(begin, start, column, none, part.start, part.stop, out, none)
+
+        for _ in in_order(move, user_blocks(len(users))):
+            pass
+        return out
 
     def where(self, keep: np.ndarray) -> ByUser:
         """The rows for which `keep` holds."""
+        if keep.all():
+            return self
         total = np.concatenate([[0], np.cumsum(keep)])
         further = (None if own is None else own[keep] for own in (self.value, self.times))
         return ByUser(total[self.start], self.item[keep], *further)
@@ -135,10 +148,32 @@ class ByUser:
         place = np.minimum(np.searchsorted(rows, keys), len(rows) - 1)
         return np.where(rows[place] == keys, place, -1)
 
+    def common(self, other: ByUser) -> int:
+        """How many rows of the same users have an item that the other has, too.
+
+        >>> rows = ByUser.of(np.array([0, 1]), np.array([4, 2]), n_users=2)
+        >>> rows.common(ByUser.of(np.array([0, 0, 1]), np.array([4, 5, 4]), n_users=2))
+        1
+        """
+        if len(self.item) <= SMALL:
+            return int(other.contains(self.user, self.item).sum())
+        kernel = choose("seen", len(self.item)).count_seen
+        depth = int(self.counts.max(initial=0))
+
+        def count(part: slice) -> int:
+            return kernel(self.start, self.item, other.start, other.item, depth, part.start, part.stop)
+
+        return sum(in_order(count, user_blocks(len(self.start) - 1)))
+
     @staticmethod
     def empty(n_users: int) -> ByUser:
         """No rows at all."""
         return ByUser(np.zeros(n_users + 1, np.int64), np.empty(0, np.int32))
+
+
+def user_blocks(n_users: int) -> list[slice]:
+    """Users cut for the workers."""
+    return blocks(n_users, max(1024, n_users // (4 * threads()) + 1))
 
 
 def segment_sum(start: np.ndarray, values: np.ndarray) -> np.ndarray:

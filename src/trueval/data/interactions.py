@@ -15,6 +15,7 @@ from trueval.data.missing_ids import check_ids
 from trueval.data.popularity import check_count_of
 from trueval.data.times import read_times
 from trueval.errors import DataError, rows_found
+from trueval.kernels import blocks, in_order
 
 ROLES = ("user", "item", "value", "time")
 
@@ -160,9 +161,15 @@ class Interactions:
     def fingerprint(self) -> str:
         """A short digest of the set of rows, whatever their order, and of what popularity counts in them."""
         columns = [role for role in ROLES if self.has(role)]
-        rows = self.frame.select(columns).hash_rows(seed=0)
-        hashes = rows.to_numpy()
-        mixed = (int(hashes.sum(dtype=np.uint64)), int(np.bitwise_xor.reduce(hashes)))
+        rows, sums, xor = self.frame.select(columns), 0, 0
+
+        def digested(part: slice) -> tuple[int, int]:
+            hashes = rows[part].hash_rows(seed=0).to_numpy()
+            return int(hashes.sum(dtype=np.uint64)), int(np.bitwise_xor.reduce(hashes))
+
+        for part_sum, part_xor in in_order(digested, blocks(len(rows), 1 << 20)):
+            sums, xor = (sums + part_sum) % 2**64, xor ^ part_xor
+        mixed = sums, xor
         counted = "" if self.count == "users" else self.count
         digest = hashlib.sha256(f"{columns}{len(rows)}{mixed}{counted}".encode())
         return digest.hexdigest()[:16]

@@ -31,7 +31,7 @@ class Judged:
 
     def pick(self, users: np.ndarray) -> Judged:
         """The judgements of some users, in their order."""
-        return Judged(self.rows.pick(users), self.relevant[self.rows.rows_of(users)[1]], self.highest)
+        return Judged(self.rows.pick(users), self.rows.pick_column(users, self.relevant), self.highest)
 
     def where(self, keep: np.ndarray) -> Judged:
         """The judgements for which `keep` holds."""

@@ -30,8 +30,8 @@ def check_inside(judged: Judged, offered: np.ndarray, users: Ids, items: Ids, *,
 
 def check_unseen(train: ByUser, judged: Judged, users: Ids, items: Ids, *, where: str) -> None:
     """Refuse judged pairs that are also in train, where train items are not ranked."""
-    seen = train.contains(judged.rows.user, judged.rows.item)
-    if seen.any():
+    if judged.rows.common(train):
+        seen = train.contains(judged.rows.user, judged.rows.item)
         raise DataError(
             "test pairs are also in the train set, whose items are not ranked",
             where=where,

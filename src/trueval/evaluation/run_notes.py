@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from trueval.data.by_user import ByUser
+from trueval.data.by_user import ByUser, user_blocks
 from trueval.data.ids import Ids
-from trueval.facts.ordered_lists import list_parts
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.truth import Truth
 from trueval.kernels import choose, in_order
@@ -34,7 +33,7 @@ def count_seen(facts: RankingFacts, train: ByUser | None, specs: Iterable[Spec])
     def count(part: slice) -> int:
         return kernel(facts.list_start, facts.list_item, train.start, train.item, depth, part.start, part.stop)
 
-    return np.array([sum(in_order(count, list_parts(len(facts)))), recommended], np.int64)
+    return np.array([sum(in_order(count, user_blocks(len(facts)))), recommended], np.int64)
 
 
 def notes_on_seen(seen: np.ndarray) -> list[str]:

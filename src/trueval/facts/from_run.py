@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from trueval.data.by_user import user_blocks
 from trueval.data.coded_column import CodedColumn
 from trueval.data.ids import Ids
 from trueval.errors import DefinitionError
 from trueval.facts.equal_scores import same_as_next
-from trueval.facts.ordered_lists import OrderedLists, code_ids, list_parts, order_run
+from trueval.facts.ordered_lists import OrderedLists, code_ids, order_run
 from trueval.facts.ranking_facts import UNKNOWN, RankingFacts
 from trueval.facts.run_checks import check_catalogue, refuse_duplicates
 from trueval.facts.tie_rules import SETTLED, with_ties
@@ -89,7 +90,7 @@ def _join(lists: OrderedLists, truth: Truth, name: str) -> tuple[np.ndarray, np.
             part.start, part.stop, order, rank, above, tied,
         )  # fmt: skip
 
-    if max(in_order(join, list_parts(len(truth.users))), default=-1) >= 0:
+    if max(in_order(join, user_blocks(len(truth.users))), default=-1) >= 0:
         refuse_duplicates(lists.start, lists.item, truth, name)
     return order, rank, above, tied
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from trueval.data.by_user import user_blocks
 from trueval.data.coded_column import CodedColumn
 from trueval.data.ids import Ids, check_same_kind, in_one_array, plain
 from trueval.data.missing_ids import ids_missing
@@ -17,7 +18,7 @@ from trueval.errors import DataError
 from trueval.facts.run_checks import check_agreement, check_catalogue, check_ranks, not_finite
 from trueval.facts.tie_rules import BY_ID
 from trueval.facts.truth import Truth
-from trueval.kernels import blocks, choose, in_order, threads
+from trueval.kernels import choose, in_order
 from trueval.kernels.seeds import derive
 
 
@@ -94,11 +95,6 @@ def _ids(run: pl.DataFrame, role: str, vocabulary: Ids, name: str) -> pl.Series:
     return column
 
 
-def list_parts(units: int) -> list[slice]:
-    """Lists cut for the workers."""
-    return blocks(units, max(1024, units // (4 * threads()) + 1))
-
-
 def _by_user(
     kernels: Any, run: pl.DataFrame, users: Ids, item: np.ndarray, key: np.ndarray, name: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -121,14 +117,14 @@ def _by_user(
     def move(part: slice) -> None:
         kernels.move_lists(begin, start, item, key, part.start, part.stop, out_item, out_key)
 
-    for _ in in_order(move, list_parts(len(users))):
+    for _ in in_order(move, user_blocks(len(users))):
         pass
     return start, out_item, out_key
 
 
 def _in_order(kernels: Any, start: np.ndarray, key: np.ndarray) -> bool:
     """Whether every list already falls strictly: then there is nothing to sort and nothing tied."""
-    return all(in_order(lambda part: kernels.falls(start, key, part.start, part.stop), list_parts(len(start) - 1)))
+    return all(in_order(lambda part: kernels.falls(start, key, part.start, part.stop), user_blocks(len(start) - 1)))
 
 
 def _sort_key(run: pl.DataFrame, *, has_score: bool, has_rank: bool, name: str) -> np.ndarray:
@@ -162,7 +158,7 @@ def _sort(
     def sort(part: slice) -> int:
         return kernels.order_lists(start, key, item, users, seed, ties == "given", part.start, part.stop)
 
-    bad = [unit for unit in in_order(sort, list_parts(units)) if unit >= 0]
+    bad = [unit for unit in in_order(sort, user_blocks(units)) if unit >= 0]
     if bad:
         part = slice(start[bad[0]], start[bad[0] + 1])
         wrong = ~np.isfinite(key[part])

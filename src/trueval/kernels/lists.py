@@ -1,5 +1,5 @@
 """Coding ids, grouping rows by user, ordering lists, joining lists with judgements: the compiled loops of
-`loops.lists`, with room to work in."""
+`loops.lists` and `loops.key_tables`, with room to work in."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from trueval.kernels.threads import blocks, in_order, threads
 
 Rows = np.ndarray
 
-_LOOPS = "lists"
+_LOOPS, _TABLES = "lists", "key_tables"
 _BLOCK_BITS = 6  # of the number of blocks that rows are parted into
 look_up = Kernel(_LOOPS, "look_up")
 mark_present = Kernel(_LOOPS, "mark_present")
@@ -22,12 +22,12 @@ count_splits = Kernel(_LOOPS, "count_splits")
 move_lists = Kernel(_LOOPS, "move_lists")
 sort_up = Kernel(_LOOPS, "sort_up")
 sort_down = Kernel(_LOOPS, "sort_down")
-look_up_keys = Kernel(_LOOPS, "look_up_keys")
+look_up_keys = Kernel(_TABLES, "look_up_keys")
 _grouped_starts, _falls = Kernel(_LOOPS, "grouped_starts"), Kernel(_LOOPS, "falls")
 _count_blocks, _part_rows = Kernel(_LOOPS, "count_blocks"), Kernel(_LOOPS, "part_rows")
 _group_block, _group_order = Kernel(_LOOPS, "group_block"), Kernel(_LOOPS, "group_order")
 _order_lists, _join_lists = Kernel(_LOOPS, "order_lists"), Kernel(_LOOPS, "join_lists")
-_first_rows, _hash_table = Kernel(_LOOPS, "first_rows"), Kernel(_LOOPS, "hash_table")
+_first_rows, _hash_table = Kernel(_TABLES, "first_rows"), Kernel(_TABLES, "hash_table")
 
 
 def grouped_starts(codes: Rows, start: Rows) -> bool:

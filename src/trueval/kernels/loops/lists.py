@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from trueval.kernels.draws import tie_key, user_key
-from trueval.kernels.jit import loop, within
+from trueval.kernels.jit import loop
 from trueval.kernels.loops import COUNTED
 from trueval.kernels.ordering import order_distinct, sort_places
 
@@ -278,50 +278,3 @@ def sort_down(start, values):
                     j -= gap
                 values[j] = value
             gap //= 3
-
-
-@within
-def seek(left, right, table_key, table_row):
-    """Slot of a 128-bit key in an open-addressing table: where it is, or the empty slot where it belongs."""
-    mixed = (left ^ (right * np.uint64(0x9E3779B97F4A7C15))) * np.uint64(0xD6E8FEB86659FD93)
-    slot = (mixed ^ (mixed >> np.uint64(32))) & np.uint64(table_row.size - 1)
-    while table_row[slot] >= 0 and not (table_key[slot, 0] == left and table_key[slot, 1] == right):
-        slot = (slot + np.uint64(1)) & np.uint64(table_row.size - 1)
-    return slot
-
-
-@loop
-def first_rows(left, right, begin, known, table_key, table_row, rows):
-    """Go on from row `begin`: rows at which a 128-bit key occurs for the first time are added to the `known` ones.
-
-    `table_row` of the table is a place in `rows`. Where the table is half full the work stops: `rows[-1]`, which is no
-    place of its own, says at which row. Returns how many rows are known.
-    """
-    n = known
-    for j in range(begin, left.size):
-        slot = seek(left[j], right[j], table_key, table_row)
-        if table_row[slot] >= 0:
-            continue
-        if 2 * n >= table_row.size:
-            rows[rows.size - 1] = j
-            return n
-        table_key[slot, 0], table_key[slot, 1], table_row[slot] = left[j], right[j], n
-        rows[n] = j
-        n += 1
-    rows[rows.size - 1] = left.size
-    return n
-
-
-@loop
-def hash_table(left, right, table_key, table_row):
-    """Fill an open-addressing table, empty (-1) before, with distinct 128-bit keys; its size is a power of two."""
-    for j in range(left.size):
-        slot = seek(left[j], right[j], table_key, table_row)
-        table_key[slot, 0], table_key[slot, 1], table_row[slot] = left[j], right[j], j
-
-
-@loop
-def look_up_keys(left, right, table_key, table_row, out):
-    """Codes of 128-bit keys; -1 for those not in the table."""
-    for j in range(left.size):
-        out[j] = table_row[seek(left[j], right[j], table_key, table_row)]
