@@ -12,7 +12,7 @@ from trueval.data.coded_column import CodedColumn
 from trueval.data.ids import Ids
 from trueval.data.interactions import Interactions
 from trueval.errors import DataError, rows_found
-from trueval.kernels import mark_present
+from trueval.kernels import gather, mark_present
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,24 @@ class Judged:
         present = np.zeros(number, bool)
         mark_present(self.rows.item, present)
         return present
+
+    def recoded(self, users: np.ndarray | None, n_users: int, items: np.ndarray) -> Judged:
+        """The same in larger vocabularies: the new codes of the users (None: as they are) and of the items.
+
+        These are sorted, like all vocabularies, so that rows keep their order.
+
+        >>> judged = Judged(ByUser.of(np.array([0, 1]), np.array([1, 0]), n_users=2), np.array([True, True]))
+        >>> found = judged.recoded(np.array([0, 2]), 3, np.array([4, 7])).rows
+        >>> found.start.tolist(), found.item.tolist()
+        ([0, 1, 1, 2], [7, 4])
+        """
+        start = self.rows.start
+        if users is not None:
+            start = np.zeros(n_users + 1, np.int64)
+            start[users + 1] = self.rows.counts
+            np.cumsum(start, out=start)
+        rows = ByUser(start, gather(items.astype(np.int32), self.rows.item), self.rows.value, self.rows.times)
+        return Judged(rows, self.relevant, self.highest)
 
     def pick(self, users: np.ndarray) -> Judged:
         """The judgements of some users, in their order."""

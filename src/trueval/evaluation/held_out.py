@@ -15,7 +15,7 @@ from trueval.data.coded_column import CodedColumn
 from trueval.data.ids import Ids, check_same_kind
 from trueval.data.interactions import Interactions
 from trueval.data.items import read_items
-from trueval.data.judgements import judge
+from trueval.data.judgements import Judged, judge
 from trueval.data.popularity import item_counts, repeat_notes, repeated_pairs
 from trueval.data.read import read
 from trueval.design.design import RunDesign
@@ -41,7 +41,9 @@ class HeldOut:
     design: RunDesign
     pairs: pl.DataFrame | None = field(repr=False)  # of train, each once
     head: Head | None
-    coded: Mapping[str, CodedColumn] = field(repr=False)  # users and items of test
+    users: Ids = field(repr=False)  # of test
+    items: Ids = field(repr=False)  # likewise
+    judged: Judged = field(repr=False)  # test, in the codes of its own users and items
     other_items: tuple[pl.Series, ...] = field(default=(), repr=False)  # of all runs, where one catalogue is for all
 
     @property
@@ -87,12 +89,14 @@ def read_held_out(
     )  # fmt: skip
     head = None if design.head is None else Head.of(design.head, train_log, test_log)
     coded = {role: CodedColumn.of(test_log.frame[role]) for role in ("user", "item")}
-    return HeldOut(known, options, design, pairs, head, coded)
+    users, own_items = coded["user"].ids, coded["item"].ids
+    judged = judge(test_log, users, own_items, threshold=options.threshold, coded=coded)
+    return HeldOut(known, options, design, pairs, head, users, own_items, judged)
 
 
 def prepare_run(held_out: HeldOut, run_users: pl.Series, run_items: pl.Series) -> PreparedRun:
     """The truth for a run with these users and items, and what metrics need besides the facts."""
-    item_columns = [held_out.coded["item"].ids.values, run_items, *held_out.other_items]
+    item_columns = [held_out.items.values, run_items, *held_out.other_items]
     users, items = _vocabularies(held_out, run_users, item_columns)
     truth, removed_head = _truth(held_out, users, items)
     everything = np.arange(len(items))
@@ -120,7 +124,7 @@ def prepare_run(held_out: HeldOut, run_users: pl.Series, run_items: pl.Series) -
 def _vocabularies(held_out: HeldOut, run_users: pl.Series, item_columns: list[pl.Series]) -> tuple[Ids, Ids]:
     """Users who can be evaluated, and all items there are."""
     everyone = held_out.options.averaged_over == "all"
-    users, items = [held_out.coded["user"].ids.values], list(item_columns)
+    users, items = [held_out.users.values], list(item_columns)
     if everyone:
         users.append(run_users)
     if held_out.pairs is not None:
@@ -131,13 +135,14 @@ def _vocabularies(held_out: HeldOut, run_users: pl.Series, item_columns: list[pl
     tested = held_out.known.test
     for column in items[1:]:
         check_same_kind(column, tested.frame["item"], role="item", where=("the run", tested.name))
-    return held_out.coded["user"].ids if len(users) == 1 else Ids.of(*users), Ids.of(*items)
+    return held_out.users if len(users) == 1 else Ids.of(*users), Ids.of(*items)
 
 
 def _truth(held_out: HeldOut, users: Ids, items: Ids) -> tuple[Truth, RemovedHead | None]:
     """The coded judgements, less those of the head; refuses, as designs do, judged pairs that are no targets."""
     known, design = held_out.known, held_out.design
-    whole = judged = judge(known.test, users, items, threshold=held_out.options.threshold, coded=held_out.coded)
+    own = None if users is held_out.users else users.codes(held_out.users.values)
+    whole = judged = held_out.judged.recoded(own, len(users), items.codes(held_out.items.values))
     head, removed_head = None, None
     if held_out.head is not None:
         head = items.codes(held_out.head.items)

@@ -52,7 +52,7 @@ def measure_run(source: Any, name: str, held_out: HeldOut, how: RunOptions, *, f
     ids = None if lazy is None else _survey(lazy, source, ascending=not how.sorted_by_user)
     if lazy is None or ids is None:
         run = read_whole(source, how.run_columns)
-        items = CodedColumn.of(run["item"], held_out.coded["item"].ids)
+        items = CodedColumn.of(run["item"], held_out.items)
         plan = MeasurementPlan.of(name, held_out, {"user": run["user"], "item": items.ids.values}, first=first)
         return plan.merge([plan.whole(run, items)])
     plan = MeasurementPlan.of(name, held_out, ids, first=first)
