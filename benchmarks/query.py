@@ -93,7 +93,7 @@ def _cold(row: Row, contender: Contender) -> Measured:
 
 
 def command_cost(command: list[str]) -> Measured:
-    """Wall and CPU seconds and peak memory of a command. Modules are compiled by the first: as where it is installed."""
+    """Wall and CPU seconds and peak memory of a command. The first one compiles modules, as installing them does."""
     surroundings = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     started = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=surroundings)
