@@ -76,6 +76,20 @@ def test_codes_are_those_of_every_row(kind, sorted_rows, first, monkeypatch):
     assert found.tolist() == [places.get(value, -1) for value in values]
 
 
+@pytest.mark.parametrize(
+    "likely", [["id-1", "id-2"], [f"id-{code}" for code in range(70)], [f"id-{code}" for code in range(20, 90)], [1, 2]]
+)
+def test_ids_that_are_likely_change_nothing(likely, monkeypatch):
+    monkeypatch.setattr(ids, "_MANY", 100)
+    drawn = np.random.default_rng(4).integers(0, 60, 2000)
+    column = in_pieces([f"id-{code}" for code in drawn], [700])
+    with use_kernels("compiled"):
+        found = CodedColumn.of(column, Ids.of(pl.Series(likely)))
+        codes = found.within(found.ids)
+    assert found.ids.values.to_list() == sorted(set(column.to_list()))
+    assert found.ids.decode(codes).to_list() == column.to_list()
+
+
 @pytest.mark.parametrize("kind", [np.int32, np.int64, np.float32, bool])
 def test_gather(kind):
     rng = np.random.default_rng(1)

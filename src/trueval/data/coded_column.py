@@ -11,7 +11,7 @@ from trueval.data.ids import Codes, Ids, KeyTable, by_hash, distinct
 from trueval.data.together import first_rows, stands_together
 from trueval.kernels import gather, mark_present
 
-_FIRST = 1 << 18
+_FIRST, _SAMPLE = 1 << 18, 10_000  # rows whose ids are known first; rows that tell whether others have most
 
 
 @dataclass(frozen=True)
@@ -32,14 +32,15 @@ class CodedColumn:
     def of(column: pl.Series, likely: Ids | None = None) -> CodedColumn:
         """Whole numbers, and columns that are short, are coded when codes are asked for: nothing is gained before.
 
-        `likely` are ids that most rows have.
+        `likely` are ids that most rows have, as a rule.
         """
         if column.dtype.is_integer() or not by_hash(column):
             return CodedColumn(column, Ids.of(column))
         if stands_together(column):
             known, places = _in_runs(column)
         else:
-            known, places = _by_hashes(column, distinct(column[:_FIRST]) if likely is None else likely.values)
+            most = likely is not None and _has_most(likely.values, column)
+            known, places = _by_hashes(column, likely.values if most and likely else distinct(column[:_FIRST]))
         present = np.zeros(len(known), bool)
         mark_present(places, present)
         order = known.arg_sort().to_numpy()
@@ -54,6 +55,12 @@ class CodedColumn:
             return vocabulary.codes(self.column)
         own = vocabulary is self.ids
         return gather(self.codes if own else vocabulary.codes(self.ids.values)[self.codes], self.places)
+
+
+def _has_most(ids: pl.Series, column: pl.Series) -> bool:
+    """Whether nine of ten of the first rows have one of these ids."""
+    first = column[:_SAMPLE]
+    return ids.dtype == column.dtype and 10 * int(first.is_in(ids.implode()).sum()) >= 9 * len(first)
 
 
 def _in_runs(column: pl.Series) -> tuple[pl.Series, Codes]:
