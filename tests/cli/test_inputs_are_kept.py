@@ -64,6 +64,8 @@ COMMANDS = {
     "gate -o": (["gate", "recs.csv", "test.csv", "-o"], ["recs.csv", "test.csv"]),
     "track -o": (["track", "log.csv", "test.csv", "--items", "recs.csv", "-o"], ["log.csv", "test.csv", "recs.csv"]),
     "simulate loop -o": (["simulate", "loop", "log.csv", "-o"], ["log.csv"]),
+    "study analyse -o": (["study", "analyse", "recs.csv", "-o"], ["recs.csv"]),
+    "study analyse --report": (["study", "analyse", "recs.html", "--report"], ["recs.html"]),
 }  # fmt: skip
 
 
@@ -88,15 +90,18 @@ def test_no_file_that_is_read_is_written(place: Path, trueval: Callable, command
 def test_every_command_that_writes_is_guarded() -> None:
     """`run` guards itself, since only the experiment knows what it reads."""
     commands = dict(typer.main.get_command(make_app()).commands)
-    commands |= {f"simulate {name}": one for name, one in commands["simulate"].commands.items()}
+    groups = {name: one.commands for name, one in commands.items() if hasattr(one, "commands")}
+    assert groups.keys() == {"simulate", "data", "study"}
+    commands |= {f"{group} {name}": one for group, inner in groups.items() for name, one in inner.items()}
     writing = {name for name, command in commands.items() if OUTPUTS.keys() & {p.name for p in command.params}}
-    tried = {" ".join(words[: 1 + (words[0] == "simulate")]) for words, _ in COMMANDS.values()}
+    tried = {" ".join(words[: 1 + (words[0] in groups)]) for words, _ in COMMANDS.values()}
     tried |= {
         "split",
         "demo",
         "run",
         "reproduce",
         *(f"simulate {kind}" for kind in ("world", "skew", "opposed", "like")),
+        *(f"study {name}" for name in ("new", "export", "invite")),
     }
     assert writing == tried
     assert {name for name, command in commands.items() if hasattr(command.callback, "guarded")} == writing - {"run"}
