@@ -16,7 +16,14 @@ from trueval.data.ids import Ids, in_one_array
 from trueval.data.together import first_rows, users_together
 from trueval.kernels import gather, use_kernels
 
-KINDS = {"text": lambda code: f"id-{code}", "whole": lambda code: code, "wide": lambda code: code * 2**40}
+KINDS = {
+    "text": lambda code: f"id-{code}",
+    "long": lambda code: f"an-identifier-{code}",
+    "of both": lambda code: f"id-{'ü' * (code % 9)}-{code}",  # up to 20 bytes; 12 fit into what is compared as it is
+    "empty": lambda code: "\0" * code,  # differ in nothing but their length
+    "whole": lambda code: code,
+    "wide": lambda code: code * 2**40,
+}
 
 
 def in_pieces(values: list, cuts: list[int]) -> pl.Series:
