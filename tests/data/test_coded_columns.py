@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trueval.data import coded_column, ids
+from trueval.data import coded_column, key_tables
 from trueval.data.coded_column import CodedColumn
-from trueval.data.ids import Ids, in_one_array
+from trueval.data.column_pieces import in_one_array
+from trueval.data.ids import Ids
 from trueval.data.together import first_rows, users_together
 from trueval.kernels import gather, use_kernels
 
@@ -22,6 +23,7 @@ KINDS = {
     "of both": lambda code: f"id-{'ü' * (code % 9)}-{code}",  # up to 20 bytes; 12 fit into what is compared as it is
     "empty": lambda code: "\0" * code,  # differ in nothing but their length
     "whole": lambda code: code,
+    "apart": lambda code: 7 - code * 100_000,  # few in a span for which there would be a table
     "wide": lambda code: code * 2**40,
 }
 
@@ -66,9 +68,9 @@ def test_users_together(drawn, known):
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
 @pytest.mark.parametrize("sorted_rows", [True, False])
-@pytest.mark.parametrize("first", [5, 10**6])
-def test_codes_are_those_of_every_row(kind, sorted_rows, first, monkeypatch):
-    monkeypatch.setattr(ids, "_MANY", 100)  # as large columns are
+@pytest.mark.parametrize(("first", "ahead"), [(5, False), (10**6, False), (10**6, True)])
+def test_codes_are_those_of_every_row(kind, sorted_rows, first, ahead, monkeypatch):
+    monkeypatch.setattr(key_tables, "_MANY", 100)  # as large columns are
     monkeypatch.setattr(coded_column, "_FIRST", first)
     rng = np.random.default_rng(3)
     drawn = rng.integers(0, 60, 2000)
@@ -76,9 +78,10 @@ def test_codes_are_those_of_every_row(kind, sorted_rows, first, monkeypatch):
     column = in_pieces(values, [300, 301, 1500])
     vocabulary = Ids.of(pl.Series([KINDS[kind](code) for code in range(0, 90, 2)]))
     with use_kernels("compiled"):
-        coded = CodedColumn.of(column)
-        found = coded.within(vocabulary)
+        coded = CodedColumn.of(column, ahead=ahead)
+        found, own = coded.within(vocabulary), coded.within(Ids.of(column))
     assert coded.ids.values.to_list() == sorted(set(values))
+    assert coded.ids.decode(own).to_list() == values
     places = {value: code for code, value in enumerate(vocabulary.values.to_list())}
     assert found.tolist() == [places.get(value, -1) for value in values]
 
@@ -87,7 +90,7 @@ def test_codes_are_those_of_every_row(kind, sorted_rows, first, monkeypatch):
     "likely", [["id-1", "id-2"], [f"id-{code}" for code in range(70)], [f"id-{code}" for code in range(20, 90)], [1, 2]]
 )
 def test_ids_that_are_likely_change_nothing(likely, monkeypatch):
-    monkeypatch.setattr(ids, "_MANY", 100)
+    monkeypatch.setattr(key_tables, "_MANY", 100)
     drawn = np.random.default_rng(4).integers(0, 60, 2000)
     column = in_pieces([f"id-{code}" for code in drawn], [700])
     with use_kernels("compiled"):

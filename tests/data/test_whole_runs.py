@@ -23,7 +23,7 @@ def test_what_was_read_ahead_is_given_once(path, monkeypatch):
     begun = next(iter(whole_runs._ahead.values()))
     assert read_whole(path) is begun.result()
     assert not whole_runs._ahead
-    assert read_whole(path).equals(RUN)
+    assert read_whole(path).frame.equals(RUN)
 
 
 def test_a_file_that_was_written_anew_is_read_anew(path):
@@ -31,21 +31,21 @@ def test_a_file_that_was_written_anew_is_read_anew(path):
     next(iter(whole_runs._ahead.values())).result()
     other = RUN.with_columns(score=pl.Series([1.0, 2.0, 3.0]), more=pl.lit("so that the size differs"))
     other.write_parquet(path)
-    assert read_whole(path)["score"].to_list() == [1.0, 2.0, 3.0]
+    assert read_whole(path).frame["score"].to_list() == [1.0, 2.0, 3.0]
     whole_runs._ahead.clear()
 
 
 def test_columns_that_are_named_are_those_of_the_caller(path):
     read_ahead(path)
-    assert read_whole(path, {"user": "item", "item": "user", "score": "score"})["user"].to_list() == [5, 6, 5]
-    assert read_whole(path)["user"].to_list() == [1, 1, 2]
+    assert read_whole(path, {"user": "item", "item": "user", "score": "score"}).frame["user"].to_list() == [5, 6, 5]
+    assert read_whole(path).frame["user"].to_list() == [1, 1, 2]
 
 
 def test_a_large_file_is_left_to_be_streamed(path, monkeypatch):
     monkeypatch.setattr(whole_runs, "MANY_ROWS", 2)
     read_ahead(path)
     assert next(iter(whole_runs._ahead.values())).result() is None
-    assert read_whole(path).equals(RUN)  # where it turns out not to be sorted
+    assert read_whole(path).frame.equals(RUN)  # where it turns out not to be sorted
 
 
 @pytest.mark.parametrize("rows", [b"", b"PAR1 and no more"])

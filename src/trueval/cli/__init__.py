@@ -42,6 +42,9 @@ def main() -> None:
     _prepare_streams()
     try:
         _check_address_space()
+        from trueval.cli.ahead import begin_reading
+
+        begin_reading(sys.argv[1:])
         from trueval.cli.app import make_app
 
         try:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from trueval.data.ids import Codes, Ids, KeyTable, by_hash, distinct
+from trueval.data.ids import Ids
+from trueval.data.key_tables import Codes, KeyTable, by_hash, distinct
 from trueval.data.together import first_rows, stands_together
 from trueval.kernels import gather, mark_present
 
@@ -26,16 +27,17 @@ class CodedColumn:
     column: pl.Series
     ids: Ids
     places: Codes | None = None  # of the rows, in an order of the distinct ids in which they were found
-    codes: Codes | None = None  # of the ids in this order, -1 for those that no row has
+    codes: Codes | None = None  # of the ids in this order, -1 for those that no row has; None: it is that of the ids
 
     @staticmethod
-    def of(column: pl.Series, likely: Ids | None = None) -> CodedColumn:
+    def of(column: pl.Series, likely: Ids | None = None, *, ahead: bool = False) -> CodedColumn:
         """Whole numbers, and columns that are short, are coded when codes are asked for: nothing is gained before.
 
-        `likely` are ids that most rows have, as a rule.
+        `likely` are ids that most rows have, as a rule. `ahead` of time, by a thread that has it, all are coded.
         """
         if column.dtype.is_integer() or not by_hash(column):
-            return CodedColumn(column, Ids.of(column))
+            ids = Ids.of(column)
+            return CodedColumn(column, ids, ids.codes(column) if ahead else None)
         if stands_together(column):
             known, places = _in_runs(column)
         else:
@@ -51,9 +53,11 @@ class CodedColumn:
 
     def within(self, vocabulary: Ids) -> Codes:
         """The codes of the rows in a vocabulary, -1 for ids that it does not have."""
-        if self.places is None or self.codes is None:
+        if self.places is None:
             return vocabulary.codes(self.column)
-        own = vocabulary is self.ids
+        own = vocabulary is self.ids or vocabulary.values.equals(self.ids.values)
+        if self.codes is None:
+            return self.places if own else gather(vocabulary.codes(self.ids.values), self.places)
         return gather(self.codes if own else vocabulary.codes(self.ids.values)[self.codes], self.places)
 
 

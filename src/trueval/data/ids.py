@@ -9,19 +9,14 @@ import numpy as np
 import polars as pl
 
 from trueval.data.calendar import check_calendar
-from trueval.data.id_keys import is_short, keys
+from trueval.data.column_pieces import pieces
+from trueval.data.key_tables import Codes, KeyTable, by_hash, distinct
 from trueval.errors import DataError
-from trueval.kernels import SMALL, blocks, choose, in_order
-
-Codes = np.ndarray  # int32, -1 where an id is unknown
+from trueval.kernels import choose, in_order
 
 # A lookup table is worth its memory while it is at most this many times the number of ids
-# (or small in absolute terms).
-_TABLE_FACTOR, _TABLE_SMALL = 16, 1 << 24
-# More ids than this are coded by their hashes in a compiled kernel.
-_MANY = SMALL + 1
-
-
+# (or small in absolute terms), and its time where no fewer ids than a share of it are looked up.
+_TABLE_FACTOR, _TABLE_SMALL, _TABLE_SHARE = 16, 1 << 24, 1 / 32
 _NARROW = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32)
 
 
@@ -151,6 +146,8 @@ class Ids:
         return joined["code"].fill_null(-1).to_numpy(writable=True)
 
     def _by_table(self, column: pl.Series, low: int) -> Codes:
+        if "table" not in self.__dict__ and len(column) < _TABLE_SHARE * (int(self.values[-1]) - low + 1):
+            return _by_search(column.to_numpy(), self.values.to_numpy())
         out = np.empty(len(column), np.int32)
         kernel, first = choose("lists", len(column)).look_up, self.values.to_numpy().dtype.type(low)
         parts = pieces(column)
@@ -161,6 +158,17 @@ class Ids:
     def decode(self, codes: Codes) -> pl.Series:
         """Ids of some codes."""
         return self.values.gather(pl.Series(codes, dtype=pl.UInt32))
+
+
+def _by_search(ids: np.ndarray, known: np.ndarray) -> Codes:
+    """Places of ids among sorted ones, -1 for others.
+
+    >>> _by_search(np.array([9, 5, 6]), np.array([5, 7])).tolist()
+    [-1, 0, -1]
+    """
+    places = np.searchsorted(known, ids)
+    found = np.take(known, places, mode="clip") == ids
+    return np.where(found, places, -1).astype(np.int32)
 
 
 def _one_type(columns: tuple[pl.Series, ...]) -> tuple[pl.Series, ...]:
@@ -175,77 +183,8 @@ def _one_type(columns: tuple[pl.Series, ...]) -> tuple[pl.Series, ...]:
     return tuple(column.cast(pl.UInt64) for column in columns)
 
 
-def by_hash(column: pl.Series) -> bool:
-    """Whether a column is large enough for the compiled kernels, which know no nulls."""
-    return len(column) > _MANY and not column.null_count() and hasattr(choose("lists", len(column)), "look_up_keys")
-
-
-class KeyTable:
-    """Distinct ids in a table from which compiled kernels tell the place of any id among them.
-
-    >>> KeyTable(pl.Series(["b", "a"])).look_up(pl.Series(["a", "b", "z"])).tolist()
-    [1, 0, -1]
-    """
-
-    def __init__(self, known: pl.Series) -> None:
-        self.short, size = is_short(known), 1 << max(10, (2 * len(known)).bit_length())
-        self.table = choose("lists", _MANY).hash_table(*keys(known, short=self.short), size)
-
-    def look_up(self, column: pl.Series) -> Codes:
-        """Places of ids among those known, -1 for others."""
-        kernel, out = choose("lists", _MANY).look_up_keys, np.empty(len(column), np.int32)
-
-        def fill(piece: tuple[pl.Series, slice]) -> None:
-            kernel(*keys(piece[0], short=self.short), *self.table, out[piece[1]])
-
-        for _ in in_order(fill, pieces(column)):
-            pass
-        return out
-
-
-def distinct(column: pl.Series) -> pl.Series:
-    """Each id once, in any order."""
-    if not by_hash(column):
-        return column.unique()
-    kernel = choose("lists", len(column)).first_rows
-
-    def first(piece: pl.Series) -> pl.Series:
-        return piece.gather(pl.Series(kernel(*keys(piece, short=is_short(piece))), dtype=pl.UInt32))
-
-    found = list(in_order(first, [piece for piece, _ in pieces(column)]))
-    return found[0] if len(found) == 1 else first(pl.concat(found, rechunk=True))
-
-
-def pieces(column: pl.Series) -> list[tuple[pl.Series, slice]]:
-    """The arrays a column is made of, cut for the workers, and the rows they hold.
-
-    To join them first would copy everything; and what is worked out for a piece finds memory that is warm.
-    """
-    found, at = [], 0
-    for chunk in column.get_chunks():
-        cuts = blocks(len(chunk), 1 << 20)
-        found += [(chunk[cut], slice(at + cut.start, at + cut.stop)) for cut in cuts]
-        at += len(chunk)
-    return found
-
-
-def in_one_array(column: pl.Series) -> np.ndarray:
-    """The numbers of a column without nulls as one array; all workers copy, where there are several pieces.
-
-    >>> in_one_array(pl.concat([pl.Series([0.5]), pl.Series([1.5])])).tolist()
-    [0.5, 1.5]
-    """
-    if column.n_chunks() == 1:
-        return column.to_numpy()
-    parts = pieces(column)
-    out = np.empty(len(column), parts[0][0].to_numpy().dtype)
-    for _ in in_order(lambda part: np.copyto(out[part[1]], part[0].to_numpy()), parts):
-        pass
-    return out
-
-
 def _distinct_integers(columns: tuple[pl.Series, ...]) -> pl.Series | None:
-    """Distinct integers by marking them in a table, where they lie close together: no hashing, no sorting."""
+    """Distinct integers, where they lie close together; many of them are marked in a table, not hashed or sorted."""
     bounds = [(column.min(), column.max()) for column in columns if column.null_count() < len(column)]
     if not bounds:
         return None
@@ -253,9 +192,11 @@ def _distinct_integers(columns: tuple[pl.Series, ...]) -> pl.Series | None:
     rows = sum(map(len, columns))
     if high - low + 1 > min(max(_TABLE_SMALL, rows), 1 << 28) or high > 2**63 - 1:
         return None
+    parts = [piece.to_numpy() for column in columns for piece, _ in pieces(column.drop_nulls())]
+    if rows < _TABLE_SHARE * (high - low + 1):
+        return pl.Series(np.unique(np.concatenate(parts)), dtype=pl.Int64)
     present = np.zeros(high - low + 1, bool)
     kernel = choose("lists", rows).mark_present
-    parts = [piece.to_numpy() for column in columns for piece, _ in pieces(column.drop_nulls())]
     for _ in in_order(lambda values: kernel(values, values.dtype.type(low), present), parts):
         pass
     return pl.Series(np.flatnonzero(present) + low, dtype=pl.Int64)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from trueval.data.ids import Ids, pieces
+from trueval.data.column_pieces import pieces
+from trueval.data.ids import Ids
 from trueval.kernels import in_order
 
 

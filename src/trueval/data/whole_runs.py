@@ -7,12 +7,14 @@ import stat
 from concurrent.futures import Future
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
+from trueval.data.coded_column import CodedColumn
 from trueval.data.column_roles import ColumnMap
 from trueval.data.failures import reading
+from trueval.data.ids import Ids
 from trueval.data.read import locate
 from trueval.data.run_tables import read_run, scan_run
 from trueval.data.table_size import check_fits
@@ -29,7 +31,16 @@ _TOO_LARGE = (
     "users (--users), or use --engine spark"
 )
 Version = tuple[int, int, int, int]
-_ahead: dict[Version | None, Future[pl.DataFrame | None]] = {}
+
+
+class WholeRun(NamedTuple):
+    """A run in memory, and its items, coded."""
+
+    frame: pl.DataFrame
+    items: CodedColumn
+
+
+_ahead: dict[Version | None, Future[WholeRun | None]] = {}
 
 
 def large_run(source: Any, columns: ColumnMap | None = None) -> pl.LazyFrame | None:
@@ -41,16 +52,19 @@ def large_run(source: Any, columns: ColumnMap | None = None) -> pl.LazyFrame | N
         return lazy if lazy.select(pl.len()).collect().item() > MANY_ROWS else None
 
 
-def read_whole(source: Any, columns: ColumnMap | None = None) -> pl.DataFrame:
-    """A run, once it is known to fit into memory."""
+def read_whole(source: Any, columns: ColumnMap | None = None, *, likely: Ids | None = None) -> WholeRun:
+    """A run, once it is known to fit into memory; `likely` are items that most rows have, as a rule."""
     here = isinstance(source, (str, Path)) and columns is None
     begun = _ahead.pop(_version(source), None) if here else None
     run = None if begun is None else begun.result()
-    return _read(source, columns) if run is None else run
+    if run is not None:
+        return run
+    frame = _read(source, columns)
+    return WholeRun(frame, CodedColumn.of(frame["item"], likely))
 
 
 def read_ahead(source: Any) -> None:
-    """Begin to read a parquet file that `read_whole` will ask for, while the caller does what else must be done.
+    """Begin to read and code a parquet file that `read_whole` will ask for, while the caller does what else must be.
 
     What goes wrong is told when it is asked for.
     """
@@ -59,13 +73,15 @@ def read_ahead(source: Any) -> None:
     version = _version(source)
     if version is None or version in _ahead:
         return
-    future: Future[pl.DataFrame | None] = Future()
+    future: Future[WholeRun | None] = Future()
 
     def read() -> None:
         try:
-            run = _read(source) if large_run(source) is None else None
-            if run is not None:
-                load_compiler(len(run))
+            run = None
+            if large_run(source) is None:
+                frame = _read(source)
+                load_compiler(len(frame))
+                run = WholeRun(frame, CodedColumn.of(frame["item"], ahead=True))
             future.set_result(run)
         except BaseException as problem:
             future.set_exception(problem)

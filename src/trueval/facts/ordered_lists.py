@@ -11,7 +11,8 @@ import polars as pl
 
 from trueval.data.by_user import user_blocks
 from trueval.data.coded_column import CodedColumn
-from trueval.data.ids import Ids, check_same_kind, in_one_array, plain
+from trueval.data.column_pieces import in_one_array
+from trueval.data.ids import Ids, check_same_kind, plain
 from trueval.data.missing_ids import ids_missing
 from trueval.data.together import users_together
 from trueval.errors import DataError

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from trueval.data.coded_column import CodedColumn
 from trueval.data.failures import empty, reading
 from trueval.data.ids import Ids, plain
 from trueval.data.missing_ids import check_ids
@@ -51,8 +50,7 @@ def measure_run(source: Any, name: str, held_out: HeldOut, how: RunOptions, *, f
         need_memory(_LEAST, "chunks of the run", where=name, do="allow more memory, or use --engine spark")
     ids = None if lazy is None else _survey(lazy, source, ascending=not how.sorted_by_user)
     if lazy is None or ids is None:
-        run = read_whole(source, how.run_columns)
-        items = CodedColumn.of(run["item"], held_out.items)
+        run, items = read_whole(source, how.run_columns, likely=held_out.items)
         plan = MeasurementPlan.of(name, held_out, {"user": run["user"], "item": items.ids.values}, first=first)
         return plan.merge([plan.whole(run, items)])
     plan = MeasurementPlan.of(name, held_out, ids, first=first)
