@@ -11,11 +11,11 @@ from trueval.kernels import SMALL, choose, in_order
 
 Codes = np.ndarray  # int32, -1 where an id is unknown
 
-_MANY = SMALL + 1  # ids that are worth it
+_MANY = 20_000  # ids that are worth it, once the kernels are loaded
 
 
 def by_hash(column: pl.Series) -> bool:
-    """Whether a column is large enough for the compiled kernels, which know no nulls."""
+    """Whether a column is large enough for the compiled kernels, which know no nulls, or are loaded anyway."""
     return len(column) > _MANY and not column.null_count() and hasattr(choose("lists", len(column)), "look_up_keys")
 
 
@@ -28,11 +28,11 @@ class KeyTable:
 
     def __init__(self, known: pl.Series) -> None:
         self.short, size = is_short(known), 1 << max(10, (2 * len(known)).bit_length())
-        self.table = choose("lists", _MANY).hash_table(*keys(known, short=self.short), size)
+        self.table = choose("lists", SMALL + 1).hash_table(*keys(known, short=self.short), size)
 
     def look_up(self, column: pl.Series) -> Codes:
         """Places of ids among those known, -1 for others."""
-        kernel, out = choose("lists", _MANY).look_up_keys, np.empty(len(column), np.int32)
+        kernel, out = choose("lists", SMALL + 1).look_up_keys, np.empty(len(column), np.int32)
 
         def fill(piece: tuple[pl.Series, slice]) -> None:
             kernel(*keys(piece[0], short=self.short), *self.table, out[piece[1]])

@@ -135,7 +135,8 @@ def _vocabularies(held_out: HeldOut, run_users: pl.Series, item_columns: list[pl
     tested = held_out.known.test
     for column in items[1:]:
         check_same_kind(column, tested.frame["item"], role="item", where=("the run", tested.name))
-    return held_out.users if len(users) == 1 else Ids.of(*users), Ids.of(*items)
+    same_items = all(column.equals(held_out.items.values) for column in items[1:])
+    return held_out.users if len(users) == 1 else Ids.of(*users), held_out.items if same_items else Ids.of(*items)
 
 
 def _truth(held_out: HeldOut, users: Ids, items: Ids) -> tuple[Truth, RemovedHead | None]:

@@ -34,9 +34,11 @@ def run_facts(
     """
     built = ties if ties in SETTLED else "random"
     lists = order_run(run, truth, ties=built, name=name, items=items)
-    if whole:
+    order, rank, above, tied, doubled = _join(lists, truth)
+    if whole and not rank.any():  # not even one judged item is where it should be
         check_common_ids(run["user"], run["item"], truth, name)
-    order, rank, above, tied = _join(lists, truth, name)
+    if doubled:
+        refuse_duplicates(lists.start, lists.item, truth, name)
     splits = np.zeros(int(np.diff(lists.start).max(initial=0)), np.int64)
     if len(lists.score) and not lists.distinct:
         choose("lists", len(lists.item) + len(rank)).count_splits(lists.start, lists.score, splits)
@@ -77,8 +79,11 @@ def _same(lists: OrderedLists) -> np.ndarray:
     return same_as_next(lists.start, lists.score) if len(lists.score) else np.zeros(len(lists.item), bool)
 
 
-def _join(lists: OrderedLists, truth: Truth, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Judged rows by rank, with their ranks (0: not in the list), items strictly above and items tied."""
+def _join(lists: OrderedLists, truth: Truth) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, bool]:
+    """Judged rows by rank, with their ranks (0: not in the list), items strictly above and items tied.
+
+    And whether a list has an item twice.
+    """
     judged = truth.judged.rows
     rank, above, tied = (np.zeros(len(judged.item), np.int32) for _ in range(3))
     order = np.zeros(len(judged.item), np.int64)
@@ -90,9 +95,8 @@ def _join(lists: OrderedLists, truth: Truth, name: str) -> tuple[np.ndarray, np.
             part.start, part.stop, order, rank, above, tied,
         )  # fmt: skip
 
-    if max(in_order(join, user_blocks(len(truth.users))), default=-1) >= 0:
-        refuse_duplicates(lists.start, lists.item, truth, name)
-    return order, rank, above, tied
+    doubled = max(in_order(join, user_blocks(len(truth.users))), default=-1) >= 0
+    return order, rank, above, tied, doubled
 
 
 def _targets(truth: Truth) -> tuple[np.ndarray, int]:
