@@ -12,7 +12,7 @@ from trueval.data.key_tables import Codes, KeyTable, by_hash, distinct
 from trueval.data.together import first_rows, stands_together
 from trueval.kernels import gather, mark_present
 
-_FIRST, _SAMPLE = 1 << 18, 10_000  # rows whose ids are known first; rows that tell whether others have most
+_FIRST, _SAMPLE = 1 << 19, 10_000  # rows whose ids are known first; rows that tell whether others have most
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,9 @@ def _in_runs(column: pl.Series) -> tuple[pl.Series, Codes]:
     rows = first_rows(column)
     heads = column.gather(pl.Series(rows, dtype=pl.UInt32))
     known = distinct(heads)
-    return known, np.repeat(KeyTable(known).look_up(heads), np.diff(rows, append=len(column)))
+    once = len(known) == len(heads)  # as a rule each id has one run
+    places = np.arange(len(heads), dtype=np.int32) if once else KeyTable(known).look_up(heads)
+    return heads if once else known, np.repeat(places, np.diff(rows, append=len(column)))
 
 
 def _by_hashes(column: pl.Series, known: pl.Series) -> tuple[pl.Series, Codes]:

@@ -192,14 +192,10 @@ def _distinct_integers(columns: tuple[pl.Series, ...]) -> pl.Series | None:
     rows = sum(map(len, columns))
     if high - low + 1 > min(max(_TABLE_SMALL, rows), 1 << 28) or high > 2**63 - 1:
         return None
-    parts = [piece.to_numpy() for column in columns for piece, _ in pieces(column.drop_nulls())]
     if rows < _TABLE_SHARE * (high - low + 1):
-        return pl.Series(np.unique(np.concatenate(parts)), dtype=pl.Int64)
-    present = np.zeros(high - low + 1, bool)
-    kernel = choose("lists", rows).mark_present
-    for _ in in_order(lambda values: kernel(values, values.dtype.type(low), present), parts):
-        pass
-    return pl.Series(np.flatnonzero(present) + low, dtype=pl.Int64)
+        return pl.concat([column.drop_nulls() for column in columns]).unique().sort().cast(pl.Int64)
+    parts = [piece.to_numpy() for column in columns for piece, _ in pieces(column.drop_nulls())]
+    return pl.Series(choose("lists", rows).distinct_integers(parts, low, high), dtype=pl.Int64)
 
 
 def check_id_type(frame: pl.DataFrame, role: str, *, where: str) -> None:

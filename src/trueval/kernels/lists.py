@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -15,6 +15,7 @@ Rows = np.ndarray
 
 _LOOPS, _TABLES = "lists", "key_tables"
 _BLOCK_BITS = 6  # of the number of blocks that rows are parted into
+_MARKING = 8  # workers at the most that mark ids, each in memory of its own
 look_up = Kernel(_LOOPS, "look_up")
 mark_present = Kernel(_LOOPS, "mark_present")
 starts_of = Kernel(_LOOPS, "starts_of")
@@ -23,11 +24,28 @@ move_lists = Kernel(_LOOPS, "move_lists")
 sort_up = Kernel(_LOOPS, "sort_up")
 sort_down = Kernel(_LOOPS, "sort_down")
 look_up_keys = Kernel(_TABLES, "look_up_keys")
+_mark_bits, _marked_ids = Kernel(_LOOPS, "mark_bits"), Kernel(_LOOPS, "marked_ids")
 _grouped_starts, _falls = Kernel(_LOOPS, "grouped_starts"), Kernel(_LOOPS, "falls")
 _count_blocks, _part_rows = Kernel(_LOOPS, "count_blocks"), Kernel(_LOOPS, "part_rows")
 _group_block, _group_order = Kernel(_LOOPS, "group_block"), Kernel(_LOOPS, "group_order")
 _order_lists, _join_lists = Kernel(_LOOPS, "order_lists"), Kernel(_LOOPS, "join_lists")
 _first_rows, _hash_table = Kernel(_TABLES, "first_rows"), Kernel(_TABLES, "hash_table")
+
+
+def distinct_integers(parts: Sequence[Rows], low: int, high: int) -> Rows:
+    """Each of the ids in some arrays, which lie between `low` and `high`, once and ascending."""
+    workers = min(threads(), len(parts), _MARKING)
+    words = np.zeros((workers, (high - low) // 64 + 1), np.uint64)
+
+    def mark(worker: int) -> None:
+        for values in parts[worker::workers]:
+            _mark_bits(values, values.dtype.type(low), words[worker])
+
+    _all(mark, range(workers))
+    marked = np.bitwise_or.reduce(words)
+    found = np.empty(int(np.bitwise_count(marked).sum()), np.int64)
+    _marked_ids(marked, low, found)
+    return found
 
 
 def grouped_starts(codes: Rows, start: Rows) -> bool:

@@ -25,6 +25,11 @@ def mark_present(values: np.ndarray, low: int, present: np.ndarray) -> None:
     present[values - low] = True
 
 
+def distinct_integers(parts: Sequence[np.ndarray], low: int, high: int) -> np.ndarray:
+    """See `lists.distinct_integers`."""
+    return np.unique(np.concatenate(parts)).astype(np.int64)
+
+
 def starts_of(codes: np.ndarray, start: np.ndarray) -> None:
     """See `lists.starts_of`."""
     np.cumsum(np.bincount(codes[codes >= 0], minlength=len(start) - 1), out=start[1:])

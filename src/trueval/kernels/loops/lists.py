@@ -28,6 +28,31 @@ def mark_present(values, low, present):
 
 
 @loop
+def mark_bits(values, low, words):
+    """Mark which ids from `low` on occur, by a bit each: so few bytes stay in the cache."""
+    for j in range(values.size):
+        place = np.uint64(values[j] - low)
+        word, bit = place >> np.uint64(6), np.uint64(1) << (place & np.uint64(63))
+        if not words[word] & bit:
+            words[word] |= bit
+
+
+@loop
+def marked_ids(words, low, out):
+    """The ids from `low` on whose bits are marked, ascending."""
+    at = 0
+    for w in range(words.size):
+        rest = words[w]
+        value = low + 64 * w
+        while rest:
+            if rest & np.uint64(1):
+                out[at] = value
+                at += 1
+            rest >>= np.uint64(1)
+            value += 1
+
+
+@loop
 def grouped_starts(codes, start):
     """Fill `start` where codes never fall and none is negative; otherwise leave it empty and say so."""
     last = 0
