@@ -234,6 +234,18 @@ def lists_of(draw, *, units: int = 4, items: int = 12, doubled: bool = False) ->
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("numbers", [[5], [7, 7, 7], [-130, 64, -66, 63, 0, -1], [2**62, 2**62 - 64, 2**62 - 1]])
+def test_distinct_integers(numbers):
+    drawn = np.random.default_rng(5).choice(numbers, 300)
+    drawn[: len(numbers)] = numbers
+    for kernels in (plain, compiled("lists")):
+        for parts in ([drawn], [drawn[:1], drawn[1:200], drawn[200:]]):
+            found = kernels.distinct_integers(parts, min(numbers), max(numbers))
+            assert found.dtype == np.int64
+            assert found.tolist() == sorted(set(numbers))
+
+
+
 @given(lists=lists_of(), given=st.booleans())
 def test_order_lists(lists, given):
     """By score, equal scores by the user's stream or as given; within the range of units asked for only."""

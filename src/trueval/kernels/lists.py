@@ -1,5 +1,5 @@
 """Coding ids, grouping rows by user, ordering lists, joining lists with judgements: the compiled loops of
-`loops.lists` and `loops.key_tables`, with room to work in."""
+`loops.lists`, `loops.integer_ids` and `loops.key_tables`, with room to work in."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from trueval.kernels.threads import blocks, in_order, threads
 
 Rows = np.ndarray
 
-_LOOPS, _TABLES = "lists", "key_tables"
+_LOOPS, _TABLES, _INTEGERS = "lists", "key_tables", "integer_ids"
 _BLOCK_BITS = 6  # of the number of blocks that rows are parted into
 _MARKING = 8  # workers at the most that mark ids, each in memory of its own
-look_up = Kernel(_LOOPS, "look_up")
-mark_present = Kernel(_LOOPS, "mark_present")
+look_up = Kernel(_INTEGERS, "look_up")
+mark_present = Kernel(_INTEGERS, "mark_present")
 starts_of = Kernel(_LOOPS, "starts_of")
 count_splits = Kernel(_LOOPS, "count_splits")
 move_lists = Kernel(_LOOPS, "move_lists")
 sort_up = Kernel(_LOOPS, "sort_up")
 sort_down = Kernel(_LOOPS, "sort_down")
 look_up_keys = Kernel(_TABLES, "look_up_keys")
-_mark_bits, _marked_ids = Kernel(_LOOPS, "mark_bits"), Kernel(_LOOPS, "marked_ids")
+_mark_bits, _marked_ids = Kernel(_INTEGERS, "mark_bits"), Kernel(_INTEGERS, "marked_ids")
 _grouped_starts, _falls = Kernel(_LOOPS, "grouped_starts"), Kernel(_LOOPS, "falls")
 _count_blocks, _part_rows = Kernel(_LOOPS, "count_blocks"), Kernel(_LOOPS, "part_rows")
 _group_block, _group_order = Kernel(_LOOPS, "group_block"), Kernel(_LOOPS, "group_order")
