@@ -245,7 +245,6 @@ def test_distinct_integers(numbers):
             assert found.tolist() == sorted(set(numbers))
 
 
-
 @given(lists=lists_of(), given=st.booleans())
 def test_order_lists(lists, given):
     """By score, equal scores by the user's stream or as given; within the range of units asked for only."""
