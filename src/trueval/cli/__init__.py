@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import gc
 import os
 import sys
 from typing import NoReturn
@@ -12,6 +13,7 @@ from typing import NoReturn
 # 70: a defect of trueval (EX_SOFTWARE of sysexits.h).
 REFUSED, DEFECT, STOPPED = 2, 70, 130
 _ADDRESSES = 16 * 10**8  # bytes that polars, numba and their threads reserve
+_NEW_OBJECTS = 100_000  # between two searches for garbage; Python's own number makes imports half as long again
 
 
 def run() -> NoReturn:
@@ -20,6 +22,7 @@ def run() -> NoReturn:
     What was registered to be done at the end is done; but the interpreter with all that it has imported is not taken
     down piece by piece, which would take a tenth of a small evaluation.
     """
+    gc.set_threshold(_NEW_OBJECTS)
     try:
         main()
         code = 0
