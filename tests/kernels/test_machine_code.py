@@ -109,7 +109,7 @@ def test_kinds_differ_where_numba_compiles_anew(value):
 
 def test_numbers_and_arrays_arrive_as_they_are():
     """The first of the loops with arrays of all layouts, at both ends of the numbers."""
-    look_up = Kernel("lists", "look_up")
+    look_up = Kernel("integer_ids", "look_up")
     table = np.array([5, 6, 7], np.int32)
     strided = np.arange(12)[::4]
     for values, low in (
