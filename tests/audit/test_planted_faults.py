@@ -263,6 +263,25 @@ def test_a_popularity_baseline_that_wins() -> None:
     assert finding.sentence.startswith("popularity is better than mine")
 
 
+def test_the_share_of_a_lead_is_of_the_better_side() -> None:
+    """Of antiprecision, which is better where it is lower: 15 of 20 items are disliked, so that chance has 0.75;
+    popularity has 1 of 2, and `mine` none."""
+    train = judged((u, j, 5) for u in range(200, 260) for j in range(2))
+    disliked = [0, *range(5, 19)]
+    test = judged((u, j, 1 if j in disliked else 5) for u in USERS for j in range(20))
+    recs = {"mine": ranked({u: [2 + u % 2, 4] for u in USERS})}
+    items = pl.DataFrame({"item": range(20)})
+    options = {"train": train, "recs": recs, "metrics": "antiprecision@2", "threshold": 4, "items": items}
+    finding = one(tv.audit(test=test, **options), "popularity_baseline")
+    assert finding.figures["share_of_lead"] == pytest.approx((0.75 - 0.5) / 0.75)
+    assert "popularity has 33\xa0% of the lead of mine" in finding.sentence
+    worse = judged((u, j, 1 if j in (0, 1) else 5) for u in USERS for j in range(20))
+    finding = one(
+        tv.audit(test=worse, **options), "popularity_baseline"
+    )  # popularity has no lead: all of it is disliked
+    assert "over a random ranking" not in finding.sentence
+
+
 def test_shuffled_ids_are_no_better_than_chance() -> None:
     world = clean_world(0, users=2500)
     moved = pl.DataFrame({"user": np.arange(2500), "by": np.random.default_rng(1).integers(1, 50, 2500)})

@@ -22,7 +22,7 @@ class FinishedResult(Subject):
         self, evaluation: Evaluation, options: EvaluationOptions, *, observed: Evaluation | None = None
     ) -> None:
         self.evaluation, self.options = observed or evaluation, options
-        self.true = None if observed is None else evaluation
+        self.on_unbiased = None if observed is None else evaluation
         self.design = str(evaluation.manifest.get("design", ""))
 
     @property
@@ -50,5 +50,8 @@ class FinishedResult(Subject):
     def fingerprints(self) -> dict[str, Any]:
         return dict(self.evaluation.manifest.get("data", {}))
 
-    def unbiased(self) -> Setting | None:
-        return None if self.true is None else Setting("unbiased test", self.true.systems, self.tested_specs)
+    def unbiased(self, specs: Mapping[str, Spec] | None = None) -> Setting | None:
+        own = specs or self.tested_specs
+        if self.on_unbiased is None or not set(own) <= set(self.on_unbiased.specs):
+            return None
+        return Setting("unbiased test", self.on_unbiased.systems, own)

@@ -153,12 +153,16 @@ class GivenRuns(Subject):
         """The reader's popularity baseline, by its name; "" where there is none."""
         return next((name for name in self.runs if name.lower() in (POPULARITY, "pop", "mostpop", "toppop")), "")
 
-    def unbiased(self) -> Setting | None:
+    @cached_property
+    def _against_unbiased(self) -> Mapping[str, RankedSystem] | None:
+        """The lists against the unbiased test; None without one."""
         if self.unbiased_test is None:
             return None
         held_out = self._held_out(self.unbiased_test, seen="allow")
-        ranked = {name: self._rank(name, held_out) for name in self.runs}
-        return self.measured("unbiased test", ranked, self.tested_specs)
+        return {name: self._rank(name, held_out) for name in self.runs}
+
+    def unbiased(self, specs: Mapping[str, Spec] | None = None) -> Setting | None:
+        return self.measured("unbiased test", self._against_unbiased, specs or self.tested_specs)
 
     def leaked(self) -> Setting | None:
         if self.leaked_rows is None or not len(self.leaked_rows):

@@ -62,8 +62,8 @@ class Subject(ABC):
         None where there are too few."""
         return None
 
-    def unbiased(self) -> Setting | None:
-        """The values on an unbiased test set; None without one."""
+    def unbiased(self, specs: Mapping[str, Spec] | None = None) -> Setting | None:
+        """The values on an unbiased test set, of the reader's metrics or of others; None where they cannot be had."""
         return None
 
     def leaked(self) -> Setting | None:
@@ -112,6 +112,11 @@ class Subject(ABC):
     def here(self) -> dict[str, dict[Pair, Difference]]:
         """Pairs of rivals on each metric, as the reader has them."""
         return {label: differences(self.base, label, pairs=self.pairs(label)) for label in self.labels}
+
+    @cached_property
+    def true(self) -> Setting | None:
+        """The values of the reader's metrics on an unbiased test set; None without one."""
+        return self.unbiased()
 
     def pairs(self, label: str) -> list[Pair]:
         """Whose order is a conclusion: all pairs of rivals or, where they are many, the best and each of the others."""

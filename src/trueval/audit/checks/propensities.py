@@ -25,7 +25,7 @@ _NAME, _HEADING = "propensities", "missing not at random"
 _POWERS = (0.5, 1.0)  # of popularity, where nothing tells which
 _REMEDY = (
     "collect ratings of items drawn at random (--unbiased FILE), or log how often each item was shown "
-    "(--propensity display_share:FILE)"
+    "(trueval evaluate … --propensity display_share:FILE)"
 )
 
 
