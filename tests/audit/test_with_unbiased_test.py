@@ -1,4 +1,4 @@
-"""What an unbiased test set tells besides its own check: which orders it upholds, and how far observed ones are true."""
+"""What an unbiased test set tells besides its own check: orders that it upholds, and how far observed ones are true."""
 
 from __future__ import annotations
 

@@ -33,6 +33,7 @@ from trueval.render.shown import Shown
 
 RAISE_ON = ("wrong", "caution")
 SIMULATED = "simulated_designs"  # the record of a simulation among what was measured
+_RECORDED = ("popularity_curve", "sparsity")  # what was measured and is no figure of a finding
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,7 @@ class Audit(Tabular, Shown, Reported):
         found: dict[str, Any] = without_nan({
             "verdict": self.verdict, "findings": [one.record() for one in self.findings],
             "accepted": [one.record() for one in self.accepted], "manifest": self.manifest,
+            "measured": {kind: self.measured[kind].to_dict() for kind in _RECORDED if kind in self.measured},
             **({"simulation": self.measured[SIMULATED].to_dict()} if SIMULATED in self.measured else {}),
         })  # fmt: skip
         return found

@@ -108,8 +108,8 @@ def draft_of(
                 text = f"{unconfirmed_sentence(lost)} {question.why}{upheld_sentence(held)}{close}"
                 return _finding(question, "cannot tell", text, figures, least)
             if held:
-                told = first_of([reversal_sentence(one, here=question.here) for one in elsewhere], "reversed order")
-                return _finding(question, "fine", f"{told}{upheld_sentence(held)}{close}", figures, least)
+                text = first_of([reversal_sentence(one, here=question.here) for one in elsewhere], "reversed order")
+                return _finding(question, "fine", f"{text}{upheld_sentence(held)}{close}", figures, least)
             return _finding(question, "fine", f"{question.holds}{close}", figures, least)
         said = []
         if reversed_:
