@@ -206,8 +206,16 @@ def test_acceptance_without_reason_or_data_is_refused(accept: dict, message: str
         ({"systems": ["popularity"], "test": clean_world(1).test}, "fitted on train"),
         ({"systems": ["popularity"], "recs": clean_world(1).recs, "test": clean_world(1).test}, "both given"),
         ({"parts": clean_world(1).test}, "parts of a split"),
+        ({"recs": clean_world(1).recs, "test": clean_world(1).test, "design": "1R-TI-AN"}, "lists have no design"),
+        ({"recs": clean_world(1).recs, "test": clean_world(1).test, "by": "group"}, "groups need a table of users"),
+        ({"recs": clean_world(1).recs, "test": clean_world(1).test, "metrics": "coverage@5"}, "a value for each user"),
+        ({"test": clean_world(1).test, "threshold": 9}, "no value reaches the threshold 9"),
+        (
+            {"test": clean_world(1).test, "unbiased": clean_world(1).test.cast({"user": pl.String})},
+            "user ids are of different types",
+        ),
     ],
-    ids=["nothing", "no train", "both", "no parts"],
+    ids=["nothing", "no train", "both", "no parts", "design", "by", "metrics", "threshold", "unbiased"],
 )
 def test_what_contradicts_itself_is_refused(options: dict, message: str) -> None:
     with pytest.raises(TruevalError, match=message):

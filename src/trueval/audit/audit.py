@@ -14,7 +14,7 @@ from trueval.audit.acceptance import Accepted, accept_findings, fingerprint
 from trueval.audit.case import Case
 from trueval.audit.conclusion import conclude
 from trueval.audit.finding import VERDICTS, Draft, Finding, worst
-from trueval.audit.make_case import make_case
+from trueval.audit.make_case import DESIGN, make_case
 from trueval.audit.registry import Check, all_checks, missing_need
 from trueval.audit.render import audit_latex, audit_markdown, audit_text, headline, print_audit
 from trueval.audit.repeats import combine_repeats
@@ -140,7 +140,7 @@ def audit(
     validation: Any = None,
     recs: Any = None,
     metrics: str | Sequence[str | Spec] = "ndcg@10",
-    design: Any = "AR-TI-AN",
+    design: Any = DESIGN,
     relevant_change: str | float | Mapping[str, Any] | None = None,
     unbiased: Any = None,
     threshold: float | None = None,
