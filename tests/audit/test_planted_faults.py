@@ -212,6 +212,23 @@ def test_lists_drawn_around_the_test_set() -> None:
     assert one(found, "sampled_candidates").verdict == "wrong"
 
 
+def test_what_a_sample_would_make_of_a_full_ranking() -> None:
+    """Expected values against 100 drawn items, from the ranks of the full ranking, are those of the sampled design."""
+    log = tv.simulate("world", users=80, items=400, ratings=4000, seed=3).log
+    parts = tv.split(log, "holdout", ratio=0.3, seed=1)
+    systems = ["popularity", "average", "itemknn"]
+    found = one(tv.audit(parts, systems, design="1R-AI-AN", metrics="ndcg@10", threshold=4), "sampled_candidates")
+    assert found.verdict == "fine"
+    assert "τ = " in found.sentence
+    options = {"metrics": "ndcg@10", "threshold": 4, "interval": "none"}
+    drawn = [tv.evaluate(parts, systems, design="1R-AI-NN100", seed=seed, **options) for seed in range(5)]
+    full = tv.evaluate(parts, systems, design="1R-AI-AN", **options)
+    for name in systems:
+        assert found.figures["against_all_1r"][name] == pytest.approx(full[name, "ndcg@10"].value, abs=1e-9)
+        mean = np.mean([result[name, next(iter(result.evaluation.specs))].value for result in drawn])
+        assert found.figures["against_100_1r"][name] == pytest.approx(mean, abs=0.02)
+
+
 def test_sampled_candidates_that_reverse_an_order() -> None:
     """`steady` has the relevant item at rank 30 of 400, `lucky` first for a third of the users and else far down."""
     users, items = 150, 400

@@ -35,7 +35,8 @@ _EXPLAINED = {
     "overlap": "overlap: share of a list that another user's list has as well; Jaccard: shared items over all of both",
     "true_precision": "true precision: share of the lists that users really like",
     "observed_precision": "observed precision: what a fifth of the log, held out, says of the same system",
-    "old_head": "first head: share of the rows that go to the top 10 % of items of the first snapshot",
+    "old_head": "first head: share of the rows that go to the top 10 % of items of the first snapshot (there the "
+    "highest by that choice)",
 }
 PREFIX = "exposure: "
 
