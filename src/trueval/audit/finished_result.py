@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from trueval.audit.settings import RankedSystem, Setting
-from trueval.audit.subject import Subject
+from trueval.audit.subject import Subject, named_popularity
 from trueval.errors import TruevalError
 from trueval.evaluation.options import EvaluationOptions
 from trueval.evaluation.outcome import Evaluation
@@ -46,6 +46,16 @@ class FinishedResult(Subject):
             except TruevalError:
                 return None
         return found
+
+    @property
+    def popularity_name(self) -> str:
+        """The popularity baseline among the systems, by its name; "" where there is none."""
+        return named_popularity(self.names)
+
+    @property
+    def with_popularity(self) -> Mapping[str, RankedSystem] | None:
+        """The systems, where popularity is one of them: nothing is ranked again."""
+        return self.ranked if self.popularity_name else None
 
     def fingerprints(self) -> dict[str, Any]:
         return dict(self.evaluation.manifest.get("data", {}))

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from trueval.audit.settings import RankedSystem, Setting, keep_pairs
-from trueval.audit.subject import POPULARITY, Subject
+from trueval.audit.subject import POPULARITY, Subject, named_popularity
 from trueval.data.ids import Ids
 from trueval.data.interactions import Interactions
 from trueval.data.run_tables import read_run
@@ -151,7 +151,7 @@ class GivenRuns(Subject):
     @property
     def popularity_name(self) -> str:
         """The reader's popularity baseline, by its name; "" where there is none."""
-        return next((name for name in self.runs if name.lower() in (POPULARITY, "pop", "mostpop", "toppop")), "")
+        return named_popularity(self.runs)
 
     @cached_property
     def _against_unbiased(self) -> Mapping[str, RankedSystem] | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -23,6 +23,15 @@ from trueval.statistics.power import detectable_shift
 
 POPULARITY = "popularity"
 MANY = 20  # systems of which all pairs are compared; of more, the best with each of the others
+
+
+def named_popularity(names: Iterable[str]) -> str:
+    """The popularity baseline among some systems, by its name; "" where there is none.
+
+    >>> named_popularity(["mine", "MostPop"]), named_popularity(["mine"])
+    ('MostPop', '')
+    """
+    return next((name for name in names if name.lower() in (POPULARITY, "pop", "mostpop", "toppop")), "")
 
 
 class Subject(ABC):
