@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
 from trueval.audit.audit import SIMULATED, Audit
@@ -18,6 +19,7 @@ from trueval.report.origin import UNKNOWN, Origin
 from trueval.simulation.fit_table import fit_number
 
 TITLE = "Can the numbers be trusted?"
+_OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 _TILES = {
     "wrong": "a number is not what it claims to be",
     "caution": "a conclusion could change",
@@ -84,7 +86,8 @@ def _findings(found: Audit) -> str:
 
 def _row(verdict: str, name: str, sentence: str, remedy: str) -> str:
     name = escape(name.replace("_", " ").replace(",", ", "))
-    return f"<tr><td>{chip(verdict)}</td><td>{name}</td><td>{prose(sentence)}</td><td>{prose(remedy)}</td></tr>"
+    whole = _OPTION.sub(r'<span class="option">\g<0></span>', prose(remedy))  # a line must not end behind its dashes
+    return f"<tr><td>{chip(verdict)}</td><td>{name}</td><td>{prose(sentence)}</td><td>{whole}</td></tr>"
 
 
 def _popularity(found: Audit) -> Iterator[Section]:
