@@ -139,6 +139,10 @@ class GivenRuns(Subject):
 
     def uniform(self) -> Mapping[str, RankedSystem] | None:
         """The lists as they are: only the test rows are drawn anew."""
+        return self._on_uniform
+
+    @cached_property
+    def _on_uniform(self) -> Mapping[str, RankedSystem] | None:
         if self.train is None or self.with_popularity is None:
             return None
         try:
