@@ -97,7 +97,8 @@ def main() -> None:
     about = __doc__.split("\n\n", 1)[1].strip()
     text = "\n".join([
         "# Worlds in a stream", "",
-        "Written by `python benchmarks/worlds_table.py --largest -o benchmarks/WORLDS.md`.", "", about, "", f"{datetime.date.today()}; {machine()}; {versions()}", "", *table(found), "",
+        "Written by `python benchmarks/worlds_table.py --largest -o benchmarks/WORLDS.md`.", "", about, "",
+        f"{datetime.date.today()}; {machine()}; {versions()}", "", *table(found), "",
     ])  # fmt: skip
     if given.output is None:
         print(text)
