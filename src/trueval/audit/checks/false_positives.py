@@ -54,6 +54,7 @@ def false_positives(case: Case) -> Iterable[Finding | Draft]:
     labels = dict.fromkeys((one for one in subject.labels if subject.specs[one].better == "higher"), label)
     orders = compare_orders(subject, there, setting=f"by {label}", labels=labels)
     agreement = _observed_and_true(subject, there, label, list(labels))
+    remedy = by_agreement(agreement, label, remedy)
     figures |= {label: there.values(label), "pairs": len(orders), "observed_and_true": agreement}
     yield _drafted(orders, Words(label, told + _agreement_sentence(agreement), remedy, direction), figures, subject)
 
@@ -100,6 +101,20 @@ def _observed_and_true(subject: Subject, there: Setting, label: str, own: Sequen
         scores = [np.array([[setting.value(name, metric) for name in names]]) for setting in (observed, true)]
         found[metric] = float(taus(*scores)[0][0])
     return found
+
+
+def by_agreement(agreement: Mapping[str, float], label: str, remedy: str) -> str:
+    """False positives are advised unless an unbiased test shows that their observed order is no nearer to the true one.
+
+    >>> by_agreement({"precision@10": 0.9, "antiprecision@10": -0.7}, "antiprecision@10", "--metrics antiprecision@10")
+    'judge by the unbiased test (unbiased_order): observed orders by antiprecision@10 are no nearer to it'
+    >>> by_agreement({"precision@10": -0.5, "antiprecision@10": 0.7}, "antiprecision@10", "--metrics antiprecision@10")
+    '--metrics antiprecision@10'
+    """
+    others = [tau for metric, tau in agreement.items() if metric != label]
+    if not others or agreement[label] > max(others):
+        return remedy
+    return f"judge by the unbiased test (unbiased_order): observed orders by {label} are no nearer to it"
 
 
 def _agreement_sentence(agreement: Mapping[str, float]) -> str:
