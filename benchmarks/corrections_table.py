@@ -156,6 +156,20 @@ def what_changed(means: pl.DataFrame) -> str:
     return "\n".join(lines) + "\n"
 
 
+def what_follows(means: pl.DataFrame) -> str:
+    """For each correction, how far its τ is below that of the random test at worst, by the numbers of the table."""
+    rounded = means.select("way", "gamma", "correction", tau=pl.col("tau").round(2))
+    best = rounded.filter(pl.col("correction") == RANDOM).select("way", "gamma", best="tau")
+    short = rounded.join(best, on=["way", "gamma"]).filter(pl.col("correction") != RANDOM)
+    short = short.with_columns(short=pl.col("best") - pl.col("tau"))
+    worst = short.group_by("correction", maintain_order=True).agg(pl.all().sort_by("short", descending=True).first())
+    rows = [
+        [row["correction"], f"{max(row['short'], 0):.2f}", WAYS[row["way"]] + f", γ = {row['gamma']:g}"]
+        for row in worst.sort("short", maintain_order=True).iter_rows(named=True)
+    ]
+    return table(["correction", "τ below the random test, at most", "there"], rows)
+
+
 def listed(names: Iterable[str]) -> str:
     return "; ".join(names) or "none"
 
@@ -212,7 +226,19 @@ the first column is observation by *neither*, the last by *value* alone.
 {figure}
 Where the order of systems is better or worse than by plain nDCG@10, by the same test:
 
-{changed}"""
+{changed}
+## What follows
+
+Nobody who has only a log knows which of these observations it is, so that a correction must do well under all of
+them. How far its mean τ is below that of the random test where it does worst:
+
+{follows}
+The audit advises accordingly: condensed rankings and bpref where orders depend on popular or unjudged items, P1R to
+see what is left among items of one popularity, and false positives (antiprecision, fallout) only where popular items
+are liked less than others, which their ratings tell. It does not advise to remove the head. Propensities help
+where they are known and do not differ too much: at γ = 2 even exact ones order systems far worse than at γ = 1. A test
+of items drawn at random needs none of this.
+"""
 
 
 def page(found: pl.DataFrame) -> str:
@@ -224,7 +250,7 @@ def page(found: pl.DataFrame) -> str:
         ratio=RATIO, number=len(LEARNED) + len(NOISES) + 2, learned=", ".join(LEARNED),
         noises=", ".join(f"{size:g}" for size in NOISES[:-1]) + f" and {NOISES[-1]:g}", sampled=PER_USER,
         judged=RATIO * SIZE["ratings"] / SIZE["users"], table=the_table(means), figure=the_figure(means),
-        changed=what_changed(means),
+        changed=what_changed(means), follows=what_follows(means),
     )  # fmt: skip
 
 

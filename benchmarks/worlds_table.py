@@ -96,8 +96,9 @@ def main() -> None:
     assert __doc__ is not None
     about = __doc__.split("\n\n", 1)[1].strip()
     text = "\n".join([
-        "# Worlds in a stream", "", "Written by `python benchmarks/worlds_table.py -o benchmarks/WORLDS.md`.", "",
-        about, "", f"{datetime.date.today()}; {machine()}; {versions()}", "", *table(found), "",
+        "# Worlds in a stream", "",
+        "Written by `python benchmarks/worlds_table.py --largest -o benchmarks/WORLDS.md`.", "", about, "",
+        f"{datetime.date.today()}; {machine()}; {versions()}", "", *table(found), "",
     ])  # fmt: skip
     if given.output is None:
         print(text)

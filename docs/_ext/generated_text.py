@@ -256,6 +256,7 @@ _RECORDS = {
     "calibration": "a calibration: `tv.calibrate(…).plot()`",
     "item_pairs": "pairs of items: `tv.item_pairs(…).plot()`",
     "popularity_curve": "popularity: `tv.popularity_curve(…).plot()`",
+    "robustness": "robustness of an order: `tv.audit(…).robustness.plot()`",
     "simulated_designs": 'a world like a log: `tv.audit(…, simulate=True).measured["simulated_designs"].plot()`',
     "sparsity": "sparsity: `tv.sparsity(…).plot()`",
     "trajectory": "a feedback loop, or snapshots: `tv.feedback_loop(…).plot(name)`",

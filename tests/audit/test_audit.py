@@ -77,6 +77,19 @@ def test_a_result_is_audited_with_and_without_its_parts() -> None:
         result.audit(other)
 
 
+def test_a_result_with_popularity_is_compared_with_it() -> None:
+    log = tv.simulate("world", users=200, items=80, ratings=5000, seed=3).log
+    parts = tv.split(log, "holdout", ratio=0.3, seed=1)
+    options = {"metrics": "ndcg@5", "threshold": 4}
+    found = tv.evaluate(parts, ["popularity", "average"], interval="none", **options).audit(parts)
+    same = tv.audit(parts, ["popularity", "average"], **options)
+    for own, other in zip(found["popularity_baseline"], same["popularity_baseline"], strict=True):
+        assert own.figures["values"] == pytest.approx(other.figures["values"])
+        assert own.verdict == other.verdict
+    alone = tv.evaluate(parts, ["average", "itemknn"], interval="none", **options).audit(parts)
+    assert "without the popularity baseline" in one(alone, "popularity_baseline").sentence
+
+
 def test_the_audit_of_a_result_has_the_values_of_the_audit_of_its_systems() -> None:
     log = pl.concat([clean_world(2).train, clean_world(2).test])
     parts = tv.split(log, "holdout", ratio=0.3, seed=1)
@@ -206,8 +219,16 @@ def test_acceptance_without_reason_or_data_is_refused(accept: dict, message: str
         ({"systems": ["popularity"], "test": clean_world(1).test}, "fitted on train"),
         ({"systems": ["popularity"], "recs": clean_world(1).recs, "test": clean_world(1).test}, "both given"),
         ({"parts": clean_world(1).test}, "parts of a split"),
+        ({"recs": clean_world(1).recs, "test": clean_world(1).test, "design": "1R-TI-AN"}, "lists have no design"),
+        ({"recs": clean_world(1).recs, "test": clean_world(1).test, "by": "group"}, "groups need a table of users"),
+        ({"recs": clean_world(1).recs, "test": clean_world(1).test, "metrics": "coverage@5"}, "a value for each user"),
+        ({"test": clean_world(1).test, "threshold": 9}, "no value reaches the threshold 9"),
+        (
+            {"test": clean_world(1).test, "unbiased": clean_world(1).test.cast({"user": pl.String})},
+            "user ids are of different types",
+        ),
     ],
-    ids=["nothing", "no train", "both", "no parts"],
+    ids=["nothing", "no train", "both", "no parts", "design", "by", "metrics", "threshold", "unbiased"],
 )
 def test_what_contradicts_itself_is_refused(options: dict, message: str) -> None:
     with pytest.raises(TruevalError, match=message):

@@ -46,6 +46,15 @@ def test_an_observed_alignment_is_no_proof() -> None:
     assert "unless users rate what they like" in one.sentence
 
 
+def test_opposed_popularity_is_advised_upon_where_no_order_is_reversed() -> None:
+    world = tv.simulate("opposed", users=300, items=150, seed=4)
+    parts = tv.split(world.log, "holdout", seed=1)
+    lists = pl.DataFrame([(u, i, i) for u in range(300) for i in range(1, 11)], ["user", "item", "rank"], orient="row")
+    (one,) = tv.audit(parts, recs={"one": lists, "same": lists}, metrics="precision@10", threshold=4)["false_positives"]
+    assert one.verdict == "fine"
+    assert "--metrics antiprecision@10" in one.remedy
+
+
 def test_parts_alone_tell_the_direction() -> None:
     world = tv.simulate("opposed", users=300, items=150, seed=4)
     found = tv.audit(tv.split(world.log, "holdout", seed=1), threshold=4)

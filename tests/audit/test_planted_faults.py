@@ -212,6 +212,23 @@ def test_lists_drawn_around_the_test_set() -> None:
     assert one(found, "sampled_candidates").verdict == "wrong"
 
 
+def test_what_a_sample_would_make_of_a_full_ranking() -> None:
+    """Expected values against 100 drawn items, from the ranks of the full ranking, are those of the sampled design."""
+    log = tv.simulate("world", users=80, items=400, ratings=4000, seed=3).log
+    parts = tv.split(log, "holdout", ratio=0.3, seed=1)
+    systems = ["popularity", "average", "itemknn"]
+    found = one(tv.audit(parts, systems, design="1R-AI-AN", metrics="ndcg@10", threshold=4), "sampled_candidates")
+    assert found.verdict == "fine"
+    assert "τ = " in found.sentence
+    options = {"metrics": "ndcg@10", "threshold": 4, "interval": "none"}
+    drawn = [tv.evaluate(parts, systems, design="1R-AI-NN100", seed=seed, **options) for seed in range(5)]
+    full = tv.evaluate(parts, systems, design="1R-AI-AN", **options)
+    for name in systems:
+        assert found.figures["against_all_1r"][name] == pytest.approx(full[name, "ndcg@10"].value, abs=1e-9)
+        mean = np.mean([result[name, next(iter(result.evaluation.specs))].value for result in drawn])
+        assert found.figures["against_100_1r"][name] == pytest.approx(mean, abs=0.02)
+
+
 def test_sampled_candidates_that_reverse_an_order() -> None:
     """`steady` has the relevant item at rank 30 of 400, `lucky` first for a third of the users and else far down."""
     users, items = 150, 400
@@ -261,6 +278,25 @@ def test_a_popularity_baseline_that_wins() -> None:
     assert finding.verdict == "caution"
     assert finding.figures["values"]["popularity"] == pytest.approx(1.0)
     assert finding.sentence.startswith("popularity is better than mine")
+
+
+def test_the_share_of_a_lead_is_of_the_better_side() -> None:
+    """Of antiprecision, which is better where it is lower: 15 of 20 items are disliked, so that chance has 0.75;
+    popularity has 1 of 2, and `mine` none."""
+    train = judged((u, j, 5) for u in range(200, 260) for j in range(2))
+    disliked = [0, *range(5, 19)]
+    test = judged((u, j, 1 if j in disliked else 5) for u in USERS for j in range(20))
+    recs = {"mine": ranked({u: [2 + u % 2, 4] for u in USERS})}
+    items = pl.DataFrame({"item": range(20)})
+    options = {"train": train, "recs": recs, "metrics": "antiprecision@2", "threshold": 4, "items": items}
+    finding = one(tv.audit(test=test, **options), "popularity_baseline")
+    assert finding.figures["share_of_lead"] == pytest.approx((0.75 - 0.5) / 0.75)
+    assert "popularity has 33\xa0% of the lead of mine" in finding.sentence
+    worse = judged((u, j, 1 if j in (0, 1) else 5) for u in USERS for j in range(20))
+    finding = one(
+        tv.audit(test=worse, **options), "popularity_baseline"
+    )  # popularity has no lead: all of it is disliked
+    assert "over a random ranking" not in finding.sentence
 
 
 def test_shuffled_ids_are_no_better_than_chance() -> None:

@@ -19,7 +19,7 @@ def test_effective_sizes_by_hand() -> None:
     finding = one(tv.audit(train=train, test=test), "propensities")
     assert finding.verdict == "cannot tell"
     assert finding.figures["effective"] == pytest.approx({"0.5": 25 / 9, "1.0": 81 / 33})
-    assert "ESS 3 of 3" in finding.sentence
+    assert "3 relevant test rows have an effective sample size (ESS) of 3 where the power is 0.5" in finding.sentence
     assert "leave no trace" in finding.sentence
 
 

@@ -7,8 +7,10 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import polars as pl
 import pytest
+from scipy.stats import kendalltau
 
 import trueval as tv
+from trueval.audit.audit import Audit
 from trueval.audit.item_pairs import item_pairs
 from trueval.audit.popularity_curve import popularity_curve
 from trueval.audit.sparsity import sparsity
@@ -92,6 +94,55 @@ def test_sparsity(parts):
     assert found.plot().title == "precision@5 with fewer test ratings and larger target sets"
     with pytest.raises(DefinitionError, match="was not followed"):
         found.plot(metric="ndcg@5")
+
+
+@pytest.fixture(scope="module")
+def audited(parts) -> Audit:
+    return tv.audit(parts, ["popularity", "average", "itemknn", "random"], metrics="precision@5", threshold=4)
+
+
+def test_settings_of_an_audit(audited):
+    found = audited.robustness
+    chart = found.plot()
+    value = dict(zip(found.settings, found.scores))
+    assert chart.data["one"][0] == "AR-TI-AN precision@5"
+    for one, other, tau in chart.data.rows():
+        assert "AR-TI-AN " in one or "precision@5" in one
+        expected = kendalltau(value[one], value[other]).statistic
+        assert tau == pytest.approx(expected, nan_ok=True) if tau is not None else np.isnan(expected)
+    check_drawn(chart)
+
+
+def test_discriminative_power_of_an_audit(audited):
+    found = audited.robustness
+    chart = found.plot("discriminative_power")
+    own = chart.data.filter(pl.col("metric") == "precision@5")
+    assert own["pair"].to_list() == [1, 2, 3, 4, 5, 6]  # four systems
+    assert own["p"].to_list() == sorted(found.p["AR-TI-AN precision@5"].values())
+    share = sum(p < 0.05 for p in own["p"]) / 6
+    assert found.by_setting().filter(design="AR-TI-AN", metric="precision@5")["power"].item() == pytest.approx(share)
+    check_drawn(chart)
+    check_drawn(found.plot("fewer_judgements"))
+
+
+def test_two_systems_have_no_order_to_draw(parts):
+    found = tv.audit(parts, ["popularity", "average"], metrics="precision@5", threshold=4)
+    with pytest.raises(DefinitionError, match="three systems or more"):
+        found.robustness.plot()
+    assert "Orders by setting" in found.to_html()
+
+
+def test_sparsity_of_an_audit(audited, parts):
+    """σ, the mean share of relevant items in the target sets, and precision of a random ranking, which is the same."""
+    found = audited.to_dict()["measured"]["sparsity"]
+    assert found["sigma"] == pytest.approx(len(parts.test) / (len(parts.test) + len(parts.train)))
+    tested = set(parts.test.frame["item"])
+    seen = parts.train.frame.group_by("user").agg("item")
+    targets = {user: len(tested - set(items)) for user, items in seen.iter_rows()}
+    liked = parts.test.frame.filter(pl.col("value") >= 4).group_by("user").len()
+    shares = [many / targets.get(user, len(tested)) for user, many in liked.iter_rows()]
+    assert found["rho"] == pytest.approx(np.mean(shares))
+    assert found["chance_precision"] == pytest.approx(np.mean(shares))
 
 
 def test_sparsity_of_lists_says_what_is_missing():

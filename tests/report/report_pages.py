@@ -66,7 +66,7 @@ def made_pages() -> dict[str, str]:
         "ope": tv.ope(log, policy),
         "calibration": tv.calibrate(predictions[:200], validation=predictions[200:]),
         "pointwise": tv.pointwise(predictions),
-        "audit": tv.audit(parts, ["popularity", "average"], metrics="precision@5", threshold=4),
+        "audit": tv.audit(parts, ["popularity", "average", "itemknn"], metrics="precision@5", threshold=4),
     }
     pages = {kind: page_of(kind, record, origin=MADE_FROM) for kind, record in records.items()}
     return {"result": result_page(result, title="Three systems", origin=MADE_FROM), **pages}

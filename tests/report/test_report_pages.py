@@ -29,7 +29,9 @@ FIGURES = {
     "ope": ["ope_estimates"],
     "calibration": ["reliability"],
     "pointwise": ["reliability"],
-    "audit": ["popularity_curve", "item_pairs"],
+    "audit": [
+        "popularity_curve", "sparsity", "item_pairs", "settings", "discriminative_power", "fewer_judgements",
+    ],
 }  # fmt: skip
 
 

@@ -87,6 +87,18 @@ def test_the_page_says_what_the_rows_say():
     assert "'bpref': {'neither': 0.83, 'value': 0.83" in text
 
 
+def test_the_worst_shortfall_of_each_correction_follows_from_the_rows():
+    """The random test has τ = 0.5 everywhere, U1R 0.75 less than that in one way and 0.25 in the others."""
+    at = [("neither", 0.0), ("opposed", 1.0), ("opposed", 2.0)]
+    tau = {"bpref": [0.6, 0.5, 0.5], "U1R": [0.25, 0.25, -0.25], corrections_study.RANDOM: [0.5] * 3}
+    rows = [(way, gamma, name, own) for name, values in tau.items() for (way, gamma), own in zip(at, values)]
+    means = pl.DataFrame(rows, ["way", "gamma", "correction", "tau"], orient="row")
+    lines = corrections_table.what_follows(means).splitlines()[2:]
+    assert lines[0].startswith("| bpref | 0.00 |")
+    assert lines[1] == "| U1R | 0.75 | popularity, opposed, γ = 2 |"
+    assert len(lines) == 2
+
+
 def test_finished_worlds_are_not_made_again(tmp_path, monkeypatch):
     monkeypatch.setattr(corrections_table, "SEEN", (NEITHER,))
     kept = tmp_path / "kept.jsonl"

@@ -14,7 +14,7 @@ from trueval.audit.acceptance import Accepted, accept_findings, fingerprint
 from trueval.audit.case import Case
 from trueval.audit.conclusion import conclude
 from trueval.audit.finding import VERDICTS, Draft, Finding, worst
-from trueval.audit.make_case import make_case
+from trueval.audit.make_case import DESIGN, make_case
 from trueval.audit.registry import Check, all_checks, missing_need
 from trueval.audit.render import audit_latex, audit_markdown, audit_text, headline, print_audit
 from trueval.audit.repeats import combine_repeats
@@ -33,6 +33,7 @@ from trueval.render.shown import Shown
 
 RAISE_ON = ("wrong", "caution")
 SIMULATED = "simulated_designs"  # the record of a simulation among what was measured
+_RECORDED = ("popularity_curve", "sparsity")  # what was measured and is no figure of a finding
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,7 @@ class Audit(Tabular, Shown, Reported):
         found: dict[str, Any] = without_nan({
             "verdict": self.verdict, "findings": [one.record() for one in self.findings],
             "accepted": [one.record() for one in self.accepted], "manifest": self.manifest,
+            "measured": {kind: self.measured[kind].to_dict() for kind in _RECORDED if kind in self.measured},
             **({"simulation": self.measured[SIMULATED].to_dict()} if SIMULATED in self.measured else {}),
         })  # fmt: skip
         return found
@@ -138,7 +140,7 @@ def audit(
     validation: Any = None,
     recs: Any = None,
     metrics: str | Sequence[str | Spec] = "ndcg@10",
-    design: Any = "AR-TI-AN",
+    design: Any = DESIGN,
     relevant_change: str | float | Mapping[str, Any] | None = None,
     unbiased: Any = None,
     threshold: float | None = None,

@@ -11,10 +11,12 @@ from typing import Any
 import polars as pl
 
 from trueval.audit.drawn_records import DrawnRecords
+from trueval.audit.fewer_ratings import from_facts
 from trueval.audit.item_pairs import ItemPairs, item_pairs
 from trueval.audit.popularity_curve import popularity_curve
-from trueval.audit.popularity_designs import PopularityDesigns, popularity_designs
+from trueval.audit.popularity_designs import PopularityDesigns, parsed_design, popularity_designs
 from trueval.audit.robustness import Robustness, measure_robustness
+from trueval.audit.sparsity import Sparsity, sparsity
 from trueval.audit.subject import Subject
 from trueval.comparison.comparison import label_of
 from trueval.comparison.margins import Margins
@@ -22,6 +24,8 @@ from trueval.data.interactions import Interactions
 from trueval.errors import TruevalError
 from trueval.splits.leakage import Leakage, leakage
 from trueval.splits.parts import Parts
+
+_REMOVALS = 3  # of each share of the test ratings
 
 
 @dataclass(frozen=True)
@@ -78,8 +82,33 @@ class Case:
         found: dict[str, Callable[[], Any]] = {}
         if self.given is not None:
             found["popularity_curve"] = partial(popularity_curve, self.given, threshold=self.threshold)
+        if self.there >= {"parts", "systems", "facts"} and self._followed:
+            found["sparsity"] = self._sparsity
         more = {"item_pairs": self.item_pairs, "popularity_designs": self.popularity_designs}
         return DrawnRecords(found | {name: partial(_itself, one) for name, one in more.items() if one is not None})
+
+    @property
+    def _followed(self) -> list[str]:
+        """The reader's metrics that can be followed while test ratings are removed; none where items are sampled, or
+        judged ones alone are ranked."""
+        facts = [one.facts for one in (self.measured.ranked or {}).values()]
+        design = parsed_design(self.measured.design)
+        if not all(one.relevant.any() and not one.condensed and one.stratum is None for one in facts):
+            return []
+        if design is not None and design.sample:
+            return []
+        return [label for label in self.measured.labels if from_facts(self.measured.specs[label])]
+
+    def _sparsity(self) -> Sparsity:
+        """How sparse the test set is, and what that does to the reader's metrics."""
+        subject, labels = self.measured, self._followed
+        assert subject.ranked is not None
+        depth = max([subject.specs[label].k or 0 for label in labels]) or 10
+        facts = {name: one.facts for name, one in subject.ranked.items()}
+        return sparsity(
+            facts, parts=self.given, threshold=self.threshold, metrics=labels, k=depth, repeats=_REMOVALS,
+            population=subject.options.averaged_over, seed=self.seed,
+        )  # fmt: skip
 
     @cached_property
     def there(self) -> set[str]:

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from trueval.audit.changes import Difference, Pair, Reversal, ValueChange, differences, reversals
 from trueval.audit.finding import ALPHA, Draft, Finding
-from trueval.audit.sentences import change_sentence, close_sentence, first_of, reversal_sentence, unconfirmed_sentence
+from trueval.audit.sentences import (
+    change_sentence,
+    close_sentence,
+    first_of,
+    reversal_sentence,
+    unconfirmed_sentence,
+    upheld_sentence,
+)
 from trueval.audit.settings import Setting
 from trueval.audit.subject import Subject
 
@@ -51,17 +58,45 @@ def compare_orders(
     return found
 
 
-def draft_of(question: Question, orders: Sequence[Reversal], changes: Sequence[ValueChange] = ()) -> Draft:
-    """A caution where an order is reversed or a value changes, after the correction over the whole audit."""
+def upheld(true: Setting | None, reversed_: Sequence[Reversal]) -> list[Reversal]:
+    """Orders that are reversed elsewhere, but that an unbiased test upholds (Bonferroni's correction over them).
+
+    What is given back has the difference on the unbiased test in place of the reversed one.
+    """
+    if true is None:
+        return []
+    found = []
+    for one in reversed_:
+        pair = (one.here.first, one.here.second)
+        if one.metric not in true.specs or not set(pair) <= set(true.systems):
+            continue
+        there = differences(true, one.metric, pairs=[pair])[pair]
+        if there.value * one.here.value > 0 and there.p * len(reversed_) < ALPHA:
+            found.append(replace(one, there=there))
+    return found
+
+
+def draft_of(
+    question: Question, orders: Sequence[Reversal], changes: Sequence[ValueChange] = (), *, true: Setting | None = None
+) -> Draft:
+    """A caution where an order is reversed or a value changes, after the correction over the whole audit.
+
+    `true` has the values on an unbiased test, where these are what the alternative is to come near: an order that they
+    uphold is no caution.
+    """
     p = np.array([*(one.p for one in orders), *(one.p for one in changes)], float)
 
     def conclude(q: np.ndarray) -> Finding:
-        reversed_ = [one for one, at in zip(orders, q) if at < ALPHA]
+        elsewhere = [one for one, at in zip(orders, q) if at < ALPHA]
+        held = upheld(true, elsewhere)
+        known = {(one.metric, one.better) for one in held}
+        reversed_ = [one for one in elsewhere if (one.metric, one.better) not in known]
         moved = [one for one, at in zip(changes, q[len(orders) :]) if at < ALPHA]
         swapped = [one for one, at in zip(orders, q) if one.here.value * one.there.value < 0 and not at < ALPHA]
         figures = {
             **question.figures, "pairs": len(orders), "reversed": [_record(one) for one in reversed_],
             "values": [asdict(one) for one in changes], "within_noise": len(swapped),
+            **({"upheld": [list(one.better) for one in held]} if held else {}),
         }  # fmt: skip
         if not len(q) and question.unknown:
             return _finding(question, "cannot tell", question.unknown, figures, np.nan)
@@ -70,8 +105,11 @@ def draft_of(question: Question, orders: Sequence[Reversal], changes: Sequence[V
             lost = [one for one in swapped if one.here.p < ALPHA]
             close = close_sentence([one for one in swapped if not one.here.p < ALPHA], here=question.here)
             if lost:
-                text = f"{unconfirmed_sentence(lost)} {question.why}{close}"
+                text = f"{unconfirmed_sentence(lost)} {question.why}{upheld_sentence(held)}{close}"
                 return _finding(question, "cannot tell", text, figures, least)
+            if held:
+                text = first_of([reversal_sentence(one, here=question.here) for one in elsewhere], "reversed order")
+                return _finding(question, "fine", f"{text}{upheld_sentence(held)}{close}", figures, least)
             return _finding(question, "fine", f"{question.holds}{close}", figures, least)
         said = []
         if reversed_:
@@ -79,7 +117,7 @@ def draft_of(question: Question, orders: Sequence[Reversal], changes: Sequence[V
             said.append(first_of(told, "reversed order"))
         if moved:
             said.append(first_of([change_sentence(one) for one in moved], "changed value"))
-        text = f"{' '.join(said)} {question.why}"
+        text = f"{' '.join(said)} {question.why}{upheld_sentence(held)}"
         return _finding(question, "caution", text.strip(), figures, least)
 
     return Draft(p, conclude)

@@ -10,8 +10,8 @@ class DrawnRecords(Mapping[str, Any]):
     """Records by the kind of their charts. Most audits are read without them, and some take longer than all checks.
 
     >>> records = DrawnRecords({"squares": lambda: [1, 4, 9]})
-    >>> list(records), records["squares"]
-    (['squares'], [1, 4, 9])
+    >>> records, records["squares"]
+    (<records: squares>, [1, 4, 9])
     """
 
     def __init__(self, makers: Mapping[str, Callable[[], Any]]) -> None:
@@ -27,3 +27,6 @@ class DrawnRecords(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self._makers)
+
+    def __repr__(self) -> str:
+        return f"<records: {', '.join(self._makers)}>"

@@ -50,6 +50,16 @@ def without_rows(facts: RankingFacts, keep: np.ndarray) -> RankingFacts:
     )
 
 
+def from_facts(spec: Spec) -> bool:
+    """Whether a metric can be measured from rankings alone.
+
+    >>> from trueval.metrics.grammar import parse
+    >>> from_facts(parse("ndcg@10")), from_facts(parse("novelty@10"))
+    (True, False)
+    """
+    return inputs_of(spec) <= set(spec.metric.wants)
+
+
 def check_from_facts(spec: Spec) -> None:
     """Refuse metrics that need more than the facts."""
     if needed := sorted(inputs_of(spec) - set(spec.metric.wants)):

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from trueval.audit.settings import RankedSystem, Setting
-from trueval.audit.subject import Subject
+from trueval.audit.subject import Subject, named_popularity
 from trueval.errors import TruevalError
 from trueval.evaluation.options import EvaluationOptions
 from trueval.evaluation.outcome import Evaluation
@@ -22,7 +22,7 @@ class FinishedResult(Subject):
         self, evaluation: Evaluation, options: EvaluationOptions, *, observed: Evaluation | None = None
     ) -> None:
         self.evaluation, self.options = observed or evaluation, options
-        self.true = None if observed is None else evaluation
+        self.on_unbiased = None if observed is None else evaluation
         self.design = str(evaluation.manifest.get("design", ""))
 
     @property
@@ -47,8 +47,21 @@ class FinishedResult(Subject):
                 return None
         return found
 
+    @property
+    def popularity_name(self) -> str:
+        """The popularity baseline among the systems, by its name; "" where there is none."""
+        return named_popularity(self.names)
+
+    @property
+    def with_popularity(self) -> Mapping[str, RankedSystem] | None:
+        """The systems, where popularity is one of them: nothing is ranked again."""
+        return self.ranked if self.popularity_name else None
+
     def fingerprints(self) -> dict[str, Any]:
         return dict(self.evaluation.manifest.get("data", {}))
 
-    def unbiased(self) -> Setting | None:
-        return None if self.true is None else Setting("unbiased test", self.true.systems, self.tested_specs)
+    def unbiased(self, specs: Mapping[str, Spec] | None = None) -> Setting | None:
+        own = specs or self.tested_specs
+        if self.on_unbiased is None or not set(own) <= set(self.on_unbiased.specs):
+            return None
+        return Setting("unbiased test", self.on_unbiased.systems, own)

@@ -108,12 +108,12 @@ class FittedSystems(Subject):
         except TruevalError:
             return None
 
-    def unbiased(self) -> Setting | None:
+    def unbiased(self, specs: Mapping[str, Spec] | None = None) -> Setting | None:
         if self.parts.observed is None:
             return None
         everyone = self._rank(self.design, OBSERVED)
         ranked = {name: everyone[name] for name in self.named}
-        return self.measured("unbiased test", ranked, self.tested_specs)
+        return self.measured("unbiased test", ranked, specs or self.tested_specs)
 
     def leaked(self) -> Setting | None:
         if self.leaked_rows is None or not len(self.leaked_rows):

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from trueval.audit.settings import RankedSystem, Setting, keep_pairs
-from trueval.audit.subject import POPULARITY, Subject
+from trueval.audit.subject import POPULARITY, Subject, named_popularity
 from trueval.data.ids import Ids
 from trueval.data.interactions import Interactions
 from trueval.data.run_tables import read_run
@@ -139,6 +139,10 @@ class GivenRuns(Subject):
 
     def uniform(self) -> Mapping[str, RankedSystem] | None:
         """The lists as they are: only the test rows are drawn anew."""
+        return self._on_uniform
+
+    @cached_property
+    def _on_uniform(self) -> Mapping[str, RankedSystem] | None:
         if self.train is None or self.with_popularity is None:
             return None
         try:
@@ -151,14 +155,18 @@ class GivenRuns(Subject):
     @property
     def popularity_name(self) -> str:
         """The reader's popularity baseline, by its name; "" where there is none."""
-        return next((name for name in self.runs if name.lower() in (POPULARITY, "pop", "mostpop", "toppop")), "")
+        return named_popularity(self.runs)
 
-    def unbiased(self) -> Setting | None:
+    @cached_property
+    def _against_unbiased(self) -> Mapping[str, RankedSystem] | None:
+        """The lists against the unbiased test; None without one."""
         if self.unbiased_test is None:
             return None
         held_out = self._held_out(self.unbiased_test, seen="allow")
-        ranked = {name: self._rank(name, held_out) for name in self.runs}
-        return self.measured("unbiased test", ranked, self.tested_specs)
+        return {name: self._rank(name, held_out) for name in self.runs}
+
+    def unbiased(self, specs: Mapping[str, Spec] | None = None) -> Setting | None:
+        return self.measured("unbiased test", self._against_unbiased, specs or self.tested_specs)
 
     def leaked(self) -> Setting | None:
         if self.leaked_rows is None or not len(self.leaked_rows):

@@ -16,6 +16,7 @@ from trueval.audit.subject import Subject
 from trueval.comparison.margins import Margins, parse_margins
 from trueval.data.column_roles import parse_columns
 from trueval.data.interactions import Interactions
+from trueval.data.judgements import check_threshold
 from trueval.data.users import read_users
 from trueval.errors import DataError, DefinitionError
 from trueval.evaluation.groups import names_of
@@ -26,6 +27,7 @@ from trueval.evaluation.runs import name_runs
 from trueval.splits.given import of_one_type
 from trueval.splits.parts import Parts
 
+DESIGN = "AR-TI-AN"  # of systems, where the reader names none
 _KEYS = ["user", "item"]
 
 
@@ -42,7 +44,13 @@ def make_case(
     )  # fmt: skip
     if systems is not None and recs is not None:
         raise DefinitionError("systems and recs are both given", do="audit lists (recs) or systems, one at a time")
+    if recs is not None and str(design) != DESIGN:
+        raise DefinitionError(
+            "lists have no design: they are audited as given", found=f"design {design}",
+            do="leave the design out, or audit systems, which are ranked under it",
+        )  # fmt: skip
     given, own_test, own_train, unbiased_test = _logs(parts, train, test, validation, unbiased, roles)
+    check_threshold(own_test, threshold)
     clean, leaked = _without_leaked(own_test, own_train)
     if not len(clean.frame) and (recs is not None or systems is not None):
         raise DataError(
@@ -57,8 +65,13 @@ def make_case(
         )  # fmt: skip
     elif systems is not None:
         subject = _fitted(given, clean, unbiased_test, systems, options, design=design, items=items, leaked=leaked)
+    if subject is not None and not subject.labels:
+        raise DefinitionError(
+            "no metric has a value for each user and a better side, so that no difference can be tested",
+            where="metrics", found=", ".join(subject.specs), do="audit one that has, as ndcg@10",
+        )  # fmt: skip
     margins: Margins | None = None if relevant_change is None else parse_margins(relevant_change)
-    table = _user_table(users, (own_test, own_train)) if by else None
+    table = _user_table(users, (own_test, own_train), by)
     return Case(
         own_test, own_train, given, leaked, subject, margins, unbiased_test is not None and subject is not None,
         tuple(names_of(by)), table, min_group, seed, threshold, unbiased_test,
@@ -83,7 +96,7 @@ def case_of_result(
         _, leaked = _without_leaked(test, train)
     subject = FinishedResult(evaluation, options, observed=observed)
     margins = None if relevant_change is None else parse_margins(relevant_change)
-    table = _user_table(users, (test, train)) if by else None
+    table = _user_table(users, (test, train), by)
     return Case(
         test, train, given, leaked, subject, margins, observed is not None, tuple(names_of(by)), table, min_group,
         options.seed, options.threshold,
@@ -124,6 +137,8 @@ def _logs(
     if test is None:
         raise DefinitionError("there is nothing to audit", found="no test set", do="give parts, or train= and test=")
     own_test = read_log(test, columns, name="test")
+    if true is not None:
+        true = of_one_type(own_test, true)[1]
     if train is None:
         if validation is not None:
             raise DefinitionError("a validation set is audited with train and test", found="no train", do="give train=")
@@ -161,7 +176,14 @@ def _fitted(
     return FittedSystems(parts, systems, options, design=design, items=items, leaked_rows=leaked)
 
 
-def _user_table(users: Any, logs: tuple[Interactions | None, ...]) -> pl.DataFrame | None:
-    if users is None:
-        return next((log.users for log in logs if log is not None and log.users is not None), None)
-    return read_users(users)
+def _user_table(users: Any, logs: tuple[Interactions | None, ...], by: Any) -> pl.DataFrame | None:
+    """The table of users with the groups that are asked for; None where none are."""
+    if not by:
+        return None
+    own = next((log.users for log in logs if log is not None and log.users is not None), None)
+    if users is None and own is None:
+        raise DefinitionError(
+            "groups need a table of users", where="by", found=f"by={by!r}, and no users",
+            do="give users= (--users FILE), one row per user",
+        )  # fmt: skip
+    return own if users is None else read_users(users)

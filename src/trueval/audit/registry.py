@@ -22,7 +22,7 @@ NEEDS = {
     "pairs": ("two systems or more", "--recs FILE FILE… (systems=[…] in Python)"),
     "facts": ("the ranks behind the values", "audit the lists or the systems themselves"),
     "chance": ("the number of items that could have been recommended", "--items FILE"),
-    "popularity": ("train rows, in which popularity is counted", "--train FILE"),
+    "popularity": ("the popularity baseline", "--train FILE; in a result, popularity beside the systems"),
     "ratings": ("ratings of train that users like and others that they do not", "--train FILE --threshold VALUE"),
     "unbiased": (
         "a test set of items drawn at random, not chosen by users or by a recommender", "--unbiased FILE",

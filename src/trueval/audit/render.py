@@ -75,8 +75,9 @@ def describe(audit: Audit) -> Iterator[str]:
     made = audit.manifest
     if made.get("systems"):
         yield f"{counted(len(made['systems']), 'system')} ({listed(made['systems'])}), design {made['design']}"
-        changes = [f"{number(size)} on {label}" for label, size in made["relevant_change"].items()]
-        yield f"smallest relevant change: {', '.join(changes)} ({made['relevant_change_from']})"
+        changes = [f"{number(size)} on {label}" for label, size in made["relevant_change"].items() if size > 0]
+        if changes:  # where nothing varies there is none
+            yield f"smallest relevant change: {', '.join(changes)} ({made['relevant_change_from']})"
     if made.get("repeats"):
         yield (
             f"{counted(len(made['repeats']), 'repeat')} ({listed(made['repeats'])}): facts are counted in all of them; "

@@ -70,7 +70,7 @@ def _lines(found: ItemPairs) -> list[str]:
         f"{_r(found.popularity_and_average_tau)}"
     )
     a = found.alignment
-    liked = with_interval(a.value, a.low, a.high, 3, sign=True)
+    liked = with_interval(a.value, a.low, a.high, 3, sign=True).replace("-", "−")
     said = "neither aligned nor opposed for certain" if a.direction == "unclear" else a.direction
     lines.append(f"liked share of ratings less that of items: {liked}; popularity and liking are {said}")
     if found.drawn is not None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def sparsity_text(found: Sparsity) -> str:
     """All of it."""
-    parts = ["\n".join(visible(line) for line in _lines(found))]
+    parts = ["\n".join(visible(line) for line in sparsity_lines(found))]
     if found.unjudged:
         rows = [[name, percent(share)] for name, share in found.unjudged.items()]
         parts.append(printed(plain_table(["system", f"unjudged@{found.k}"], rows, align="lr")))
@@ -30,7 +30,8 @@ def sparsity_text(found: Sparsity) -> str:
     return "\n".join([*parts, *map(visible, found.notes)]).rstrip("\n")
 
 
-def _lines(found: Sparsity) -> list[str]:
+def sparsity_lines(found: Sparsity) -> list[str]:
+    """Sizes and densities: σ, t, δ, ρ, and precision by chance."""
     unit = "relevant items of users" if found.design == "1R" else "users"
     lines = [f"{found.design}: {found.units:,} {unit}"]
     if found.sigma is not None:

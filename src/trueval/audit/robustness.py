@@ -31,6 +31,7 @@ from trueval.kernels.hashing import item_key, user_key
 from trueval.kernels.seeds import derive
 from trueval.metrics.compute import has_meaning_in_1r
 from trueval.metrics.grammar import Spec
+from trueval.pictures import draw
 from trueval.render.numbers import percent, rounded
 from trueval.render.shown import Shown
 from trueval.render.terminal import plain_table, printed
@@ -86,6 +87,20 @@ class Robustness(Tabular, Shown):
         """p-values of all pairs under a setting, ascending: the lower the curve, the more it tells systems apart."""
         return np.sort(np.array(list(self.p[setting].values())))
 
+    def by_setting(self) -> pl.DataFrame:
+        """One row per setting: design, metric, τ with the order of the first setting, and discriminative power."""
+        names = [name.partition(" ") for name in self.settings]
+        own = self.tau[0] if self.settings else np.empty(0)
+        power = [self.power.get(name) for name in self.settings]
+        schema = {"design": pl.String, "metric": pl.String, "tau": pl.Float64, "power": pl.Float64}
+        rows = [(design, metric, tau, one) for (design, _, metric), tau, one in zip(names, own.tolist(), power)]
+        return pl.DataFrame(rows, schema=schema, orient="row").fill_nan(None)
+
+    def plot(self, name: str = "settings", **options: Any) -> Any:
+        """Draw τ between settings ("settings"), p-values of all pairs of systems by metric ("discriminative_power"), or
+        τ with the order by all judgements where some are removed ("fewer_judgements")."""
+        return draw("robustness", self, name, options)
+
     def table(self) -> pl.DataFrame:
         """One row per pair of systems: in how many settings the first is above, and significantly above or below."""
         rows = []
@@ -113,8 +128,7 @@ class Robustness(Tabular, Shown):
             plain_table(["order", "settings", "significantly", "significantly below"], pairs, title="Orders by setting")
         )
         base = self.settings[0] if self.settings else ""
-        tau = self.tau
-        rows = [[name, _cell(tau[0, at]), _cell(self.power.get(name, np.nan))] for at, name in enumerate(self.settings)]
+        rows = [[f"{d} {m}", _cell(tau), _cell(power)] for d, m, tau, power in self.by_setting().rows()]
         text += printed(plain_table(["setting", f"τ with {base}", "power"], rows, title="Settings"))
         kept = [
             [label, *(_cell(own.get(share, np.nan)) for share in KEPT)] for label, own in self.self_correlation.items()
@@ -123,8 +137,8 @@ class Robustness(Tabular, Shown):
         return text + (printed(plain_table(head, kept, title="τ with fewer judgements")) if kept else "")
 
 
-def _cell(value: float) -> str:
-    return "-" if np.isnan(value) else rounded(float(value))
+def _cell(value: float | None) -> str:
+    return "-" if value is None or np.isnan(value) else rounded(float(value))
 
 
 def measure_robustness(subject: Subject, *, seed: int) -> Robustness:

@@ -83,6 +83,15 @@ def unconfirmed_sentence(lost: Sequence[Reversal]) -> str:
     ]
     which = "this lead holds: it is" if len(lost) == 1 else "these leads hold: they are"
     return (
-        f"It cannot be told whether {which} not found again, but not significantly reversed after the correction "
-        f"either: {first_of(told, 'lead')}"
+        f"It cannot be told whether {which} not found again, but no reversal is shown either, for which lead and "
+        f"reversal must both be significant after the correction: {first_of(told, 'lead')}"
     )
+
+
+def upheld_sentence(held: Sequence[Reversal]) -> str:
+    """Orders that are those of the unbiased test, whatever they are elsewhere."""
+    told = [
+        f"{r.better[0]} over {r.better[1]} on {r.metric} ({size(r.there, turned=r.here.value < 0)})"
+        for r in {(r.metric, r.better): r for r in held}.values()
+    ]
+    return f" The unbiased test upholds the order as evaluated: {first_of(told, 'order')}" if told else ""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -23,6 +23,15 @@ from trueval.statistics.power import detectable_shift
 
 POPULARITY = "popularity"
 MANY = 20  # systems of which all pairs are compared; of more, the best with each of the others
+
+
+def named_popularity(names: Iterable[str]) -> str:
+    """The popularity baseline among some systems, by its name; "" where there is none.
+
+    >>> named_popularity(["mine", "MostPop"]), named_popularity(["mine"])
+    ('MostPop', '')
+    """
+    return next((name for name in names if name.lower() in (POPULARITY, "pop", "mostpop", "toppop")), "")
 
 
 class Subject(ABC):
@@ -62,8 +71,8 @@ class Subject(ABC):
         None where there are too few."""
         return None
 
-    def unbiased(self) -> Setting | None:
-        """The values on an unbiased test set; None without one."""
+    def unbiased(self, specs: Mapping[str, Spec] | None = None) -> Setting | None:
+        """The values on an unbiased test set, of the reader's metrics or of others; None where they cannot be had."""
         return None
 
     def leaked(self) -> Setting | None:
@@ -112,6 +121,11 @@ class Subject(ABC):
     def here(self) -> dict[str, dict[Pair, Difference]]:
         """Pairs of rivals on each metric, as the reader has them."""
         return {label: differences(self.base, label, pairs=self.pairs(label)) for label in self.labels}
+
+    @cached_property
+    def true(self) -> Setting | None:
+        """The values of the reader's metrics on an unbiased test set; None without one."""
+        return self.unbiased()
 
     def pairs(self, label: str) -> list[Pair]:
         """Whose order is a conclusion: all pairs of rivals or, where they are many, the best and each of the others."""

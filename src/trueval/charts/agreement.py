@@ -42,7 +42,7 @@ def agreement_chart(found: Agreement, *, kind: str = "tau") -> Chart:
     data = pl.DataFrame(rows).with_columns(pl.col(pl.Float64).fill_nan(None))
     name = "Kendall's τ" if kind == "tau" else "Top-weighted τ"
     title = f"{name} between {len(found.labels)} rankings of {len(found.systems)} systems"
-    return Chart("agreement", title, _description(data, found), data, _draw)
+    return Chart("agreement", title, _description(data, found), data, draw_matrix)
 
 
 def _description(data: pl.DataFrame, found: Agreement) -> str:
@@ -62,7 +62,8 @@ def _pair(row: dict[str, Any]) -> str:
     return f"{row['one']} and {row['other']} ({rounded(row['tau'])})"
 
 
-def _draw(data: pl.DataFrame) -> Any:
+def draw_matrix(data: pl.DataFrame) -> Any:
+    """Cells of `one` by `other`, coloured by `tau`, with its number."""
     alt = altair()
     labels = in_order(data, "one")
     side = int(np.clip(520 / len(labels), 34, 64))

@@ -24,6 +24,7 @@ from trueval.charts.ope_estimates import ope_estimates_chart
 from trueval.charts.popularity import popularity_chart
 from trueval.charts.popularity_curve import popularity_curve_chart
 from trueval.charts.reliability import reliability_chart
+from trueval.charts.robustness import discriminative_power_chart, fewer_judgements_chart, settings_chart
 from trueval.charts.simulated_designs import simulated_designs_chart
 from trueval.charts.sparsity import sparsity_chart
 from trueval.charts.study import answers_chart, first_places_chart, positions_chart, strengths_chart
@@ -101,6 +102,11 @@ OFFERS: dict[str, dict[str, Offer]] = {
     "calibration": {"reliability": Offer(_calibrated, "any calibration")},
     "item_pairs": {"item_pairs": Offer(item_pairs_chart, "ratings")},
     "popularity_curve": {"popularity_curve": Offer(popularity_curve_chart, "any log")},
+    "robustness": {
+        "settings": Offer(settings_chart, "three systems or more"),
+        "discriminative_power": Offer(discriminative_power_chart, "three systems or more"),
+        "fewer_judgements": Offer(fewer_judgements_chart, "three systems or more, and their ranks"),
+    },
     "simulated_designs": {"simulated_designs": Offer(simulated_designs_chart, "an audit with simulate=True")},
     "sparsity": {"sparsity": Offer(sparsity_chart, "facts of any system")},
     "trajectory": {

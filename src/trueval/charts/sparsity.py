@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from trueval.audit.render_sparsity import sparsity_lines
 from trueval.audit.sparsity import Sparsity
 from trueval.charts.altair import INK, WIDTH, altair
 from trueval.charts.chart import Chart
@@ -50,7 +51,8 @@ def _description(found: Sparsity, data: pl.DataFrame, metric: str) -> str:
     if "targets" in data["changed"]:
         parts.append(f"On the right, {metric} of one relevant item at a time among target sets of a given size.")
     parts += [f"{note[:1].upper()}{note[1:]}." for note in found.notes]
-    return " ".join([*parts, *["Dashed: by chance."] * int(data["by_chance"].is_not_null().any())])
+    parts += ["Dashed: by chance."] * int(data["by_chance"].is_not_null().any())
+    return " ".join([*parts, *(f"{line[:1].upper()}{line[1:]}." for line in sparsity_lines(found)[1:])])
 
 
 def _draw(data: pl.DataFrame, metric: str) -> Any:

@@ -70,27 +70,41 @@ def judge(
     >>> judge(test, Ids(pl.Series([1])), Ids(pl.Series([7, 8])), threshold=4).relevant.tolist()
     [True, False]
     """
-    if threshold is not None and not test.has("value"):
-        raise DataError(
-            "a threshold needs a value column",
-            where=test.name,
-            found="columns " + ", ".join(test.frame.columns),
-            do="name it with columns={'value': …} (--columns value=…), or leave the threshold out",
-        )
+    check_threshold(test, threshold)
     rows = ByUser.code(test.frame, users, items, coded)
     value = np.broadcast_to(1.0, len(rows.item)) if rows.value is None else rows.value  # ones that take no memory
     rows = _distinct(ByUser(rows.start, rows.item, value), users, items, where=test.name)
     assert rows.value is not None
     relevant = rows.value >= threshold if threshold is not None else rows.value > 0
     if not relevant.any():
-        limit = f"reaches the threshold {threshold:g}" if threshold is not None else "is above 0"
-        raise DataError(
-            f"no value {limit}, so no user has a relevant item",
-            where=test.name,
-            found=f"values from {rows.value.min():g} to {rows.value.max():g}",
-            do="lower the threshold",
-        )
+        raise _nothing_relevant(threshold, rows.value, test.name)
     return Judged(rows, relevant, float(rows.value.max()))
+
+
+def check_threshold(test: Interactions, threshold: float | None) -> None:
+    """Refuse a threshold without values, and one that none of them reaches."""
+    if threshold is None:
+        return
+    if not test.has("value"):
+        raise DataError(
+            "a threshold needs a value column",
+            where=test.name,
+            found="columns " + ", ".join(test.frame.columns),
+            do="name it with columns={'value': …} (--columns value=…), or leave the threshold out",
+        )
+    value = test.frame["value"].to_numpy()
+    if len(value) and not value.max() >= threshold:
+        raise _nothing_relevant(threshold, value, test.name)
+
+
+def _nothing_relevant(threshold: float | None, value: np.ndarray, where: str) -> DataError:
+    limit = f"reaches the threshold {threshold:g}" if threshold is not None else "is above 0"
+    return DataError(
+        f"no value {limit}, so no user has a relevant item",
+        where=where,
+        found=f"values from {value.min():g} to {value.max():g}",
+        do="lower the threshold",
+    )
 
 
 def _distinct(rows: ByUser, users: Ids, items: Ids, *, where: str) -> ByUser:

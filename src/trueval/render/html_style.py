@@ -102,6 +102,7 @@ button.sort:hover { color: var(--ink); }
 button.sort::after { content: " ↕"; color: var(--faint); opacity: .55; }
 [aria-sort=ascending] button.sort::after { content: " ↑"; opacity: 1; }
 [aria-sort=descending] button.sort::after { content: " ↓"; opacity: 1; }
+.option { white-space: nowrap; }
 .chip { display: inline-block; border-radius: 99px; padding: 1px 9px; font-size: 12.5px; white-space: nowrap; }
 .good { color: var(--good); background: var(--good-back); } .bad { color: var(--bad); background: var(--bad-back); }
 .care { color: var(--care); background: var(--care-back); } .calm { color: var(--calm); background: var(--calm-back); }

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
 from trueval.audit.audit import SIMULATED, Audit
 from trueval.audit.finding import VERDICTS
 from trueval.audit.render import describe, entries, headline
+from trueval.audit.robustness import Robustness
 from trueval.charts.offered import OFFERS
 from trueval.errors import TruevalError
 from trueval.render.html_elements import Section, chip, escape, framed, hint, page, prose, section
+from trueval.render.numbers import rounded
 from trueval.report.html_charts import figures
 from trueval.report.html_comparisons import manifest_foot
 from trueval.report.origin import UNKNOWN, Origin
 from trueval.simulation.fit_table import fit_number
 
 TITLE = "Can the numbers be trusted?"
+_OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 _TILES = {
     "wrong": "a number is not what it claims to be",
     "caution": "a conclusion could change",
@@ -64,7 +68,7 @@ def audit_page(found: Audit, *, title: str = TITLE, origin: Origin = UNKNOWN) ->
         body.append(section(Section("What they rest on", figures=drawn)))
     body += [section(one) for one in (*_popularity(found), *_simulated(found))]
     if found.robustness is not None:
-        body.append(section(_robustness(found)))
+        body += [section(one) for one in _robustness(found.robustness)]
     body.append(hint(describe(found)))
     return page(title, body, lead=headline(found), about=origin.about(), foot=manifest_foot(found.manifest))
 
@@ -82,7 +86,8 @@ def _findings(found: Audit) -> str:
 
 def _row(verdict: str, name: str, sentence: str, remedy: str) -> str:
     name = escape(name.replace("_", " ").replace(",", ", "))
-    return f"<tr><td>{chip(verdict)}</td><td>{name}</td><td>{prose(sentence)}</td><td>{prose(remedy)}</td></tr>"
+    whole = _OPTION.sub(r'<span class="option">\g<0></span>', prose(remedy))  # a line must not end behind its dashes
+    return f"<tr><td>{chip(verdict)}</td><td>{name}</td><td>{prose(sentence)}</td><td>{whole}</td></tr>"
 
 
 def _popularity(found: Audit) -> Iterator[Section]:
@@ -114,13 +119,24 @@ def _simulated(found: Audit) -> Iterator[Section]:
     yield Section("How well that world fits", columns=["property", "data", "world", "difference"], rows=shown)
 
 
-def _robustness(found: Audit) -> Section:
-    """In how many settings one system is above another."""
-    assert found.robustness is not None
+def _robustness(found: Robustness) -> Iterator[Section]:
+    """In how many settings one system is above another, and what each setting makes of their order."""
     rows = [
-        [f"{row[0]} above {row[1]}", f"{row[2]} of {row[3]}", str(row[4]), str(row[5])]
-        for row in found.robustness.table().rows()
+        [f"{row[0]} above {row[1]}", f"{row[2]} of {row[3]}", str(row[4]), str(row[5])] for row in found.table().rows()
     ]
-    text = f"Settings are designs times metrics: {', '.join(found.robustness.settings)}."
+    text = "Settings are designs times metrics. Significant: p < 0.05 in that setting, without a correction."
     columns = ["systems", "settings", "significantly above", "significantly below"]
-    return Section("Who is above whom, in how many settings", [text], columns=columns, rows=rows)
+    yield Section("Who is above whom, in how many settings", [text], columns=columns, rows=rows)
+    if not found.settings:
+        return
+    cells = [[one, other, *map(_cell, numbers)] for one, other, *numbers in found.by_setting().rows()]
+    text = (
+        f"τ is Kendall's, with the order of systems under {found.settings[0]}. Power is discriminative power: the "
+        "share of pairs of systems with p < 0.05."
+    )
+    drawn = figures("robustness", found) if len(found.systems) > 2 else []
+    yield Section("Orders by setting", [text], figures=drawn, columns=["design", "metric", "τ", "power"], rows=cells)
+
+
+def _cell(value: float | None) -> str:
+    return "–" if value is None else rounded(value)

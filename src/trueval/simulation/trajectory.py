@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,7 +35,8 @@ _EXPLAINED = {
     "overlap": "overlap: share of a list that another user's list has as well; Jaccard: shared items over all of both",
     "true_precision": "true precision: share of the lists that users really like",
     "observed_precision": "observed precision: what a fifth of the log, held out, says of the same system",
-    "old_head": "first head: share of the rows that go to the top 10 % of items of the first snapshot",
+    "old_head": "first head: share of the rows that go to the top 10 % of items of the first snapshot (there the "
+    "highest by that choice)",
 }
 PREFIX = "exposure: "
 
@@ -100,13 +101,11 @@ class Trajectory(Tabular, Shown):
 
     def sentences(self) -> list[str]:
         """What changed from the first to the last row."""
-        found = []
-        for name in self.measures:
-            known = self.frame[name].drop_nulls()
-            if name not in ("rows", "users") and len(known) > 1:
-                way = "rises" if known[-1] > known[0] else "falls" if known[-1] < known[0] else "stays"
-                found.append(f"{TITLES[name]} {way}: {decimal(known[0])} → {decimal(known[-1])}")
-        return ["; ".join(found)] if found else []
+        known = {name: self.frame[name].drop_nulls().to_list() for name in self.measures}
+        told = [
+            f"{TITLES[name]} {_way(own)}" for name, own in known.items() if name not in ("rows", "users") and own[1:]
+        ]
+        return ["; ".join(told)] if told else []
 
     def to_dict(self) -> dict[str, Any]:
         """Manifest and rows, as `trueval simulate loop --format json` prints them."""
@@ -147,6 +146,20 @@ class Trajectory(Tabular, Shown):
         head = [self.step, *(name.replace("precision", "prec.").replace("observed", "obs.") for name in heads)]
         rows = self.frame.select(self.step, *columns).iter_rows()
         return head, [[str(first), *map(_text, others)] for first, *others in rows]
+
+
+def _way(values: Sequence[float]) -> str:
+    """From the first to the last value; a change of less than half of what lies between all of them is no way.
+
+    >>> _way([0.5, 0.6, 0.7]), _way([0.5, 0.7, 0.51])
+    ('rises: 0.5000 → 0.7000', 'varies between 0.5000 and 0.7000: 0.5000 → 0.5100')
+    """
+    first, last, least, most = values[0], values[-1], min(values), max(values)
+    if 2 * abs(last - first) < most - least:
+        way = f"varies between {decimal(least)} and {decimal(most)}"
+    else:
+        way = "rises" if last > first else "falls" if last < first else "stays"
+    return f"{way}: {decimal(first)} → {decimal(last)}"
 
 
 def _text(value: Any) -> str:

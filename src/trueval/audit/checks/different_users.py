@@ -9,6 +9,7 @@ import numpy as np
 from trueval.audit.case import Case
 from trueval.audit.finding import Finding
 from trueval.audit.registry import check
+from trueval.audit.sentences import counted as users_of
 from trueval.audit.sentences import listed
 from trueval.comparison.pairing import counted, user_codes
 from trueval.render.numbers import number
@@ -48,7 +49,7 @@ def different_users(case: Case) -> Iterable[Finding]:
         yield Finding("different_users", "data", "wrong", "fact", sentence, figures, _REMEDY)
         return
     many = max(subject.base.users(name, subject.labels[0]) for name in subject.names)
-    sentence = f"All systems are measured on the same {many:,} users."
+    sentence = f"All systems are measured on the same {users_of(many, 'user')}."
     yield Finding("different_users", "data", "fine", "fact", sentence, {"users": many})
 
 

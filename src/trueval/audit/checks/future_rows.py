@@ -11,6 +11,7 @@ from trueval.audit.case import Case
 from trueval.audit.drafts import Question, compare_orders, draft_of
 from trueval.audit.finding import Draft, Finding
 from trueval.audit.registry import check
+from trueval.audit.sentences import counted
 from trueval.audit.settings import Setting, keep_pairs
 from trueval.render.numbers import short_percent
 
@@ -55,10 +56,12 @@ def _tested(case: Case, there: Setting, where: str, share: str, figures: dict[st
     subject = case.measured
     label = subject.labels[0]
     values = {name: (subject.base.value(name, label), there.value(name, label)) for name in subject.names}
+    tested = counted(max(there.users(name, label) for name in subject.names), "user")
     question = Question(
         "future_rows", "leakage", "as split",
-        f"No significant difference between systems is reversed {where} ({share}).",
-        f"{share[0].upper()}{share[1:]}.", _REMEDY, figures={**figures, "as_split_and_by_time": values},
+        f"No significant difference between systems is reversed {where} (of {tested}; {share}).",
+        f"{tested} are tested there; {share}.", _REMEDY,
+        figures={**figures, "as_split_and_by_time": values},
     )  # fmt: skip
     return draft_of(question, compare_orders(subject, there, setting=where))
 

@@ -17,7 +17,10 @@ from trueval.audit.settings import CHANCE, Setting
 from trueval.audit.subject import POPULARITY, Subject
 from trueval.render.numbers import number, short_percent
 
-_REMEDY = "tune the systems (tv.tune), or recommend what is popular; compare with --baseline popularity"
+_REMEDY = (
+    "tune the systems (tv.tune), or recommend what is popular; report the difference: trueval compare … --baseline "
+    "popularity"
+)
 
 
 @check(
@@ -48,7 +51,7 @@ def _against(subject: Subject, setting: Setting, label: str, own: list[str], nam
     one = next(iter(pair.values()))
     one = one if one.first == best else one.turned()
     values = {system: setting.value(system, label) for system in (*own, name)}
-    share = _explained(subject, label, values[best], values[name])
+    share = _explained(subject, label, side, values[best], values[name])
     figures: dict[str, Any] = {"metric": label, "values": values, "share_of_lead": share, "best": best}
 
     def conclude(q: np.ndarray) -> Finding:
@@ -83,9 +86,10 @@ def _lead(best: str, name: str, share: float) -> str:
     )
 
 
-def _explained(subject: Subject, label: str, best: float, popularity: float) -> float:
-    """How much of the lead of the best system over a random ranking popularity has."""
+def _explained(subject: Subject, label: str, side: int, best: float, popularity: float) -> float:
+    """How much of the lead of the best system over a random ranking popularity has; NaN where one has no lead."""
     if subject.with_chance is None:
         return math.nan
     chance = subject.with_chance.value(CHANCE, label)
-    return (popularity - chance) / (best - chance) if best != chance and popularity > chance else math.nan
+    leads = [side * (value - chance) for value in (popularity, best)]
+    return leads[0] / leads[1] if min(leads) > 0 else math.nan

@@ -12,7 +12,7 @@ import polars as pl
 from trueval.audit.case import Case
 from trueval.audit.finding import Finding
 from trueval.audit.registry import check
-from trueval.audit.sentences import listed
+from trueval.audit.sentences import counted, listed
 from trueval.data.ids import Ids
 from trueval.data.interactions import Interactions
 from trueval.propensity.popularity_power import popularity_power
@@ -25,7 +25,7 @@ _NAME, _HEADING = "propensities", "missing not at random"
 _POWERS = (0.5, 1.0)  # of popularity, where nothing tells which
 _REMEDY = (
     "collect ratings of items drawn at random (--unbiased FILE), or log how often each item was shown "
-    "(--propensity display_share:FILE)"
+    "(trueval evaluate … --propensity display_share:FILE)"
 )
 
 
@@ -57,11 +57,12 @@ def propensities(case: Case) -> Iterable[Finding]:
     sample = case.random_sample
     if sample is None:
         sizes = {power: _effective(train, rows, power) for power in _POWERS}
-        told = [f"{power:g}, {_ess(own)}" for power, own in sizes.items()]
+        told = [f"{own.effective:,.0f} where the power is {power:g}" for power, own in sizes.items()]
         sentence = (
             "It cannot be known from a log how likely its ratings were to be there, and whether they are there because "
             "they are liked: ratings that are missing leave no trace. Weighted by inverse propensities that grow with "
-            f"popularity to the power of {listed(told)}."
+            f"a power of popularity, {counted(len(rows), 'relevant test row has', 'relevant test rows have')} an "
+            f"effective sample size (ESS) of {listed(told)}."
         )
         figures: dict[str, Any] = {"rows": len(rows), "effective": {str(q): own.effective for q, own in sizes.items()}}
         yield Finding(_NAME, _HEADING, "cannot tell", "estimate", sentence, figures, _REMEDY)
@@ -76,8 +77,8 @@ def _with_sample(
     """How observation depends on popularity and on liking, by a random sample."""
     items = Ids.of(*(log.frame["item"] for log in (train, test, sample)))
     liked = _liked(sample, threshold)
-    counted = [_counts(items, frame) for frame in (train.frame.unique(["user", "item"]), liked, rows)]
-    power = popularity_power(*counted)
+    by_item = [_counts(items, frame) for frame in (train.frame.unique(["user", "item"]), liked, rows)]
+    power = popularity_power(*by_item)
     figures: dict[str, Any] = {"rows": len(rows), "power": power}
     said = []
     if not math.isnan(power):
@@ -138,8 +139,8 @@ def _effective(train: Interactions, rows: pl.DataFrame, power: float) -> Diagnos
 
 def _ess(own: Diagnostics) -> str:
     """Words for an effective sample size."""
-    size = f"{own.effective:,.0f}"
-    return f"the {own.n:,} relevant test rows count as {size} equal ones (ESS {size} of {own.n:,})"
+    rows = counted(own.n, "relevant test row has", "relevant test rows have")
+    return f"{rows} an effective sample size (ESS) of {own.effective:,.0f}"
 
 
 def _relevant(log: Interactions, threshold: float | None) -> pl.Expr:

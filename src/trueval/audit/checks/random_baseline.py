@@ -17,7 +17,10 @@ from trueval.audit.subject import Subject
 from trueval.render.numbers import number
 from trueval.statistics.significance_tests import t_test
 
-_REMEDY = "check that scores and ids belong together (a shuffled column, an offset of one), and that higher is better"
+_REMEDY = (
+    "check that scores and ids belong together (a shuffled column, an offset of one), and that higher is better; a "
+    "system that knows little of these users, or that recommends what the test set hardly has, looks the same"
+)
 _SHARE = (
     0.25  # of the best lead over chance: what is shown to have less, and not shown to have any, is as good as random
 )
@@ -65,7 +68,9 @@ def random_baseline(case: Case) -> Iterable[Finding | Draft]:
                 f"({number(chance)}), by a lead of {told}."
             )
             return Finding("random_baseline", "robustness", "cannot tell", "estimate", sentence, figures, _REMEDY, p)
-        sentence = f"A random ranking scores {number(chance)} on {label}, and all systems are better."
+        given = [name for name in subject.names if subject.is_random(name)]
+        others = f"all systems but {listed(given)}" if given else "all systems"
+        sentence = f"A random ranking scores {number(chance)} on {label}, and {others} are better."
         return Finding("random_baseline", "robustness", "fine", "estimate", sentence, figures, "", p)
 
     yield Draft(np.array([_no_better(one, least) for one in leads.values()]), conclude)

@@ -13,19 +13,22 @@ from trueval.audit.case import Case
 from trueval.audit.drafts import Question, compare_orders, draft_of
 from trueval.audit.finding import Draft, Finding
 from trueval.audit.given_runs import GivenRuns
+from trueval.audit.larger_targets import larger_targets
 from trueval.audit.registry import check
 from trueval.audit.sentences import listed
 from trueval.audit.subject import Subject
+from trueval.comparison.tau import taus
 from trueval.design.design import Design
 from trueval.errors import TruevalError
 from trueval.evaluation.options import specs_of
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.sampling_correction import corrected
-from trueval.render.numbers import number, short_percent
+from trueval.render.numbers import number, rounded, short_percent
 
 _WHOLE = (
     0.95  # share of users whose relevant items are all in their list: no recommender of a large catalogue does that
 )
+_DRAWN = 100  # candidates, as is usual
 _SHORT = 0.5  # of the catalogue: longer lists may well hold everything
 
 
@@ -38,8 +41,7 @@ def sampled_candidates(case: Case) -> Iterable[Finding | Draft]:
         return
     design = Design.parse(subject.design) if subject.design else Design()
     if not design.sample:
-        sentence = "All candidates are ranked: no value is that of a sample."
-        yield Finding("sampled_candidates", "sampled metrics", "fine", "fact", sentence, {"sample": 0})
+        yield _of_full(subject)
         return
     full = str(replace(design, sample=0, weights="uniform", resample=False))
     figures: dict[str, Any] = {"sample": design.sample, "corrected": _corrected(subject)}
@@ -69,6 +71,30 @@ def sampled_candidates(case: Case) -> Iterable[Finding | Draft]:
         told, f"--design {full}", figures=figures,
     )  # fmt: skip
     yield draft_of(question, compare_orders(subject, there, setting=f"under {full}", labels=labels))
+
+
+def _of_full(subject: Subject) -> Finding:
+    """The full ranking, and what a sample would make of the order: expected values, from the ranks that are known."""
+    sentence = "All candidates are ranked: no value is that of a sample."
+    figures: dict[str, Any] = {"sample": 0}
+    label = subject.labels[0]
+    facts = {name: one.facts for name, one in (subject.ranked or {}).items()}
+    whole = len(facts) > 2 and not any(one.condensed or one.stratum is not None for one in facts.values())
+    try:
+        sizes = larger_targets(facts, [label], [_DRAWN + 1]) if whole else None
+    except TruevalError:  # a metric that is not of one rank, or ranks that are not known
+        sizes = None
+    if sizes is not None and sizes["targets"].n_unique() == 2:
+        rows = sizes.group_by("targets", maintain_order=True).agg("system", "value").sort("targets")
+        sampled, full = (dict(zip(*row)) for row in rows.select("system", "value").rows())
+        scores = [np.array([[values[name] for name in facts]]) for values in (sampled, full)]
+        tau = float(taus(*scores)[0][0])
+        figures |= {"against_100_1r": sampled, "against_all_1r": full, "tau": tau}
+        sentence += (
+            f" Each relevant item against {_DRAWN} drawn ones instead of all (1R), {label} would order the systems "
+            f"with τ = {rounded(tau)} to the full ranking."
+        )
+    return Finding("sampled_candidates", "sampled metrics", "fine", "fact", sentence, figures)
 
 
 def _corrected(subject: Subject) -> dict[str, dict[str, Any]]:

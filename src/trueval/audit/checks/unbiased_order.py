@@ -16,7 +16,8 @@ from trueval.comparison.tau import taus
 from trueval.render.numbers import number, rounded
 
 _REMEDY = (
-    'trust the unbiased test; with propensities, --metrics "snips(recall)@10" --propensity … corrects the observed one'
+    'trust the unbiased test; with propensities, trueval evaluate … --metrics "snips(recall)@10" --propensity … '
+    "corrects the observed one"
 )
 
 
@@ -27,7 +28,7 @@ _REMEDY = (
 def unbiased_order(case: Case) -> Iterable[Finding | Draft]:
     """Whether an order on the observed test is reversed on the unbiased one."""
     subject = case.measured
-    there = subject.unbiased()
+    there = subject.true
     label = subject.labels[0]
     if there is None:
         sentence = (
