@@ -41,8 +41,8 @@ class Site:
         words = words_of(study)
         catalogue = read_catalogue(study)
         check_scale(study, catalogue)
+        storage = Storage.open(study, url)  # what it refuses is said before systems are fitted, which may take long
         maker = fit_systems(study, catalogue, told=told)
-        storage = Storage.open(study, url)
         form_key = storage.setting("form key")
         assert form_key is not None
         return Site(study, storage, maker, words, form_key, ids_key(study, make=True) if study.outside.ids else None)
