@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event
@@ -26,6 +27,17 @@ class NotSaved(TruevalError):
 def address_of(study: Study, url: str | None = None) -> str:
     """The database's address: the one given, else an SQLite file beside the study file."""
     return url or f"sqlite:///{study.folder / study.name}.sqlite"
+
+
+def check_there(study: Study, url: str | None = None) -> None:
+    """Refuse an SQLite database that is not there: reading it would make an empty one."""
+    address = address_of(study, url)
+    file = Path(address.removeprefix("sqlite:///"))
+    if address.startswith("sqlite:///") and not file.exists():
+        raise DataError(
+            "the study has no answers yet", where=study.written.name, found=f"no file {file.name}",
+            do="trueval study serve first; or name another database (--database)",
+        )  # fmt: skip
 
 
 def connect(url: str, *, busy: float = BUSY) -> Engine:
