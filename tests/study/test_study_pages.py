@@ -110,6 +110,8 @@ def test_rated_items_are_in_no_list(visit: Make) -> None:
     assert len(rated) == 3
     assert set(lists) == set(SYSTEMS)
     assert not any(rated & set(items) for items in lists.values())
+    rows = [(one, name, place, item) for name in SYSTEMS for place, item in enumerate(lists[name], 1)]
+    assert export_tables(site.storage)["lists"].rows() == rows
 
 
 def test_markup_in_titles_is_text(visit: Make) -> None:

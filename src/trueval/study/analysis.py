@@ -14,7 +14,7 @@ from trueval.metrics.grammar import split_list
 from trueval.online.user_study.analysis import analyse_tables
 from trueval.online.user_study.options import StudyOptions
 from trueval.online.user_study.result import StudyAnalysis
-from trueval.online.user_study.tables import study_tables
+from trueval.online.user_study.tables import ANSWERS, FORMS, study_tables
 from trueval.report.compare_results import named_parts
 
 __all__ = ["StudyAnalysis", "study_analysis"]
@@ -115,8 +115,8 @@ def _stored(path: Path, database: str | None) -> dict[str, pl.DataFrame]:
 
     study = read_study(path)
     check_there(study, database)
-    stored = export_tables(study, database)
-    if not any(len(stored[name]) for name in ("rankings", "pairs", "scales")):
+    stored = export_tables(study, database, names=FORMS)
+    if not any(len(stored[name]) for name in ANSWERS):
         began = len(stored["participants"])
         raise DataError(
             "nobody has answered yet", where=str(path), found=f"participants who began: {began:,}",

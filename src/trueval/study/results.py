@@ -25,7 +25,7 @@ def results_page(site: Site, secret: str | None) -> Response:
         return site.page("results", words, tiles=[])
     if known is None or not same(hashed(secret), known):
         return site.page("results", words, status=403, tiles=[], problem="This is not the secret of this study.")
-    found = export_tables(site.storage)
+    found = export_tables(site.storage, names=("participants", "shown"))
     people = found["participants"]
     return site.page("results", words, tiles=_tiles(site, people), tables=_tables(site, found), wide=True)
 
