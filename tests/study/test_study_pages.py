@@ -276,16 +276,20 @@ def test_runs_are_for_invited_users(tmp_path: Path) -> None:
     rows = [(f"u{u}", f"i{(u + j) % 60}", 20 - j) for u in range(3) for j in range(20)]
     pl.DataFrame(rows, schema=["user", "item", "score"], orient="row").write_csv(tmp_path / "run.csv")
     site = make_site(
-        tmp_path, ratings={"least": 0}, systems={"ours": {"run": "run.csv"}, "zz-popular": {"system": "popularity"}}
-    )
+        tmp_path, ratings={"least": 0}, systems={"ours": {"run": "run.csv"}, "zz-popular": {"system": "popularity"}},
+        study={"languages": ["en", "de"]}, words={"de": {"agree_needed": "Bitte ankreuzen."}},
+    )  # fmt: skip
     client = testclient.TestClient(make_app(site), base_url="http://study")
     assert "by invitation" in Visitor(client).get("/").page.text
     assert not Visitor(client).get("/").page.forms
     made = invite(site.storage, ["u1", "u2"], site.maker.known_users, address="http://study/")
     person = Visitor(client).get(made["address"][0])
     assert not len(export_tables(site.storage)["participants"])  # nobody has agreed yet
+    person.get(person.address + next(link for link in person.page.links if "lang=de" in link)).send("/agree")
+    assert "Bitte ankreuzen." in person.page.text
     person.send("/agree", agree="yes").finish()
     assert "Thank you" in person.page.text
+    assert export_tables(site.storage)["participants"]["language"].to_list() == ["de"]
     log = pl.read_csv(tmp_path / "log.csv").filter(pl.col("user") == "u1")["item"].to_list()
     listed = [item for u, item, _ in rows if u == "u1" and item not in log][:12]
     from trueval.study.answers import lists_of

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import wraps
 from typing import Any
-from urllib.parse import urlencode
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -104,13 +103,9 @@ class Pages:
         words = site.words_for(given.get("lang"))
         ids = {name: given[name][:200] for name in site.study.outside.ids if name in given}
         nonce, made = new_secret(), str(int(time.time()))
-        languages = [
-            {"code": one, "name": site.words[one]("language_name"), "query": urlencode({**ids, "lang": one})}
-            for one in site.words
-        ]
         return site.page(
             "information", words, status=422 if problem else 200, problem=problem, action="/start",
-            form=site.form_token("start", nonce, made), languages=languages,
+            form=site.form_token("start", nonce, made), languages=site.languages(ids),
             hidden={"nonce": nonce, "made": made, "lang": words.language, **ids},
             closed=words("by_invitation") if site.by_invitation else "",
         )  # fmt: skip

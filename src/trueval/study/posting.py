@@ -70,9 +70,11 @@ def agree(site: Site, sent: Sent) -> Response:
     """An invited person agrees."""
     if not sent.has_token(site):
         return sent.invalid(site)
+    words = site.words_for(sent.fields.get("lang") or sent.person.language)
     if sent.fields.get("agree") != "yes":
-        return show_step(site, sent.person, sent.token, {}, problem=sent.words("agree_needed"))
-    accept_invitation(site.storage, sent.person.id, language=sent.person.language)
+        query = {"lang": words.language}
+        return show_step(site, sent.person, sent.token, query, problem=words("agree_needed"))
+    accept_invitation(site.storage, sent.person.id, language=words.language)
     return sent.onward()
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.responses import HTMLResponse
@@ -73,6 +74,13 @@ class Site:
     def words_for(self, language: str | None) -> Words:
         """The words of a language; of the study's first one where it has no such language."""
         return self.words.get(language or "", next(iter(self.words.values())))
+
+    def languages(self, query: Mapping[str, str]) -> list[dict[str, str]]:
+        """The languages that people can choose, each with the query of its page, which keeps what the address had."""
+        return [
+            {"code": one, "name": words("language_name"), "query": urlencode({**query, "lang": one})}
+            for one, words in self.words.items()
+        ]
 
     def form_token(self, *parts: str) -> str:
         """The token of a form, which nobody can make without the study's key."""
