@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,14 +22,27 @@ VISIBLE = """() => {
 }"""
 
 
-@pytest.fixture(scope="module")
-def halves(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, str]]:
-    """A study with ratings from 0.5 to 5, as MovieLens has, of which six are asked for."""
+@contextmanager
+def _study(folder: Path, scale: list[float]) -> Iterator[tuple[Site, str]]:
+    """A study in which six ratings on a scale are asked for."""
     pytest.importorskip("uvicorn", reason="needs the extra study")
-    ratings = {"least": 6, "page": 20, "scale": [half / 2 for half in range(1, 11)]}
-    site = make_site(tmp_path_factory.mktemp("halves"), ratings=ratings, lists={"length": 30, "visible": 13})
+    site = make_site(folder, ratings={"least": 6, "page": 20, "scale": scale}, lists={"length": 30, "visible": 13})
     with served(site) as address:
         yield site, address
+
+
+@pytest.fixture(scope="module")
+def halves(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, str]]:
+    """Ratings from 0.5 to 5, as MovieLens has."""
+    with _study(tmp_path_factory.mktemp("halves"), [half / 2 for half in range(1, 11)]) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, str]]:
+    """Ratings from 1 to 5."""
+    with _study(tmp_path_factory.mktemp("whole"), [1, 2, 3, 4, 5]) as made:
+        yield made
 
 
 def _onward(page: Any, selector: str) -> None:
@@ -41,11 +56,14 @@ def _begin(page: Any) -> None:
 
 
 @pytest.mark.parametrize("script", [True, False])
+@pytest.mark.parametrize(("scale", "value"), [("whole", "4"), ("halves", "3.5")])
 @pytest.mark.parametrize("width", [1280, 390])
-def test_buttons_stay_where_they_are(script: bool, width: int, halves: tuple[Site, str], browser: Browser) -> None:
+def test_buttons_stay_where_they_are(
+    script: bool, width: int, scale: str, value: str, request: pytest.FixtureRequest, browser: Browser
+) -> None:
     """The second of two clicks must not hit another rating, and nobody has to look for their place again."""
-    site, address = halves
-    chosen = f"{OFFERED} li:nth-child(18) button[value$=':3.5']"
+    site, address = request.getfixturevalue(scale)
+    chosen = f"{OFFERED} li:nth-child(18) button[value$=':{value}']"
     with browser.open(f"{address}/", width=width, script=script) as visit:
         page = visit.page
         _begin(page)
@@ -65,7 +83,7 @@ def test_buttons_stay_where_they_are(script: bool, width: int, halves: tuple[Sit
         assert not visit.wider()
     found = export_tables(site.storage)
     last = found["participants"]["participant"][-1]
-    assert found["ratings"].filter(participant=last)["value"].to_list() == [3.5]
+    assert found["ratings"].filter(participant=last)["value"].to_list() == [float(value)]
 
 
 def test_what_is_missing_and_what_was_rated_are_up_to_date(halves: tuple[Site, str], browser: Browser) -> None:
