@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import polars as pl
 from starlette.responses import Response
 
@@ -31,15 +32,17 @@ def results_page(site: Site, secret: str | None) -> Response:
 
 
 def _tiles(site: Site, people: pl.DataFrame) -> list[tuple[str, str]]:
-    minutes = people.drop_nulls("finished").select(
-        ((pl.col("finished") - pl.col("started")).dt.total_milliseconds() / 60_000).alias("minutes")
-    )["minutes"]
+    minutes = (
+        people.drop_nulls("finished")
+        .select(((pl.col("finished") - pl.col("started")).dt.total_milliseconds() / 60_000).alias("minutes"))["minutes"]
+        .to_numpy()
+    )
     tiles = [
         ("finished", f"{len(minutes):,} of {site.study.about.participants:,} planned"),
         ("began", f"{len(people):,}"),
     ]
     if len(minutes):
-        tiles.append(("median time", f"{minutes.median():.1f} min"))
+        tiles.append(("median time", f"{np.median(minutes):.1f} min"))
         tiles.append(("shortest and longest", f"{minutes.min():.1f} to {minutes.max():.1f} min"))
     return tiles
 
