@@ -87,17 +87,19 @@ def test_scales_are_compared_by_paired_t() -> None:
 
 
 def test_planted_checks_in_rankings() -> None:
-    """same: something between the twins; random: more below than above."""
+    """same: something between the twins; random: more below than above, or no other list has a place."""
     rows = [
         ("good", "a", 1, None), ("good", "b", 3, None), ("good", "a", 2, "same"), ("good", "(random)", 4, "random"),
         ("between", "a", 1, None), ("between", "b", 2, None), ("between", "a", 3, "same"),
         ("between", "(random)", 4, "random"),
         ("fond", "a", 2, None), ("fond", "b", 4, None), ("fond", "a", 3, "same"), ("fond", "(random)", 1, "random"),
         ("tied", "a", 1, None), ("tied", "b", 1, None), ("tied", "a", 1, "same"), ("tied", "(random)", 1, "random"),
+        ("alone", "a", None, None), ("alone", "b", None, None), ("alone", "a", None, "same"),
+        ("alone", "(random)", 1, "random"),
     ]  # fmt: skip
     frame = pl.DataFrame(rows, schema=["participant", "system", "rank", "check"], orient="row")
     found = {one.kind: one for one in planted_checks(study_tables(frame))}
-    assert {kind: one.failed for kind, one in found.items()} == {"same": ("between",), "random": ("fond",)}
+    assert {kind: one.failed for kind, one in found.items()} == {"same": ("between",), "random": ("alone", "fond")}
     analysis = tv.study_analysis(frame)
     assert analysis.findings.rankings is not None
     assert analysis.careful is not None

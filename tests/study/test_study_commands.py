@@ -93,6 +93,10 @@ def test_serve_prints_the_secret_once_and_export_writes_tables(trueval: Run, tmp
             printed.append(server.stop())
     assert "secret of the results page" in printed[0]
     assert "secret of the results page" not in printed[1]
+    assert (
+        trueval("study", "export", path, "-o", tmp_path / "safe", "--format", "csv", "--csv-safe", "--quiet").code == 0
+    )
+    assert pl.read_csv(tmp_path / "safe" / "comments.csv")["text"].to_list() == ["'=1+1"] * 2
     for format in ("parquet", "csv"):
         assert trueval("study", "export", path, "-o", tmp_path / format, "--format", format, "--quiet").code == 0
         names = sorted(one.name for one in (tmp_path / format).iterdir())
@@ -104,6 +108,25 @@ def test_serve_prints_the_secret_once_and_export_writes_tables(trueval: Run, tmp
     about = json.loads((tmp_path / "csv" / "study.json").read_text())
     assert about["participants"] == {"planned": 30, "began": 2, "finished": 2}
     assert "0.5 of each page" in about["ratings"]["offered"]
+
+
+def test_a_database_that_is_not_there_is_not_made(trueval: Run, tmp_path: Path) -> None:
+    path = write_study(tmp_path)
+    before = sorted(tmp_path.iterdir())
+    for words in (["export", path, "-o", tmp_path / "out"], ["analyse", path]):
+        for more in ([], ["--database", f"sqlite:///{tmp_path / 'other.sqlite'}"]):
+            refused = trueval("study", *words, *more)
+            assert refused.code == 2
+            assert "no answers yet" in refused.err
+    assert sorted(tmp_path.iterdir()) == before
+    Storage.open(read_study(path)).enrol()
+    refused = trueval("study", "analyse", path)
+    assert refused.code == 2
+    assert "nobody has answered yet" in refused.err
+    assert "participants who began: 1" in refused.err
+    refused = trueval("study", "analyse", tmp_path / "study.sqlite")
+    assert refused.code == 2
+    assert "give the study file" in refused.err
 
 
 def test_invitations(trueval: Run, tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import random
 import socket
 import sqlite3
@@ -15,12 +14,14 @@ from typing import Any
 
 import pytest
 from sqlalchemy import event
-from study_sites import make_site, served
+from study_sites import make_site, served, write_study
 from visitors import Visitor
 
+from trueval.errors import TruevalError
 from trueval.study import slow_connections
 from trueval.study.app import make_app
 from trueval.study.database import connect
+from trueval.study.definition import read_study
 from trueval.study.export import export_tables
 from trueval.study.site import Site
 from trueval.study.steps import MOST_COMMENT
@@ -149,6 +150,14 @@ def test_a_database_that_is_away(tmp_path: Path) -> None:
     assert person.get("/p/somebody").status == 503
 
 
+def test_a_database_that_is_refused_is_refused_before_systems_are_fitted(tmp_path: Path) -> None:
+    Storage.open(read_study(write_study(tmp_path))).enrol()
+    fitted: list[str] = []
+    with pytest.raises(TruevalError, match="changed after people had taken part"):
+        Site.open(read_study(write_study(tmp_path, study={"seed": 8})), told=fitted.append)
+    assert not fitted
+
+
 # ---- forms ---------------------------------------------------------------------------------------------------------
 
 
@@ -206,7 +215,7 @@ def test_reading_pages_changes_nothing(tmp_path: Path) -> None:
         for method in ("GET", "HEAD", "PUT", "DELETE", "OPTIONS"):
             person.client.request(method, f"{person.home}{address}")
     assert _everything(site) == before
-    assert person.get(f"{person.home}/answer").status in (404, 405)
+    assert person.get(f"{person.home}/nothing").status == 404
     assert _visitor(site).get("/p/" + "A" * 43).status == 404
     assert _visitor(site).get("/p/..%2f..%2fetc%2fpasswd").status == 404
     assert _visitor(site).get("/static/..%2fapp.py").status == 404
@@ -310,18 +319,3 @@ def test_headers_of_every_kind_of_answer(tmp_path: Path) -> None:
         assert "set-cookie" not in headers
         assert "server" not in headers
         assert address.startswith("/static") or headers["cache-control"] == "no-store"
-
-
-@pytest.mark.skipif(os.name != "posix", reason="rights of files are those of POSIX")
-def test_the_key_of_outside_ids_is_private_and_can_be_deleted(tmp_path: Path) -> None:
-    from trueval.study.identities import key_file
-
-    site = make_site(tmp_path, outside={"ids": ["PID"]})
-    _visitor(site).begin("?PID=somebody")
-    path = key_file(site.study)
-    assert path.stat().st_mode & 0o077 == 0
-    path.unlink()
-    stored = (tmp_path / "study.sqlite").read_bytes() + (tmp_path / "study.sqlite-wal").read_bytes()
-    assert b"somebody" not in stored
-    assert site.ids_key is not None
-    assert site.ids_key.encode() not in stored

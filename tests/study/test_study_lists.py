@@ -105,6 +105,40 @@ def test_systems_that_cannot_are_refused_by_name(tmp_path: Path) -> None:
     assert "[systems] mine" in refused.value.where
 
 
+OWN = """
+import numpy as np
+
+class Own:
+    def fit(self, train):
+        self.size = len(train.items.values)
+        return self
+    def score(self, users):
+        return np.zeros((len(users), self.size))
+    def score_new(self, items, values):
+        return {scores}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "scores", "message"),
+    [
+        ("too_few", "np.zeros(self.size - 1)", "does not score the items"),
+        ("no_number", "np.full(self.size, np.nan)", "does not score the items"),
+        ("some", "np.where(np.arange(self.size) < 20, np.arange(self.size), np.nan)", ""),
+    ],
+)
+def test_systems_of_others_score_every_item(name: str, scores: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / f"own_{name}.py").write_text(OWN.format(scores=scores))
+    study = read_study(write_study(tmp_path, systems={"mine": {"import": f"own_{name}:Own"}, "popularity": {}}))
+    if message:
+        with pytest.raises(TruevalError, match=message):
+            fit_systems(study, read_catalogue(study))
+        return
+    maker = fit_systems(study, read_catalogue(study))
+    listed = [maker.catalogue.codes[one] for one in maker.make({}, 0)["mine"]]
+    assert listed == list(range(19, 7, -1))  # items without a score are after all others
+
+
 def test_only_local_pictures_are_shown(tmp_path: Path) -> None:
     (tmp_path / "pictures").mkdir()
     (tmp_path / "pictures" / "a.png").write_bytes(b"x")

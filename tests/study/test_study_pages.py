@@ -12,6 +12,7 @@ from small_studies import SYSTEMS
 from study_sites import TITLES, make_site
 from visitors import Visitor
 
+from trueval.study.database import NotSaved
 from trueval.study.export import export_tables
 from trueval.study.plan import RANDOM_LIST
 from trueval.study.site import Site
@@ -58,7 +59,13 @@ def test_a_whole_study_names_no_system(form: str, visit: Make) -> None:
         person.post(f"{home}/view", {**view.fields, "show": "C"})
         del person.client.headers["x-study"]
         person.get(home)
-    person.finish()
+    form = person.form("/answer")
+    person.post(form.action, {**form.fields, "scale-1": "99"})  # what is incomplete, too large, forged or not there
+    person.post(form.action, {**form.fields, "comment": "x" * 300_000})
+    person.post(form.action, {"form": "guess"})
+    for address in (f"{home}/nothing", "/p/nobody", "/results", "/picture/1"):
+        person.get(address)
+    person.get(home).finish()
     assert "CODE-1" in person.page.text
     served = b"\n".join(person.seen).lower()
     names = [*SYSTEMS, *(choices["system"] for choices in SYSTEMS.values()), RANDOM_LIST]
@@ -103,6 +110,8 @@ def test_rated_items_are_in_no_list(visit: Make) -> None:
     assert len(rated) == 3
     assert set(lists) == set(SYSTEMS)
     assert not any(rated & set(items) for items in lists.values())
+    rows = [(one, name, place, item) for name in SYSTEMS for place, item in enumerate(lists[name], 1)]
+    assert export_tables(site.storage)["lists"].rows() == rows
 
 
 def test_markup_in_titles_is_text(visit: Make) -> None:
@@ -179,6 +188,54 @@ def test_languages(visit: Make) -> None:
     assert b'dir="rtl"' in person.get("/?lang=he").seen[-1]
 
 
+@pytest.mark.parametrize("form", ["pair", "rate"])
+def test_the_studys_own_texts_in_another_language(form: str, visit: Make) -> None:
+    """Questions, answers, scales and reasons are translated by themselves; what is stored is as the study has it."""
+    texts = {"What?": "Was?", "this": "dies", "that": "das", "more variety": "mehr Vielfalt", "badly": "schlecht"}
+    texts |= {"How well does it fit?": "Wie gut passt es?", "well": "gut"}
+    own = {"pair": ["What?", "this", "that", "more variety"], "rate": [one for one in texts if one != "more variety"]}
+    words = {"de": {one: texts[one] for one in own[form]}}
+    site, person = visit(form, study={"languages": ["en", "de"]}, words=words, comprehension=[QUESTION])
+    person.get("/?lang=de").send("/start", agree="yes")
+    assert {"Was?", "dies", "das"} <= set(person.page.text.split())
+    person.send("/comprehension", q1="2").rate(3).send("/lists")
+    shown = "mehr Vielfalt" if form == "pair" else "Wie gut passt es?"
+    assert shown in person.page.text
+    if form == "pair":
+        person.send("/answer", answer="left", **{"reason-2": "yes"})
+        assert export_tables(site.storage)["pairs"]["reasons"].to_list() == ["more variety"]
+    else:
+        assert person.page.text.count("schlecht") == 2  # at the end of the scale, and in the label of its first point
+        assert "badly" not in person.page.text
+
+
+def test_what_goes_wrong_is_said_in_the_language_of_the_participant(visit: Make) -> None:
+    words = {
+        "de": {
+            "not_found": "Nicht da.",
+            "too_large": "Zu lang.",
+            "form": "Ungültig.",
+            "not_saved": "Nicht gespeichert.",
+        }
+    }
+    site, person = visit(study={"languages": ["en", "de"]}, words=words)
+    person.get("/?lang=de").send("/start", agree="yes")
+    assert "Nicht da." in person.get(f"{person.home}/nothing").page.text
+    assert "Zu lang." in person.post(f"{person.home}/rating", {"form": "x" * 300_000}).page.text
+    assert "Ungültig." in person.post(f"{person.home}/rating", {"form": "guess"}).page.text
+    token = site.step_token(site.storage.find(person.home.rpartition("/")[2]))  # type: ignore[arg-type]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("trueval.study.posting.store_rating", _refuse)
+        person.post(f"{person.home}/rating", {"form": token, "rate": "1:5"})
+    assert person.status == 503
+    assert "Nicht gespeichert." in person.page.text
+    assert "Nothing" not in person.get("/nothing?lang=de").page.text
+
+
+def _refuse(*_: Any, **__: Any) -> bool:
+    raise NotSaved("the database could not be used")
+
+
 def test_results_need_the_secret_and_tell_no_preference(visit: Make) -> None:
     site, person = visit()
     secret = site.storage.results_secret()
@@ -188,7 +245,16 @@ def test_results_need_the_secret_and_tell_no_preference(visit: Make) -> None:
     assert person.send("/results", secret="guess").status == 403
     assert "zz-popular" not in person.page.text
     person.send("/results", secret=secret)
-    assert "1 of 30 planned participants have finished" in person.page.text
+    assert "1 of 30 planned" in person.page.text
+    assert b'<tr><th scope="row">finished</th><td>1</td></tr>' in person.seen[-1]
+    # the plan of one participant: each of three systems at one of three places, all of which have a column
+    assert person.page.text.count("place ") == 3
+    rows = re.findall(rb"<tr><th scope=\"row\">zz-\w+</th>((?:<td>\d</td>)+)</tr>", person.seen[-1])
+    assert sorted(rows) == [
+        b"<td>0</td><td>0</td><td>1</td>",
+        b"<td>0</td><td>1</td><td>0</td>",
+        b"<td>1</td><td>0</td><td>0</td>",
+    ]
     assert "zz-popular" in person.page.text
     assert "rank" not in person.page.text.lower().split()
 
@@ -210,16 +276,20 @@ def test_runs_are_for_invited_users(tmp_path: Path) -> None:
     rows = [(f"u{u}", f"i{(u + j) % 60}", 20 - j) for u in range(3) for j in range(20)]
     pl.DataFrame(rows, schema=["user", "item", "score"], orient="row").write_csv(tmp_path / "run.csv")
     site = make_site(
-        tmp_path, ratings={"least": 0}, systems={"ours": {"run": "run.csv"}, "zz-popular": {"system": "popularity"}}
-    )
+        tmp_path, ratings={"least": 0}, systems={"ours": {"run": "run.csv"}, "zz-popular": {"system": "popularity"}},
+        study={"languages": ["en", "de"]}, words={"de": {"agree_needed": "Bitte ankreuzen."}},
+    )  # fmt: skip
     client = testclient.TestClient(make_app(site), base_url="http://study")
     assert "by invitation" in Visitor(client).get("/").page.text
     assert not Visitor(client).get("/").page.forms
     made = invite(site.storage, ["u1", "u2"], site.maker.known_users, address="http://study/")
     person = Visitor(client).get(made["address"][0])
     assert not len(export_tables(site.storage)["participants"])  # nobody has agreed yet
+    person.get(person.address + next(link for link in person.page.links if "lang=de" in link)).send("/agree")
+    assert "Bitte ankreuzen." in person.page.text
     person.send("/agree", agree="yes").finish()
     assert "Thank you" in person.page.text
+    assert export_tables(site.storage)["participants"]["language"].to_list() == ["de"]
     log = pl.read_csv(tmp_path / "log.csv").filter(pl.col("user") == "u1")["item"].to_list()
     listed = [item for u, item, _ in rows if u == "u1" and item not in log][:12]
     from trueval.study.answers import lists_of

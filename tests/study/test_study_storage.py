@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from small_studies import SYSTEMS, settings
@@ -131,6 +132,14 @@ def test_numbers_are_given_once_each(new_storage: Make) -> None:
     assert sorted(one.number for one in people) == list(range(40))
     for one in people:
         assert storage.plan_of(one.id) == plan_for(storage.study.plan_options, one.number)
+
+
+def test_many_who_write_at_once_wait_for_their_turn(tmp_path: Path) -> None:
+    """Also where SQLite itself hardly waits for the lock of another write."""
+    storage = Storage.open(read_study(settings()), f"sqlite:///{tmp_path / 'answers.sqlite'}", busy=0.05)
+    with ThreadPoolExecutor(16) as pool:
+        people = [one.participant for one in pool.map(lambda _: storage.enrol(), range(64))]
+    assert sorted(one.number for one in people) == list(range(64))
 
 
 def test_one_of_many_answers_is_stored(new_storage: Make) -> None:

@@ -11,9 +11,9 @@ from typer import Argument, Option
 
 from trueval.cli import study_analysis
 from trueval.cli.guard import guarded
-from trueval.cli.options import Quiet, Seed
+from trueval.cli.options import CsvSafe, Quiet, Seed
 from trueval.errors import DataError, DefinitionError, suggest
-from trueval.report.output_formats import check_folder_name
+from trueval.report.output_formats import check_csv_safe, check_folder_name
 
 if TYPE_CHECKING:
     from trueval.study.definition import Study
@@ -118,6 +118,7 @@ def export_command(
     output: Folder,
     format: Annotated[str, Option(help="parquet or csv.")] = "parquet",
     database: Database = None,
+    csv_safe: CsvSafe = False,
     quiet: Quiet = False,
 ) -> None:
     """Write the answers as tables, with a data dictionary. Here, and only here, systems have their names.
@@ -133,8 +134,9 @@ def export_command(
     set_quiet(quiet)
     if format not in ("parquet", "csv"):
         raise DefinitionError(f"unknown format {format!r}", where="--format", do="parquet or csv")
+    check_csv_safe(csv_safe, [format])
     check_folder_name(output)
-    rows = write_export(_read(study), output, format=format, url=database)
+    rows = write_export(_read(study), output, format=format, url=database, safe=csv_safe)
     note(f"wrote {output}: " + ", ".join(f"{number:,} {name}" for name, number in rows.items()))
 
 

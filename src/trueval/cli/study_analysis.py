@@ -92,7 +92,8 @@ def analyse_command(
         answers, first=first, against=against or None, metrics=metrics, unranked=unranked, database=database,
         level=level, resamples=resamples, seed=seed,
     )  # fmt: skip
-    title = f"User study: {Path(answers).stem}"
+    name = Path(answers).stem
+    title = "User study" if name == "study" else f"User study: {name}"
     write_page(lambda made_from: page_of("study", found, title=title, origin=made_from), report, answers)
     text = rendered(found, chosen, table=lambda: as_text(found, width=width_for(output)), csv_safe=csv_safe)
     give(text, output)

@@ -14,7 +14,7 @@ from trueval.metrics.grammar import split_list
 from trueval.online.user_study.analysis import analyse_tables
 from trueval.online.user_study.options import StudyOptions
 from trueval.online.user_study.result import StudyAnalysis
-from trueval.online.user_study.tables import study_tables
+from trueval.online.user_study.tables import ANSWERS, FORMS, study_tables
 from trueval.report.compare_results import named_parts
 
 __all__ = ["StudyAnalysis", "study_analysis"]
@@ -87,6 +87,11 @@ def study_analysis(
     )  # fmt: skip
     chosen = split_list(metrics) if isinstance(metrics, str) else metrics
     name = Path(answers).stem if isinstance(answers, (str, Path)) else ""
+    if isinstance(answers, (str, Path)) and Path(answers).suffix in (".sqlite", ".sqlite3", ".db"):
+        raise DataError(
+            "this is the database of a study, and only its study file tells what is in it", where=str(answers),
+            do=f"give the study file, and this database if it is another one: --database sqlite:///{answers}",
+        )  # fmt: skip
     tables = study_tables(_stored(Path(answers), database) if _is_study(answers) else answers)
     offline = None if against is None else named_parts(against)
     return analyse_tables(tables, options=options, against=offline, metrics=chosen, name=name)
@@ -105,14 +110,16 @@ def _stored(path: Path, database: str | None) -> dict[str, pl.DataFrame]:
             "the database of a study needs the extra study", where=str(path), found=f"no package {error.name}",
             do='pip install "trueval[study]", or give the folder that trueval study export wrote',
         ) from None  # fmt: skip
-    from trueval.study.database import address_of
+    from trueval.study.database import check_there
     from trueval.study.definition import read_study
 
     study = read_study(path)
-    file = Path(address_of(study).removeprefix("sqlite:///"))
-    if database is None and not file.exists():
+    check_there(study, database)
+    stored = export_tables(study, database, names=FORMS)
+    if not any(len(stored[name]) for name in ANSWERS):
+        began = len(stored["participants"])
         raise DataError(
-            "the study has no answers yet", where=str(path), found=f"no file {file.name}",
-            do="trueval study serve, then analyse; or name another database (--database)",
+            "nobody has answered yet", where=str(path), found=f"participants who began: {began:,}",
+            do="wait for answers, or name another database (--database)",
         )  # fmt: skip
-    return export_tables(study, database)
+    return stored

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import wraps
 from typing import Any
-from urllib.parse import urlencode
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -22,7 +22,7 @@ from trueval.study.request_limits import RequestLimits
 from trueval.study.results import results_page
 from trueval.study.site import STATIC, Site, scale_numbers
 from trueval.study.steps import address_of_pages, ratings_by_code, show_step
-from trueval.study.storage import StudyFull
+from trueval.study.storage import Participant, StudyFull
 from trueval.study.words_table import Words
 
 START_VALID = 7 * 86400  # seconds for which the first form can be sent
@@ -36,9 +36,11 @@ def make_app(site: Site, **limits: Any) -> Any:
     app = Starlette(
         routes=[
             Route("/", pages.information, methods=["GET"]),
+            Route("/start", pages.to_beginning, methods=["GET"]),
             Route("/start", _posted(site, pages.start), methods=["POST"]),
             Route("/p/{token}", pages.step, methods=["GET"]),
             Route("/p/{token}/find", pages.find, methods=["GET"]),
+            Route("/p/{token}/{step}", pages.to_step, methods=["GET"]),
             Route("/p/{token}/{step}", _posted(site, pages.sent), methods=["POST"]),
             Route("/results", pages.results, methods=["GET"]),
             Route("/results", _posted(site, pages.results), methods=["POST"]),
@@ -55,18 +57,35 @@ def _posted(site: Site, handler: Handler) -> Handler:
 
     @wraps(handler)
     def handled(request: Request) -> Response:
-        words = site.words_for(None)
         refused = request.scope.get("study.refused")
         if refused:
-            back = request.url.path.rpartition("/")[0] or "/"
-            return site.message(words, refused, status=408 if refused == "too_slow" else 413, back=back)
+            with suppress(NotSaved, HTTPException, KeyError):
+                _person(site, request)  # for the language
+            status, back = 408 if refused == "too_slow" else 413, request.url.path.rpartition("/")[0] or "/"
+            return site.message(_words(site, request), refused, status=status, back=back)
         try:
             return handler(request)
         except NotSaved:
-            typed = read_fields(request)
+            words, typed = _words(site, request), read_fields(request)
             return site.page("not_saved", words, status=503, action=request.url.path, typed=typed)
 
     return handled
+
+
+def _person(site: Site, request: Request) -> tuple[str, Participant]:
+    """The token in the address, and whose it is."""
+    token: str = request.path_params["token"]
+    person = site.storage.find(token)
+    if person is None:
+        raise HTTPException(404)
+    request.scope["study.language"] = person.language
+    return token, person
+
+
+def _words(site: Site, request: Request) -> Words:
+    """The words of whoever asks, as far as that is known by now; else of the study's first language."""
+    known = request.scope.get("study.language")
+    return site.words_for(known or read_fields(request).get("lang") or request.query_params.get("lang"))
 
 
 class Pages:
@@ -84,13 +103,9 @@ class Pages:
         words = site.words_for(given.get("lang"))
         ids = {name: given[name][:200] for name in site.study.outside.ids if name in given}
         nonce, made = new_secret(), str(int(time.time()))
-        languages = [
-            {"code": one, "name": site.words[one]("language_name"), "query": urlencode({**ids, "lang": one})}
-            for one in site.words
-        ]
         return site.page(
             "information", words, status=422 if problem else 200, problem=problem, action="/start",
-            form=site.form_token("start", nonce, made), languages=languages,
+            form=site.form_token("start", nonce, made), languages=site.languages(ids),
             hidden={"nonce": nonce, "made": made, "lang": words.language, **ids},
             closed=words("by_invitation") if site.by_invitation else "",
         )  # fmt: skip
@@ -113,20 +128,26 @@ class Pages:
             return site.message(words, "full", status=503, back="/")
         return RedirectResponse(address_of_pages(enrolled.token), 303)
 
+    def to_beginning(self, request: Request) -> Response:
+        """The address of the first form, which stays in the browser's bar where something was missing in it."""
+        return RedirectResponse("/", 303)
+
     def step(self, request: Request) -> Response:
         """The page where a participant is."""
-        token = request.path_params["token"]
-        person = self.site.storage.find(token)
-        if person is None:
-            raise HTTPException(404)
+        token, person = _person(self.site, request)
         return show_step(self.site, person, token, request.query_params)
+
+    def to_step(self, request: Request) -> Response:
+        """The address of a form, which stays in the browser's bar where something was missing in it."""
+        token, _ = _person(self.site, request)
+        if request.path_params["step"] not in STEPS:
+            raise HTTPException(404)
+        return RedirectResponse(address_of_pages(token), 303)
 
     def find(self, request: Request) -> Response:
         """Items by title, for the script."""
         site, asked = self.site, request.query_params.get("q", "")
-        person = site.storage.find(request.path_params["token"])
-        if person is None:
-            raise HTTPException(404)
+        _, person = _person(self.site, request)
         found = [site.catalogue.items[code] for code in site.finder.find(asked)]
         ratings, scale = ratings_by_code(site, person), scale_numbers(site.study)
         words = site.words_for(person.language)
@@ -134,9 +155,8 @@ class Pages:
 
     def sent(self, request: Request) -> Response:
         """A form of a participant."""
-        token, act = request.path_params["token"], STEPS.get(request.path_params["step"])
-        person = self.site.storage.find(token)
-        if person is None or act is None:
+        (token, person), act = _person(self.site, request), STEPS.get(request.path_params["step"])
+        if act is None:
             raise HTTPException(404)
         words = self.site.words_for(person.language)
         return act(self.site, Sent(request, person, token, words, read_fields(request)))
@@ -166,16 +186,12 @@ class Pages:
     def refused(self, request: Request, problem: Exception) -> Response:
         """Addresses that do not exist, and methods that they do not take."""
         status = problem.status_code if isinstance(problem, HTTPException) else 404
-        return self.site.message(self._words, "not_found", status=status)
+        return self.site.message(_words(self.site, request), "not_found", status=status)
 
     def unavailable(self, request: Request, problem: Exception) -> Response:
         """A page that cannot be made because the database cannot be read."""
-        return self.site.message(self._words, "error", status=503, back=request.url.path)
+        return self.site.message(_words(self.site, request), "error", status=503, back=request.url.path)
 
     def failed(self, request: Request, problem: Exception) -> Response:
         """A defect; people learn nothing of it but that nothing was changed."""
-        return self.site.message(self._words, "error", status=500, back=request.url.path.partition("?")[0])
-
-    @property
-    def _words(self) -> Words:
-        return self.site.words_for(None)
+        return self.site.message(_words(self.site, request), "error", status=500, back=request.url.path)

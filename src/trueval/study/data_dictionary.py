@@ -68,6 +68,11 @@ COLUMNS: dict[str, list[tuple[str, pl.DataType | type[pl.DataType], str]]] = {
         ("value", pl.Float64, "rating, on the scale of the study file"),
         ("source", pl.String, "search or browse: how the participant came to the item"),
     ],
+    "lists": [
+        _WHO, _SYSTEM,
+        ("place", pl.Int64, "place of the item in the list that was made for the participant, from 1"),
+        _ITEM,
+    ],
     "comments": [_WHO, ("text", pl.String, "free text at the end")],
 }  # fmt: skip
 

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from threading import Lock
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError, SQLAlchemyError
@@ -16,7 +19,12 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from trueval.errors import DataError, TruevalError
 from trueval.study.definition import Study
 
-BUSY = 5.0  # seconds that a write waits for another one before people are told
+BUSY = 5.0  # seconds that a write waits for one of another process before people are told
+TURN = 20.0  # and for those of its own process, which are known to go on
+
+# SQLite lets one write at a time, and those that wait ask again and again, in no order: under load some never get their
+# turn. Writes of one process wait here instead.
+_TURNS: WeakKeyDictionary[Engine, Lock] = WeakKeyDictionary()
 
 
 class NotSaved(TruevalError):
@@ -26,6 +34,17 @@ class NotSaved(TruevalError):
 def address_of(study: Study, url: str | None = None) -> str:
     """The database's address: the one given, else an SQLite file beside the study file."""
     return url or f"sqlite:///{study.folder / study.name}.sqlite"
+
+
+def check_there(study: Study, url: str | None = None) -> None:
+    """Refuse an SQLite database that is not there: reading it would make an empty one."""
+    address = address_of(study, url)
+    file = Path(address.removeprefix("sqlite:///"))
+    if address.startswith("sqlite:///") and not file.exists():
+        raise DataError(
+            "the study has no answers yet", where=study.written.name, found=f"no file {file.name}",
+            do="trueval study serve first; or name another database (--database)",
+        )  # fmt: skip
 
 
 def connect(url: str, *, busy: float = BUSY) -> Engine:
@@ -38,6 +57,7 @@ def connect(url: str, *, busy: float = BUSY) -> Engine:
             )
             event.listen(engine, "connect", _prepare)
             event.listen(engine, "begin", _begin)
+            _TURNS[engine] = Lock()
             return engine
         return create_engine(url, pool_size=20, max_overflow=20, pool_timeout=busy, pool_pre_ping=True)
     except (ArgumentError, NoSuchModuleError, ImportError) as problem:
@@ -62,8 +82,21 @@ def _begin(connection: Connection) -> None:
 @contextmanager
 def writing(engine: Engine) -> Iterator[Connection]:
     """A transaction that is committed on the disk when the block ends, or leaves nothing behind."""
-    with _told(), engine.connect().execution_options(writes=True) as connection, connection.begin():
+    with _told(), _turn(engine), engine.connect().execution_options(writes=True) as connection, connection.begin():
         yield connection
+
+
+@contextmanager
+def _turn(engine: Engine) -> Iterator[None]:
+    """Wait until no other thread writes to the same SQLite file."""
+    turn = _TURNS.get(engine)
+    if turn is not None and not turn.acquire(timeout=TURN):
+        raise NotSaved("the database could not be used", found="other writes take too long")
+    try:
+        yield
+    finally:
+        if turn is not None:
+            turn.release()
 
 
 @contextmanager

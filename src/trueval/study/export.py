@@ -15,17 +15,21 @@ from trueval.study import tables
 from trueval.study.data_dictionary import COLUMNS, table_schema
 from trueval.study.database import reading
 from trueval.study.definition import Study
+from trueval.study.plan import RANDOM_LIST
 from trueval.study.storage import Storage
 
 
-def export_tables(study: Study | Storage, url: str | None = None) -> dict[str, pl.DataFrame]:
-    """All that a study has stored, in the tables of `data_dictionary`; invited people who did not come are left out.
+def export_tables(
+    study: Study | Storage, url: str | None = None, *, names: Iterable[str] = tuple(COLUMNS)
+) -> dict[str, pl.DataFrame]:
+    """What a study has stored, in the tables of `data_dictionary`, all or those with these `names`.
 
-    Rows are ordered by participant, in the order in which they came, and by task and position.
+    Invited people who did not come are left out. Rows are ordered by participant, in the order in which they came, and
+    by task and position.
     """
     storage = study if isinstance(study, Storage) else Storage.open(study, url)
     with reading(storage.engine) as connection:
-        return _Answers(storage.study, connection).tables()
+        return _Answers(storage.study, connection).tables(names)
 
 
 class _Answers:
@@ -44,8 +48,8 @@ class _Answers:
             (one["participant"], one["system"]): json.loads(one["items"]) for one in _rows(connection, tables.lists)
         }
 
-    def tables(self) -> dict[str, pl.DataFrame]:
-        made = {name: [row for person in self.people for row in getattr(self, f"_{name}")(person)] for name in COLUMNS}
+    def tables(self, names: Iterable[str]) -> dict[str, pl.DataFrame]:
+        made = {name: [row for person in self.people for row in getattr(self, f"_{name}")(person)] for name in names}
         return {
             name: pl.DataFrame(rows, schema=table_schema(name), orient="row", infer_schema_length=None)
             for name, rows in made.items()
@@ -120,6 +124,11 @@ class _Answers:
     def _ratings(self, person: str) -> Iterable[tuple[Any, ...]]:
         for row in self.ratings[person]:
             yield person, row["item"], row["value"], row["source"]
+
+    def _lists(self, person: str) -> Iterable[tuple[Any, ...]]:
+        for system in [*self.study.systems, RANDOM_LIST]:
+            for place, item in enumerate(self.lists.get((person, system), []), 1):
+                yield person, system, place, item
 
     def _comments(self, person: str) -> Iterable[tuple[Any, ...]]:
         for row in self.comments[person]:

@@ -8,8 +8,10 @@ from typing import Any
 
 import polars as pl
 
+from trueval.report.csv_safety import csv_safe
 from trueval.report.folder import write_together
 from trueval.study.data_dictionary import dictionary
+from trueval.study.database import check_there
 from trueval.study.definition import Study
 from trueval.study.export import export_tables
 from trueval.study.position_counts import position_counts
@@ -17,12 +19,18 @@ from trueval.study.position_counts import position_counts
 MARKER = "study.json"
 
 
-def write_export(study: Study, folder: Path, *, format: str = "parquet", url: str | None = None) -> dict[str, int]:
-    """Write all tables into a folder; returns the number of rows of each."""
+def write_export(
+    study: Study, folder: Path, *, format: str = "parquet", url: str | None = None, safe: bool = False
+) -> dict[str, int]:
+    """Write all tables into a folder; returns the number of rows of each.
+
+    With `safe`, CSV files hold nothing that a spreadsheet would run: comments are what anybody wrote.
+    """
+    check_there(study, url)
     tables = export_tables(study, url)
     everything = {**tables, "position_counts": position_counts(tables["shown"]), "dictionary": dictionary()}
     files: dict[str, str | Callable[[Path], Any]] = {
-        f"{name}.{format}": _writer(table, format) for name, table in everything.items()
+        f"{name}.{format}": _writer(csv_safe(table)[0] if safe else table, format) for name, table in everything.items()
     }
     write_together(folder, files, marker=MARKER, manifest=_about(study, tables))
     return {name: len(table) for name, table in tables.items()}

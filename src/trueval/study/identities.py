@@ -8,6 +8,7 @@ import hmac
 import os
 import secrets
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from trueval.data.writing import writing
@@ -56,10 +57,21 @@ def ids_key(study: Study, *, make: bool) -> str | None:
         if not make:
             return None
         with writing(path, what="the key of outside ids could not be written"):
-            file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(file, "w") as made:
-                made.write(new_secret())
+            _make_key(path)
     return path.read_text().strip()
+
+
+def _make_key(path: Path) -> None:
+    """Write a new key, whole or not at all; where another process was quicker, its key stays."""
+    own = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
+    file = os.open(own, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(file, "w") as made:
+            made.write(new_secret())
+        with suppress(FileExistsError):
+            os.link(own, path)
+    finally:
+        own.unlink()
 
 
 def key_file(study: Study) -> Path:

@@ -57,13 +57,24 @@ class ListMaker:
                 listed = self.runs[name].get(known_user or "", np.empty(0, np.int64))
                 best[name] = listed[~np.isin(listed, items)]
             else:
-                best[name] = self._best(score_new_user(self.fitted[name], items, values, name=name), items)
+                best[name] = self._best(self._scores(name, items, values), items)
         if self.study.checks.random:
             chance = np.random.default_rng(int(derive(self.study.about.seed, f"random list {number}")))
             best[RANDOM_LIST] = self._best(chance.random(len(self.equals)), items)
         length = min(self.study.lists.length, *(len(one) for one in best.values()))
         ids = self.catalogue.ids
         return {name: [ids[code] for code in one[:length]] for name, one in best.items()}
+
+    def _scores(self, name: str, items: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """The scores of a system, which may be anybody's; items without one come last."""
+        scores = score_new_user(self.fitted[name], items, values, name=name)
+        if scores.shape != self.equals.shape or np.isnan(scores).all():
+            raise DataError(
+                f"{name} does not score the items of the log and the table of items", where=f"score_new of {name}",
+                found=f"shape {scores.shape} for {len(self.equals):,} items" if scores.shape != self.equals.shape
+                else "no score is a number", do="return one number for each item",
+            )  # fmt: skip
+        return np.where(np.isnan(scores), -np.inf, scores)
 
     def _profile(self, ratings: Mapping[int, float], known_user: str | None) -> dict[int, float]:
         """What a person has rated, and what the log has of them."""

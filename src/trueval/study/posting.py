@@ -41,10 +41,10 @@ class Sent:
         self.address = address_of_pages(token)
         self.by_script = request.headers.get("x-study") == "script"
 
-    def onward(self, **query: Any) -> Response:
-        """To the participant's page."""
+    def onward(self, *, at: str = "", **query: Any) -> Response:
+        """To the participant's page; `at` is the part of it that comes into view."""
         kept = urlencode({name: value for name, value in query.items() if value})
-        return RedirectResponse(f"{self.address}?{kept}" if kept else self.address, 303)
+        return RedirectResponse(self.address + f"?{kept}" * bool(kept) + f"#{at}" * bool(at), 303)
 
     def has_token(self, site: Site, *parts: str) -> bool:
         """Whether the form was made by us for this participant and this step."""
@@ -70,9 +70,11 @@ def agree(site: Site, sent: Sent) -> Response:
     """An invited person agrees."""
     if not sent.has_token(site):
         return sent.invalid(site)
+    words = site.words_for(sent.fields.get("lang") or sent.person.language)
     if sent.fields.get("agree") != "yes":
-        return show_step(site, sent.person, sent.token, {}, problem=sent.words("agree_needed"))
-    accept_invitation(site.storage, sent.person.id, language=sent.person.language)
+        query = {"lang": words.language}
+        return show_step(site, sent.person, sent.token, query, problem=words("agree_needed"))
+    accept_invitation(site.storage, sent.person.id, language=words.language)
     return sent.onward()
 
 
@@ -105,14 +107,19 @@ def rating(site: Site, sent: Sent) -> Response:
     code = int(chosen)
     source = "browse" if sent.fields.get("source") == "browse" else "search"
     store_rating(site.storage, sent.person.id, site.catalogue.ids[code], scale.get(text), source=source)
+    query, page = sent.fields.get("q", "")[:100], sent.fields.get("page", "")[:9]
     if not sent.by_script:
-        return sent.onward(q=sent.fields.get("q", "")[:100], page=sent.fields.get("page", "")[:9])
-    ratings, least = ratings_by_code(site, sent.person), site.study.ratings.least
+        return sent.onward(q=query, page=page, at=f"{source}-{code}")
+    ratings, least, items = ratings_by_code(site, sent.person), site.study.ratings.least, site.catalogue.items
     row = site.render(
-        "rated", sent.words, item=site.catalogue.items[code], scale=scale_numbers(site.study), value=ratings.get(code)
+        "rated", sent.words, item=items[code], scale=scale_numbers(site.study), value=ratings.get(code), source=source
     )
     count = site.render("count", sent.words, count=len(ratings), least=least)
-    return JSONResponse({"row": row, "count": count.strip(), "enough": len(ratings) >= least})
+    mine = site.render(
+        "mine", sent.words, address=sent.address, form=site.step_token(sent.person), query=query, page=page,
+        rated=[items[one] for one in ratings], ratings=ratings,
+    )  # fmt: skip
+    return JSONResponse({"row": row, "mine": mine, "count": count.strip(), "enough": len(ratings) >= least})
 
 
 def lists(site: Site, sent: Sent) -> Response:

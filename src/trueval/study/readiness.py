@@ -42,7 +42,9 @@ def check_study(study: Study) -> list[str]:
         )
     for language, number in missing_words(study).items():
         if number:
-            lines.append(f"note: {number} texts of the language {language} are English")
+            lines.append(
+                f"note: {number} texts have no words in [words.{language}]: people see them as they are written"
+            )
     if "(put your address here)" in study.information.text:
         lines.append("note: [information] text still has the example's blank for your address")
     if not study.thanks.code and not study.thanks.address:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.responses import HTMLResponse
@@ -41,8 +42,8 @@ class Site:
         words = words_of(study)
         catalogue = read_catalogue(study)
         check_scale(study, catalogue)
+        storage = Storage.open(study, url)  # what it refuses is said before systems are fitted, which may take long
         maker = fit_systems(study, catalogue, told=told)
-        storage = Storage.open(study, url)
         form_key = storage.setting("form key")
         assert form_key is not None
         return Site(study, storage, maker, words, form_key, ids_key(study, make=True) if study.outside.ids else None)
@@ -73,6 +74,13 @@ class Site:
     def words_for(self, language: str | None) -> Words:
         """The words of a language; of the study's first one where it has no such language."""
         return self.words.get(language or "", next(iter(self.words.values())))
+
+    def languages(self, query: Mapping[str, str]) -> list[dict[str, str]]:
+        """The languages that people can choose, each with the query of its page, which keeps what the address had."""
+        return [
+            {"code": one, "name": words("language_name"), "query": urlencode({**query, "lang": one})}
+            for one, words in self.words.items()
+        ]
 
     def form_token(self, *parts: str) -> str:
         """The token of a form, which nobody can make without the study's key."""

@@ -32,7 +32,8 @@ def show_step(
     typed: Mapping[str, str] | None = None,
 ) -> Response:
     """The page where a participant is; with a `problem`, the page that was sent with what was `typed`."""
-    words = site.words_for(person.language)
+    invited = person.stage == "invited"  # who has not begun can choose a language
+    words = site.words_for((invited and query.get("lang")) or person.language)
     context = {
         "address": address_of_pages(token), "form": site.step_token(person), "problem": problem,
         "typed": dict(typed or {}), **_progress(site, person),
@@ -74,7 +75,8 @@ def _number_of_tasks(site: Site) -> int:
 
 def _invited(site: Site, person: Participant, words: Words, query: Query, context: dict[str, Any]) -> Made:
     action = f"{context['address']}/agree"
-    return "information", {"action": action, "hidden": {}, "languages": [], "closed": ""}
+    hidden = {"lang": words.language}
+    return "information", {"action": action, "hidden": hidden, "languages": site.languages({}), "closed": ""}
 
 
 def _comprehension(site: Site, person: Participant, words: Words, query: Query, context: dict[str, Any]) -> Made:

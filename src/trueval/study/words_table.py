@@ -37,6 +37,14 @@ class Words:
         """
         return self.table[key].format(**filled) if filled else self.table[key]
 
+    def own(self, text: str) -> str:
+        """A text of the study's own, such as an answer or a reason: in this language where it has a translation.
+
+        >>> Words("de", {"It is new": "Es ist neu"}).own("It is new"), Words("en", {}).own("It is new")
+        ('Es ist neu', 'It is new')
+        """
+        return self.table.get(text, text)
+
     @property
     def direction(self) -> str:
         """Whether the language is written from the left or from the right."""
@@ -49,9 +57,11 @@ def words_of(study: Study) -> dict[str, Words]:
         "title": study.about.title, "information": study.information.text,
         "question": getattr(study.form, "question", ""), "thanks_text": study.thanks.text,
     }  # fmt: skip
-    known = {**english(), **own}
+    known, translated = {**english(), **own}, own_texts(study)
     for language, table in study.words.items():
         for key, text in table.items():
+            if key in translated:
+                continue
             if key not in known:
                 raise DefinitionError(
                     f"there is no text {key!r}", where=study.written.at("words", language), do=suggest(key, known)
@@ -65,12 +75,22 @@ def words_of(study: Study) -> dict[str, Words]:
     return {one: Words(one, {**known, **study.words.get(one, {})}) for one in study.about.languages}
 
 
+def own_texts(study: Study) -> set[str]:
+    """The study's own texts that a language translates by the text itself: questions, answers, scales, reasons."""
+    texts = [text for one in study.comprehension for text in (one.question, *one.answers)]
+    texts += [text for scale in study.scales for text in (scale.text, scale.low, scale.high)]
+    return {text for text in [*texts, *getattr(study.form, "reasons", [])] if text}
+
+
 def missing_words(study: Study) -> dict[str, int]:
-    """How many texts of each language of a study are still English."""
+    """How many texts each language of a study lacks, besides the one that the study file is written in (the first)."""
+    given = {"title", "information", "question"} if hasattr(study.form, "question") else {"title", "information"}
     return {
-        language: sum(key not in study.words.get(language, {}) for key in english())
-        for language in study.about.languages
-        if language != "en"
+        language: sum(
+            key not in study.words.get(language, {})
+            for key in [*(english() if language != "en" else ()), *((given | own_texts(study)) if place else ())]
+        )
+        for place, language in enumerate(study.about.languages)
     }
 
 

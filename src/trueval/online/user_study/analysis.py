@@ -64,7 +64,7 @@ def _careful(tables: dict[str, pl.DataFrame], failed: tuple[str, ...], options: 
 def _manifest(tables: dict[str, pl.DataFrame], options: StudyOptions, people: int, name: str) -> dict[str, object]:
     forms = [form for form in ANSWERS if form in tables]
     done = " and ".join(_FORMS[form] for form in forms)
-    title = f"User study {name}: " if name else "User study: "
+    title = f"User study {name}: " if name not in ("", "study") else "User study: "
     return {
         "about": f"{title}{people:,} participants {done}",
         "forms": forms,

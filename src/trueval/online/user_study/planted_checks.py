@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import polars as pl
 
@@ -11,7 +12,7 @@ from trueval.errors import DataError
 RANDOM_LIST = "(random)"  # what a list of random items is called in exports
 MEANINGS = {
     ("rankings", "same"): "a list stood twice, and others were ranked between the two",
-    ("rankings", "random"): "a list of random items was ranked above more lists than below",
+    ("rankings", "random"): "a list of random items was ranked above more lists than below, or alone",
     ("pairs", "same"): "of a list beside itself, one side was preferred",
     ("pairs", "random"): "a list of random items was preferred",
     ("scales", "same"): "a list that was shown twice got values more than one point apart, on average",
@@ -54,11 +55,13 @@ def _in_rankings(table: pl.DataFrame, kind: str) -> pl.DataFrame:
     ranked = table.drop_nulls("rank")
     planted = ranked.filter(pl.col("check") == kind).select("participant", "task", "system", planted="rank")
     others = ranked.filter(pl.col("check").is_null() | (pl.col("check") != kind))
-    both = planted.join(others, on=["participant", "task"], suffix="_other")
+    # who gives a place to the random list alone has no other list beside it, and must not be lost
+    how: Literal["left", "inner"] = "left" if kind == "random" else "inner"
+    both = planted.join(others, on=["participant", "task"], how=how, suffix="_other")
     rank, mine = pl.col("rank"), pl.col("planted")
     if kind == "random":
-        above, below = (rank < mine).sum(), (rank > mine).sum()
-        return both.group_by("participant", "task").agg(failed=below > above)
+        above, below, alone = (rank < mine).sum(), (rank > mine).sum(), rank.count() == 0
+        return both.group_by("participant", "task").agg(failed=(below > above) | alone)
     twin = rank.filter((pl.col("system_other") == pl.col("system")) & pl.col("check").is_null()).first()
     between = (rank > pl.min_horizontal(mine.first(), twin)) & (rank < pl.max_horizontal(mine.first(), twin))
     return both.group_by("participant", "task").agg(failed=between.any().fill_null(value=False))

@@ -59,6 +59,7 @@
           const holder = document.createElement("ul");
           holder.innerHTML = answer.row;
           const made = holder.firstElementChild, focused = shown.contains(document.activeElement);
+          made.id = shown.id;
           shown.replaceWith(made);
           const buttons = made.querySelectorAll("button");
           if (focused) (buttons[place] || buttons[0]).focus();
@@ -66,6 +67,10 @@
         const count = document.getElementById("count");
         count.textContent = answer.count;
         count.className = answer.enough ? "enough" : "";
+        if (answer.enough) document.querySelector(".problem")?.remove();
+        const mine = document.getElementById("mine"), open = mine.querySelector("details")?.open;
+        mine.innerHTML = answer.mine;
+        if (open && mine.firstElementChild) mine.firstElementChild.open = true;
       } catch { plainly(form, button); }
     });
   }
