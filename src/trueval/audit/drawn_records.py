@@ -22,6 +22,9 @@ class DrawnRecords(Mapping[str, Any]):
             self._made[kind] = self._makers[kind]()
         return self._made[kind]
 
+    def __contains__(self, kind: object) -> bool:
+        return kind in self._makers  # to ask is not to make it
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._makers)
 

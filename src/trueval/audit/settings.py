@@ -119,9 +119,9 @@ def _among(facts: RankingFacts, rows: pl.DataFrame) -> np.ndarray:
     """Which judgements are of these users and items."""
     user, item = facts.users.codes(rows["user"]), facts.items.codes(rows["item"])
     known = (user >= 0) & (item >= 0)
-    asked = np.unique(user[known].astype(np.int64) * len(facts.items) + item[known])
-    pair = facts.unit_user[facts.unit].astype(np.int64) * len(facts.items) + facts.item
-    return np.isin(pair, asked)
+    asked = pl.Series(user[known].astype(np.int64) * len(facts.items) + item[known])
+    pair = pl.Series(facts.unit_user[facts.unit].astype(np.int64) * len(facts.items) + facts.item)
+    return pair.is_in(asked.implode()).to_numpy()
 
 
 def without_pairs(rows: pl.DataFrame) -> Change:

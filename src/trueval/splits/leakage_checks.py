@@ -131,7 +131,8 @@ def find_repeats(frames: Frames) -> Check:
     """Rows that have user and item, but not all else, in common with another one of their part."""
     found, count = [], 0
     for name, frame in frames.items():
-        rows = frame.select(role for role in ROLES if role in frame.columns).unique()
+        again = frame.filter(frame.select("user", "item").is_duplicated())
+        rows = again.select(role for role in ROLES if role in again.columns).unique()
         alike = rows.filter(rows.select("user", "item").is_duplicated()).group_by("user", "item").len("times")
         count += int(alike["times"].sum()) - len(alike)
         found.append(alike.with_columns(part=pl.lit(name)))

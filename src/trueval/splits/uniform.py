@@ -8,6 +8,7 @@ from math import ceil, floor
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from trueval.data.interactions import Interactions
 from trueval.errors import DataError, DefinitionError
@@ -89,6 +90,8 @@ def _ratings(coded: Coded, counted: np.ndarray, hashes: np.ndarray) -> tuple[np.
     if coded.log.count == "rows":
         return counted, own
     pair = coded.users.astype(np.int64) * coded.n_items + coded.items
+    if pl.Series(pair).n_unique() == len(pair):
+        return counted, own
     order = np.lexsort((hashes, ~np.isin(own, counted), pair))  # what counts first, then by chance
     first = np.ones(len(order), bool)
     first[1:] = pair[order[1:]] != pair[order[:-1]]
