@@ -61,6 +61,27 @@ def test_a_folder_is_not_overwritten(tmp_path: Path) -> None:
     assert files(tmp_path / "other") == {"mine.txt": b"mine"}
 
 
+def test_a_rerun_of_another_paper_is_not_replaced(tmp_path: Path) -> None:
+    tv.reproduce("bellogin2017", "7", quick=True, out=tmp_path / "out")
+    before = files(tmp_path / "out")
+    with pytest.raises(OutputError, match="another paper"):
+        tv.reproduce("steck2011", "table1", quick=True, out=tmp_path / "out", resume=True)
+    assert files(tmp_path / "out") == before
+
+
+def test_what_verdicts_are_about_is_said(tmp_path: Path) -> None:
+    """A claim that does not hold in a generated world says nothing about the paper; tables are not called figures."""
+    found = tv.reproduce("steck2011", "table1", quick=True, out=tmp_path / "out")
+    page = (tmp_path / "out" / "index.html").read_text()
+    for text in (str(found), page):
+        words = " ".join(text.split())
+        assert "A generated world stands in for MovieLens 1M" in words
+        assert "quick version has fewer repetitions" in words
+        assert "Another number here: mean rank, β_w = 0.67 (Table 1): 0.105 apart" in words
+    log = tv.simulate("world", users=80, items=200, ratings=4000, seed=1).log
+    assert found.stand_ins() != tv.reproduce("bellogin2017", "7", data=log).stand_ins() == []
+
+
 def test_what_does_not_exist_is_refused_with_what_does() -> None:
     with pytest.raises(DefinitionError, match="did you mean bellogin2017"):
         tv.reproduce("bellogin")
