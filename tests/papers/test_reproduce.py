@@ -107,6 +107,15 @@ def test_data_that_cannot_be_used_is_refused_before_the_work(
     assert not (tmp_path / "out").exists()
 
 
+def test_tables_of_another_format_are_refused_with_what_can_be_done(tmp_path: Path) -> None:
+    """The command has no --columns, which other commands advise."""
+    pl.DataFrame({"who": [1], "what": [1], "stars": [5]}).write_csv(tmp_path / "ratings.csv")
+    with pytest.raises(DataError, match="no user column") as refused:
+        tv.reproduce("bellogin2017", "7", data=tmp_path / "ratings.csv", out=tmp_path / "out")
+    assert "MovieLens 1M in its original format" in refused.value.do
+    assert "--columns" not in refused.value.do
+
+
 def test_data_are_not_overwritten(tmp_path: Path) -> None:
     place = tmp_path / "data"
     place.mkdir()
