@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,7 +11,10 @@ import pytest
 
 import trueval as tv
 from trueval.errors import DataError, DefinitionError, OutputError
+from trueval.experiments.experiment import read_experiment
+from trueval.papers.experiment_files import experiment_text
 from trueval.papers.record import claim, not_comparable, number
+from trueval.papers.registry import NAMES, paper_of
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -125,6 +129,16 @@ def test_data_are_not_overwritten(tmp_path: Path) -> None:
         with pytest.raises(OutputError):
             tv.reproduce("bellogin2017", "7", data=place / "ratings.csv", out=out)
     assert files(tmp_path) == before
+
+
+@pytest.mark.parametrize("name", [file for paper in NAMES for file in paper_of(paper).experiments])
+def test_experiment_files_are_read_as_any_other(name: str) -> None:
+    """Metrics, designs, systems and their parameters are checked as those of a user's file."""
+    written = tomllib.loads(experiment_text(name))
+    log = tv.simulate("world", users=60, items=80, ratings=1500, seed=1).log
+    experiment = read_experiment({**written, "data": {**written["data"], "path": log}})
+    assert list(experiment.systems) == list(written["systems"])
+    assert list(experiment.plans) == written["evaluation"]["designs"]
 
 
 def test_the_command(trueval: Callable, tmp_path: Path) -> None:
