@@ -16,8 +16,8 @@ from trueval.papers.setting import Setting
 _TITLE = "Axioms that accuracy-diversity metrics satisfy"
 _SAID = {True: "satisfied", False: "not satisfied"}
 _TEXT = (
-    "Each axiom was looked for a counter-example in random small worlds: what is called satisfied has none among them. "
-    "The metrics have the parameters of the paper where it names them.",
+    "For each axiom a counter-example was looked for in random small worlds: what is called satisfied has none among "
+    "them. The metrics have the parameters of the paper where it names them.",
 )
 
 
