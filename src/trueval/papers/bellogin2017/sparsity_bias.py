@@ -112,7 +112,7 @@ def _claims(removed: pl.DataFrame, sized: pl.DataFrame) -> list[Statement]:
         claim("4", "in 1R, the precision of random recommendation is inversely proportional to |T|",
               holds=abs(slopes["random"] + 1) < 0.05,
               evidence=f"slope in logarithms {slopes['random']:.3f} (-1 is inverse proportionality, 0.05 allowed)"),
-        claim("4", "the other systems show it too, with other constants only",
+        claim("4", "in 1R, other systems follow 1/|T| as well, with other constants only",
               holds=all(abs(slope + 1) < 0.25 for slope in slopes.values()),
               evidence=f"slopes in logarithms (-1 is inverse proportionality, 0.25 allowed): {_told(slopes)}",
               note="1RP@10 cannot exceed 1/10, which good systems come close to where |T| is small"),

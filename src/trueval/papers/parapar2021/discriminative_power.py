@@ -89,7 +89,8 @@ def _statements(table: pl.DataFrame) -> list[Statement]:
                   for scenario in (ENDS, REDUNDANT, ASPECTS))),
         claim("3", "under swapped aspects αβ-nDCG rises fast and without falling",
               holds=AB_NDCG in rising, evidence=f"{_words(table, ASPECTS, (AB_NDCG,))} ({_FAST})"),
-        claim("3", "it is the only metric that does; the others are erratic", holds=rising == [AB_NDCG],
+        claim("3", "αβ-nDCG is the only metric that rises so under swapped aspects; the others are erratic",
+              holds=rising == [AB_NDCG],
               evidence=f"fast, without falling: {', '.join(rising) or 'none'}; {_words(table, ASPECTS, others[:-1])}"),
     ]  # fmt: skip
 

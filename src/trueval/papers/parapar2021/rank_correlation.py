@@ -143,6 +143,7 @@ def _unified(tau: _Taus, users: str) -> list[Statement]:
     return [
         claim("2", f"αβ-nDCG ranks systems well in all three scenarios (third: {users})", holds=good,
               evidence=f"{own} and {third} (well: from {_GOOD:g} on)"),
-        claim("2", f"αβ-nDCG is the only metric that does (third: {users})", holds=good and not also,
+        claim("2", f"αβ-nDCG is the only metric that ranks them well in all three (third: {users})",
+              holds=good and not also,
               evidence=others if good else f"αβ-nDCG does not; {others}"),
     ]  # fmt: skip

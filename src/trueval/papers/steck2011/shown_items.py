@@ -90,7 +90,7 @@ def _list_claims(setting: Setting, table: pl.DataFrame, kind: str) -> list[State
                        note=_NETFLIX),
         claim("4", f"the coverage of MF-RMSE is well below that of AllRank-Pop with some β_w ({kind})",
               holds=bool(wide), evidence=f"{told} (well below: under four fifths of it)"),
-        claim("4", f"it is well below already for small β_w ({kind})", holds=small in wide,
+        claim("4", f"MF-RMSE covers well less than AllRank-Pop already for small β_w ({kind})", holds=small in wide,
               evidence=f"{percent(covered[small], 0)} at β_w = {small:g}; "
               + (f"MF-RMSE is well below from β_w = {min(wide):g} on" if wide else "never well below")),
         claim("4", f"the coverage of the first 20 grows with β_w = 0, 0.5, 0.9, 1 ({kind})",
