@@ -24,9 +24,11 @@ _TABLE, _CURVES = "Agreement and steepness over pairs of items", "Popularity and
 _COMPONENTS = "Optimal ranking functions against popularity and average rating"
 _SHARES = (52.6, 8.6, 29.8, 9.0)
 _CASES = (
-    "popularity agrees with p(rel), steeper than p(¬rel): disagree", "agrees with p(rel), less steep: agree",
-    "agrees with p(¬rel), steeper than p(rel): disagree", "agrees with p(¬rel), less steep: agree",
-)  # fmt: skip
+    "popularity agrees with p(rel) and is steeper than p(¬rel): disagree",
+    "popularity agrees with p(rel) and is less steep than p(¬rel): agree",
+    "popularity agrees with p(¬rel) and is steeper than p(rel): disagree",
+    "popularity agrees with p(¬rel) and is less steep than p(rel): agree",
+)
 _DRAWN = 400  # items in pictures of one panel
 _PEARSON = {
     ("phi_p", "popularity"): 0.94, ("phi_p", "average"): 0.40,
