@@ -10,9 +10,10 @@ import polars as pl
 import pytest
 
 import trueval as tv
-from trueval.errors import TruevalError
+from trueval.errors import DataError, TruevalError
 from trueval.papers.mena2020.constants import ANTIP, FALLOUT, OPTIMAL_P, RECALL, P
 from trueval.papers.mena2020.data import folds, one_survey, read_unbiased, world_like_cm100k
+from trueval.papers.mena2020.observed_and_true import _opposite
 from trueval.papers.mena2020.values import OBSERVED, TRUE, tau_of, unbiased_values
 from trueval.papers.reproduction import Reproduction
 from trueval.papers.setting import Setting
@@ -103,9 +104,20 @@ def test_yahoo_r3_is_read_in_its_layout(tmp_path: Path) -> None:
     both = parts.train.frame.join(parts.test.frame, on=["user", "item"], how="semi")
     assert both.is_empty()
     assert 500 < len(parts.test) <= 600
-    found = tv.reproduce("mena2020", ["5", "8", "table2"], data={"unbiased": tmp_path}, quick=True)
+    found = tv.reproduce("mena2020", ["5", "6", "8", "table2"], data={"unbiased": tmp_path}, quick=True)
     assert not [one for one in found.statements if one.figure == "8"]
     assert [one.verdict for one in found.statements if one.claim == "Yahoo! R3: train ratings"] == ["differs"]
+    # beside it stand the authors' numbers of Yahoo! R3, from their released results, not those of CM100k
+    said = {one.claim: one.published for one in found.statements}
+    assert said["τ of observed antiP and P on Yahoo! R3"] == "0.80"
+    assert said["τ of true antiP and P"] == "−0.77"
+    assert said["observed P@10 of the optimal ranking for observed P"] == "0.0369"
+    assert said["true fallout@10 of the optimal ranking for observed P"] == "0.0073"
+    assert said["τ of observed and true P@10"] == "0.92"
+    assert "τ of observed and true recall@10" not in said  # not published
+    assert not [claim for claim in said if "CM100k" in claim]
+    with pytest.raises(DataError, match=f"--data unbiased={tmp_path}"):  # it is not MovieLens
+        tv.reproduce("mena2020", "7", data=tmp_path, quick=True)
 
 
 def test_values_are_averaged_as_the_authors_do(tmp_path: Path) -> None:
@@ -138,12 +150,29 @@ def test_values_are_averaged_as_the_authors_do(tmp_path: Path) -> None:
         np.testing.assert_allclose(row, np.mean(values, axis=0), rtol=0.15, atol=2e-3)
 
 
+def test_the_optimal_ranking_of_one_metric_is_bad_by_the_other() -> None:
+    """Six systems: the optimal ranking for P has the most antiP, the one for antiP the least P."""
+    own = pl.DataFrame({
+        "system": ["a", "b", "c", "d", "optimal P", "optimal antiP"],
+        P: [0.2, 0.3, 0.4, 0.5, 0.6, 0.1], ANTIP: [0.2, 0.3, 0.4, 0.5, 0.6, 0.1],
+    })  # fmt: skip
+    said = _opposite("music", own)
+    assert said.verdict == "holds"
+    assert "place 6 of 6 by antiP" in said.evidence
+    better = own.with_columns(pl.when(system="optimal P").then(0.25).otherwise(pl.col(ANTIP)).alias(ANTIP))
+    assert _opposite("music", better).verdict == "does not hold"  # place 3 of 6
+
+
 def test_optimal_rankings_do_not_count_in_correlations() -> None:
     table = pl.DataFrame({"system": ["a", "b", "c", "optimal P"], "x": [1.0, 2, 3, 9], "y": [1.0, 2, 3, 0]})
     assert tau_of(table, "x", "y") == 1
 
 
-def test_data_without_random_ratings_are_refused() -> None:
+def test_data_without_random_ratings_are_refused(tmp_path: Path) -> None:
+    pl.DataFrame({"user": [1], "item": [1], "value": [5]}).write_csv(tmp_path / "ratings.csv")
+    with pytest.raises(DataError, match="drawn at random") as refused:
+        tv.reproduce("mena2020", "7", data={"unbiased": tmp_path / "ratings.csv"}, quick=True)
+    assert "--mar" not in str(refused.value)  # an option that the command does not have
     with pytest.raises(TruevalError):
         tv.reproduce("mena2020", "7", data={"unbiased": tv.simulate("world", users=80, items=200).log}, quick=True)
 

@@ -64,14 +64,14 @@ def test_charts_and_files(quick: Reproduction, tmp_path: Path) -> None:
 
 
 def test_printed_table_is_met_but_for_the_known_differences(quick: Reproduction) -> None:
-    """In 40 worlds, of the cells that differ only those may be found that differ in 200."""
+    """Also in the quick version: a verdict that changes with the number of worlds would mislead."""
     known = {
         ("α-nDCG@k", "TopHeavComp"), ("EU", "MoreAsp"), ("RBU@k", "AspRel"), ("RBU@k", "MoreAsp"),
         ("αβ-nDCG@k", "TopHeavComp"), ("αβ-nDCG@k", "MoreAsp"),
     }  # fmt: skip
     table = next(figure for figure in quick.figures if figure.name == "table1").tables["parapar2021-table1"]
     different = set(table.filter(pl.col("published") != pl.col("here")).select("metric", "axiom").iter_rows())
-    assert {("α-nDCG@k", "TopHeavComp"), ("αβ-nDCG@k", "TopHeavComp")} <= different <= known
+    assert different == known
 
 
 def test_data_without_genres_are_refused() -> None:

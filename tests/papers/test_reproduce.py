@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,7 +11,10 @@ import pytest
 
 import trueval as tv
 from trueval.errors import DataError, DefinitionError, OutputError
+from trueval.experiments.experiment import read_experiment
+from trueval.papers.experiment_files import experiment_text
 from trueval.papers.record import claim, not_comparable, number
+from trueval.papers.registry import NAMES, paper_of
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -61,6 +65,27 @@ def test_a_folder_is_not_overwritten(tmp_path: Path) -> None:
     assert files(tmp_path / "other") == {"mine.txt": b"mine"}
 
 
+def test_a_rerun_of_another_paper_is_not_replaced(tmp_path: Path) -> None:
+    tv.reproduce("bellogin2017", "7", quick=True, out=tmp_path / "out")
+    before = files(tmp_path / "out")
+    with pytest.raises(OutputError, match="another paper"):
+        tv.reproduce("steck2011", "table1", quick=True, out=tmp_path / "out", resume=True)
+    assert files(tmp_path / "out") == before
+
+
+def test_what_verdicts_are_about_is_said(tmp_path: Path) -> None:
+    """A claim that does not hold in a generated world says nothing about the paper; tables are not called figures."""
+    found = tv.reproduce("steck2011", "table1", quick=True, out=tmp_path / "out")
+    page = (tmp_path / "out" / "index.html").read_text()
+    for text in (str(found), page):
+        words = " ".join(text.split())
+        assert "A generated world stands in for MovieLens 1M" in words
+        assert "quick version has fewer repetitions" in words
+        assert "Another number here: mean rank, β_w = 0.67 (Table 1): 0.105 apart" in words
+    log = tv.simulate("world", users=80, items=200, ratings=4000, seed=1).log
+    assert found.stand_ins() != tv.reproduce("bellogin2017", "7", data=log).stand_ins() == []
+
+
 def test_what_does_not_exist_is_refused_with_what_does() -> None:
     with pytest.raises(DefinitionError, match="did you mean bellogin2017"):
         tv.reproduce("bellogin")
@@ -86,6 +111,15 @@ def test_data_that_cannot_be_used_is_refused_before_the_work(
     assert not (tmp_path / "out").exists()
 
 
+def test_tables_of_another_format_are_refused_with_what_can_be_done(tmp_path: Path) -> None:
+    """The command has no --columns, which other commands advise."""
+    pl.DataFrame({"who": [1], "what": [1], "stars": [5]}).write_csv(tmp_path / "ratings.csv")
+    with pytest.raises(DataError, match="no user column") as refused:
+        tv.reproduce("bellogin2017", "7", data=tmp_path / "ratings.csv", out=tmp_path / "out")
+    assert "MovieLens 1M in its original format" in refused.value.do
+    assert "--columns" not in refused.value.do
+
+
 def test_data_are_not_overwritten(tmp_path: Path) -> None:
     place = tmp_path / "data"
     place.mkdir()
@@ -95,6 +129,16 @@ def test_data_are_not_overwritten(tmp_path: Path) -> None:
         with pytest.raises(OutputError):
             tv.reproduce("bellogin2017", "7", data=place / "ratings.csv", out=out)
     assert files(tmp_path) == before
+
+
+@pytest.mark.parametrize("name", [file for paper in NAMES for file in paper_of(paper).experiments])
+def test_experiment_files_are_read_as_any_other(name: str) -> None:
+    """Metrics, designs, systems and their parameters are checked as those of a user's file."""
+    written = tomllib.loads(experiment_text(name))
+    log = tv.simulate("world", users=60, items=80, ratings=1500, seed=1).log
+    experiment = read_experiment({**written, "data": {**written["data"], "path": log}})
+    assert list(experiment.systems) == list(written["systems"])
+    assert list(experiment.plans) == written["evaluation"]["designs"]
 
 
 def test_the_command(trueval: Callable, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import trueval as tv
 from trueval.papers.data_checks import world_like_movielens
 from trueval.papers.record import Figure
 from trueval.papers.reproduction import Reproduction
+from trueval.papers.steck2011.popularity_weights import _close_to_beta, _curves
 from trueval.papers.steck2011.user_study import rankings
 
 
@@ -96,6 +97,27 @@ def test_table_of_the_study(found: Reproduction) -> None:
 @pytest.mark.parametrize("claim", ["a positive weight of missing ratings", "AllRank is above MF-RMSE", "recall falls"])
 def test_what_holds_in_a_world_as_well(found: Reproduction, claim: str) -> None:
     assert [one.verdict for one in found.statements if claim in one.claim] == ["holds"]
+
+
+def test_the_best_exponent_is_told_by_variant() -> None:
+    """The paper says it of decreasing weights: they hold or not by themselves."""
+    close = [0.1, 0.2, 0.2, 0.35, 0.35, 0.5, 0.5, 0.7, 0.7, 0.7, 0.9]  # at most 0.2 from 0, 0.1, …, 1
+    said = _close_to_beta("decreasing", close)
+    assert (said.verdict, "up to 0.20 apart" in said.evidence) == ("holds", True)
+    assert _close_to_beta("increasing", [0.0] * 5 + [0.5, 0.7, 0.7, 0.9, 0.9, 1.0]).verdict == "does not hold"  # 0.4
+    assert _close_to_beta("decreasing", [0.2, 0.1, *close[2:]]).verdict == "does not hold"  # does not grow
+
+
+def test_ends_of_the_curves_are_told_by_variant() -> None:
+    """At β = 1 recall grows with β_w; at β = 0 a twentieth is lost by 0.5, and a third by 0.9, which is close to 1."""
+    rows = [(w, 0.0, v) for w, v in ((0.0, 0.60), (0.2, 0.59), (0.5, 0.57), (0.9, 0.40))]
+    rows += [(w, 1.0, v) for w, v in ((0.0, 0.10), (0.2, 0.12), (0.5, 0.15), (0.9, 0.20))]
+    table = pl.DataFrame(rows, schema=("beta_w", "beta", "value"), orient="row")
+    grows, small = _curves(table, "decreasing")
+    assert (grows.verdict, small.verdict) == ("holds", "holds")
+    assert "β_w 0.5 5.0 %, β_w 0.9 33.3 %" in small.evidence
+    less = table.with_columns(value=pl.when(beta_w=0.5).then(pl.col("value") * 0.7).otherwise(pl.col("value")))
+    assert [one.verdict for one in _curves(less, "decreasing")] == ["does not hold", "does not hold"]
 
 
 @pytest.mark.slow

@@ -21,11 +21,14 @@ STEPS, WORK = "steps", "work"
 
 @contextmanager
 def held_folder(folder: Path, record: Mapping[str, Any], *, resume: bool) -> Iterator[None]:
-    """Hold a folder for a rerun; one with files of others, or with a rerun that is not to be resumed, is refused."""
+    """Hold a folder for a rerun; one with files of others, or with a rerun that is not to be resumed, is refused.
+
+    So is one with a rerun of another paper, whose results would be lost.
+    """
     with writing(folder, what="the output folder could not be written", do="use another folder (-o DIR)"):
-        _check(folder, resume=resume)
+        _check(folder, record, resume=resume)
     with locked(folder):
-        _check(folder, resume=resume)  # another process may have finished meanwhile
+        _check(folder, record, resume=resume)  # another process may have finished meanwhile
         before = _marked(folder)
         if before is None:
             write_whole(folder / MARKER, seal({**record, "state": "unfinished", "files": []}))
@@ -37,7 +40,7 @@ def held_folder(folder: Path, record: Mapping[str, Any], *, resume: bool) -> Ite
             raise
 
 
-def _check(folder: Path, *, resume: bool) -> None:
+def _check(folder: Path, record: Mapping[str, Any], *, resume: bool) -> None:
     check_folder(folder, (), marker=MARKER)
     before = _marked(folder) if folder.exists() else None
     if before is not None and not resume:
@@ -46,6 +49,13 @@ def _check(folder: Path, *, resume: bool) -> None:
             where=str(folder),
             found=f"{before.get('paper', 'a paper')}, {before.get('state', 'damaged')}",
             do="add --resume (finished steps are kept), or use another folder (-o DIR)",
+        )
+    if before and before.get("paper", record["paper"]) != record["paper"]:
+        raise OutputError(
+            "the output folder holds a rerun of another paper",
+            where=str(folder),
+            found=str(before["paper"]),
+            do="use another folder (-o DIR)",
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trueval.charts.altair import hindrance
-from trueval.papers.record import APART, Figure
+from trueval.papers.record import APART, Figure, figure_name
 from trueval.papers.reproduction import COLUMNS, Reproduction, data_text, statement_rows
 from trueval.render.html_elements import details, escape, html_table, page, prose, sentences, terms
 from trueval.render.markdown import markdown_table, markdown_text
@@ -45,13 +45,13 @@ def command_of(found: Reproduction) -> str:
 
 
 def _findings(found: Reproduction) -> list[str]:
-    lines = [found.summary(), *found.paper.about, *found.disagreements()]
+    lines = [found.summary(), *found.stand_ins(), *found.paper.about, *found.disagreements()]
     apart = sum(one.verdict == APART for one in found.statements)
     return [*lines, *([f"{apart} more cannot be compared, for the reasons given beside them."] if apart else [])]
 
 
 def _figure_parts(figure: Figure) -> list[str]:
-    parts = [f"<h2>{escape(_name(figure.name))}: {escape(figure.title)}</h2>"]
+    parts = [f"<h2>{escape(figure_name(figure.name))}: {escape(figure.title)}</h2>"]
     parts += [f"<p>{prose(text)}</p>" for text in figure.text]
     parts += [chart.to_html() for chart in figure.charts.values()]
     if figure.statements:
@@ -62,17 +62,6 @@ def _figure_parts(figure: Figure) -> list[str]:
         heads = [column.replace("_", " ") for column in table.columns]
         parts.append(details(f"Table {name}{more}", html_table(heads, rows)))
     return parts
-
-
-def _name(name: str) -> str:
-    """A figure as a heading names it.
-
-    >>> _name("3"), _name("table1"), _name("numbers")
-    ('Figure 3', 'Table 1', 'Numbers')
-    """
-    if name[:1].isdigit():
-        return f"Figure {name}"
-    return f"Table {name.removeprefix('table')}" if name.startswith("table") else name.capitalize()
 
 
 def _cell(value: object) -> str:
@@ -94,7 +83,7 @@ def summary_of(found: Reproduction) -> str:
         f"`{command_of(found)}`. {found.summary()}",
     ]
     for figure in found.figures:
-        parts.append(f"## {_name(figure.name)}: {markdown_text(figure.title)}")
+        parts.append(f"## {figure_name(figure.name)}: {markdown_text(figure.title)}")
         parts += [markdown_text(text) for text in figure.text]
         for name, chart in figure.charts.items() if drawn else ():
             parts.append(f"![{markdown_text(chart.title)}](charts/{name}.svg)")

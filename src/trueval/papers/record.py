@@ -91,3 +91,14 @@ class Figure:
     charts: Mapping[str, Chart] = field(repr=False)
     statements: tuple[Statement, ...]
     text: tuple[str, ...] = ()
+
+
+def figure_name(name: str) -> str:
+    """A figure as a heading names it.
+
+    >>> figure_name("3"), figure_name("table1"), figure_name("numbers")
+    ('Figure 3', 'Table 1', 'Numbers')
+    """
+    if name[:1].isdigit():
+        return f"Figure {name}"
+    return f"Table {name.removeprefix('table')}" if name.startswith("table") else name.capitalize()

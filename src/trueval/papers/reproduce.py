@@ -11,10 +11,10 @@ from typing import Any
 from trueval import __version__
 from trueval.arguments import checked
 from trueval.data.interactions import Interactions
-from trueval.errors import DefinitionError, suggest
+from trueval.errors import DataError, DefinitionError, suggest
 from trueval.kernels import use_threads
 from trueval.papers.folder import STEPS, WORK, held_folder, write_results
-from trueval.papers.registry import FigureMaker, Paper, chosen_figures, paper_of
+from trueval.papers.registry import DataSlot, FigureMaker, Paper, chosen_figures, paper_of
 from trueval.papers.reproduction import Reproduction
 from trueval.papers.setting import Setting
 from trueval.papers.steps import KeptSteps
@@ -113,7 +113,7 @@ def _setting(paper: Paper, given: Mapping[str, Any], folder: Path, *, quick: boo
     logs: dict[str, Interactions] = {}
     for name, slot in paper.data.items():
         if name in given:
-            logs[name] = slot.read(given[name])
+            logs[name] = _read(slot, given[name])
             slot.check(logs[name])
         else:
             note(f"{paper.name}: no data for {slot.what}; a generated world of the same shape stands in")
@@ -125,6 +125,17 @@ def _setting(paper: Paper, given: Mapping[str, Any], folder: Path, *, quick: boo
     generated = {name: name not in given for name in paper.data}
     steps = KeptSteps(folder / STEPS, common)
     return Setting(paper.name, logs, generated, quick, seed, steps, folder / WORK)
+
+
+def _read(slot: DataSlot, source: Any) -> Interactions:
+    """The data of a slot. Columns are not named here, as other commands advise for tables of another format."""
+    try:
+        return slot.read(source)
+    except DataError as problem:
+        if "--columns" not in problem.do:
+            raise
+        do = f"give {slot.what} in its original format; in Python, data=tv.read(…, columns=…) takes other tables"
+        raise DataError(problem.what, where=problem.where, found=problem.found, do=do) from problem
 
 
 def _made(setting: Setting, paper: Paper, chosen: Sequence[FigureMaker]) -> Reproduction:

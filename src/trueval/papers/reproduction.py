@@ -11,7 +11,7 @@ import polars as pl
 
 from trueval.data.exported_tables import Tabular
 from trueval.data.json_values import Recorded
-from trueval.papers.record import APART, DIFFERS, FAILS, HOLDS, VERDICTS, Figure, Statement
+from trueval.papers.record import APART, DIFFERS, FAILS, HOLDS, VERDICTS, Figure, Statement, figure_name
 from trueval.papers.registry import Paper
 from trueval.render.latex import latex_table
 from trueval.render.markdown import markdown_table
@@ -72,19 +72,32 @@ class Reproduction(Tabular, Recorded, Shown):
     def __str__(self) -> str:
         rows = [row[:-1] for row in statement_rows(self.statements)]
         table = printed(plain_table(COLUMNS[:-1], rows, align="l" * (len(COLUMNS) - 1)))
-        lines = [fill(line, PIPED_WIDTH) for line in (heading(self), self.summary(), *self.disagreements())]
+        texts = (heading(self), self.summary(), *self.stand_ins(), *self.disagreements())
+        lines = [fill(line, PIPED_WIDTH) for line in texts]
         return "\n".join([lines[0], "", table, *lines[1:]])
 
     def disagreements(self) -> list[str]:
         """A sentence for every claim that does not hold here and every number that differs."""
         words = {FAILS: "Does not hold here", DIFFERS: "Another number here"}
         return [
-            f"{words[one.verdict]}: {one.claim} (figure {one.figure}). {one.evidence}."
-            + f" {one.note}." * bool(one.note)
+            f"{words[one.verdict]}: {one.claim} ({figure_name(one.figure)}): {told(one)}."
             for verdict in words
             for one in self.statements
             if one.verdict == verdict
         ]
+
+    def stand_ins(self) -> list[str]:
+        """What verdicts are about where the data are not the paper's, or where less was computed."""
+        names = [self.paper.data[name].what for name, one in self.manifest["data"].items() if one["generated"]]
+        lines = []
+        if names:
+            lines.append(
+                f"A generated world stands in for {' and '.join(names)}: what does not hold here tells of that world, "
+                "not of the paper."
+            )
+        if self.manifest["quick"]:
+            lines.append("The quick version has fewer repetitions, systems and points.")
+        return lines
 
     def summary(self) -> str:
         """How many statements hold, in a sentence.

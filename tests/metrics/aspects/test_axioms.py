@@ -16,7 +16,7 @@ from trueval.metrics.axioms import AxiomReport
 from trueval.metrics.axioms.ranking_pairs import HIGHEST, Scene, Trial
 from trueval.metrics.axioms.statements import AXIOMS
 
-# ours, in the order of the axioms; the document prints 6 of these as satisfied that are not
+# ours, in the order of the axioms; the paper prints 6 of these as satisfied that are not
 EXPECTED = {
     "α-nDCG@k": "yyyynnnn",
     "S-Recall@k": "nnnnnnnn",
@@ -51,7 +51,7 @@ def test_table_1(table):
 def test_what_differs_is_shown_with_its_counter_example(table):
     text = str(table)
     different = sum(a != b for name in EXPECTED for a, b in zip(EXPECTED[name], PRINTED[name]))
-    assert f"differ from the document's: {different}" in text
+    assert f"differ from the paper's: {different}" in text
     assert text.count("should score higher:") == different
     assert "αβ-nDCG@k, MoreAsp: fails in" in text
 

@@ -1,4 +1,4 @@
-"""Look for counter-examples to the axioms in random worlds, and set the verdicts beside the document's."""
+"""Look for counter-examples to the axioms in random worlds, and set the verdicts beside the paper's."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from trueval.metrics.grammar import parse
 from trueval.metrics.spec import Spec
 from trueval.render.shown import Shown
 
-# Table 1 of the document: the metrics in the forms it analyses ("adapted to graded relevance", the parameters of its
+# Table 1 of the paper: the metrics in the forms it analyses ("adapted to graded relevance", the parameters of its
 # section 5.2; the cutoff lies behind all lists but those of TopHeav), and which axioms it prints as satisfied.
 _FIVE = (True,) * 5 + (False,) * 3
 TABLE_1: dict[str, tuple[str, tuple[bool, ...]]] = {
@@ -57,7 +57,7 @@ class Verdict:
     worlds: int
     failures: int
     counter_example: CounterExample | None = None
-    printed: bool | None = None  # what the document's Table 1 says
+    printed: bool | None = None  # what the paper's Table 1 says
     explanation: Explanation | None = None  # of a verdict that differs from it
 
     @property
@@ -99,7 +99,7 @@ class AxiomReport(Shown):
 
 @dataclass(frozen=True)
 class AxiomTable(Shown):
-    """Reports on the metrics of the document's Table 1, by the names they have there."""
+    """Reports on the metrics of the paper's Table 1, by the names they have there."""
 
     reports: dict[str, AxiomReport]
 
@@ -127,8 +127,8 @@ def check_axioms(metric: str | Spec | None = None, *, worlds: int = 200, seed: i
     Parameters
     ----------
     metric : text, optional
-        The metric to check. Default: the seven metrics of the document's Table 1, which print as that table beside the
-        document's own.
+        The metric to check. Default: the seven metrics of the paper's Table 1, which print as that table beside the
+        paper's own.
     worlds : int, default 200
         Number of random worlds to look for counter-examples in.
     seed : int, default 0

@@ -1,4 +1,4 @@
-"""Why verdicts differ from the document's Table 1: what each difference rests on, with the simplest example known."""
+"""Why verdicts differ from the Table 1 of the paper: what each difference rests on, with the simplest example known."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _BETWEEN = Trial(
 # By the name of the metric and the axiom.
 EXPLANATIONS: dict[tuple[str, str], Explanation] = {
     ("alpha_ndcg", "TopHeavComp"): Explanation(
-        "depends on a parameter that the document does not name",
+        "depends on a parameter that the paper does not name",
         "m items alike gain g·(1-x)^(j-1), x = α·r/r_max, so that they beat one at the top where "
-        "Σ (1-x)^(j-1)/log2(m+j+1) over j = 1 … m exceeds 1 for some m: for x < 0.2564 (m = 6). The document names no "
+        "Σ (1-x)^(j-1)/log2(m+j+1) over j = 1 … m exceeds 1 for some m: for x < 0.2564 (m = 6). The paper names no "
         "α for α-nDCG. What it prints for NRBP and RBU holds at its own parameters and fails at others, too",
     ),
     ("abndcg", "TopHeavComp"): Explanation(
-        "genuine at the document's β = 0.5",
+        "genuine at the paper's β = 0.5",
         "the same sum with x = β·r/r_max: for items with one aspect that is all of the user's interest it takes "
         "x < 0.2564, and the best rating has x = 0.5",
     ),

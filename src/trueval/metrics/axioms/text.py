@@ -15,7 +15,7 @@ def report_text(report: AxiomReport) -> str:
     lines = [f"{report.spec}: the eight axioms in random worlds", ""]
     for verdict in report.verdicts.values():
         lines += [
-            f"  {verdict.axiom:<13} {_found(verdict)}{_document(verdict)}",
+            f"  {verdict.axiom:<13} {_found(verdict)}{_paper(verdict)}",
             f"  {'':<13} {_statement(verdict.axiom)}",
         ]
         lines += [f"      {line}" for line in _reasons(report, verdict)]
@@ -26,9 +26,9 @@ def report_text(report: AxiomReport) -> str:
 
 
 def table_text(table: AxiomTable) -> str:
-    """Table 1, ours beside the document's, and a counter-example for every verdict that differs."""
+    """Table 1, ours beside the paper's, and a counter-example for every verdict that differs."""
     width = max(map(len, table.reports)) + 2
-    lines = ["Axioms in random worlds, beside Table 1 of Parapar & Radlinski (2021): ours document", ""]
+    lines = ["Axioms in random worlds, beside Table 1 of Parapar & Radlinski (2021): ours, the paper's", ""]
     lines.append(" " * width + "  ".join(AXIOMS))
     for name, report in table.reports.items():
         cells = [f"{_SIGN[v.holds]} {_SIGN[v.printed]}".center(len(v.axiom)) for v in report.verdicts.values()]
@@ -42,11 +42,11 @@ def table_text(table: AxiomTable) -> str:
     lines += [f"  {name:<{width}}{report.spec}" for name, report in table.reports.items()]
     every = [(name, report, verdict) for name, report in table.reports.items() for verdict in report.verdicts.values()]
     different = [one for one in every if one[2].printed is not None and one[2].holds != one[2].printed]
-    lines += ["", f"Verdicts that differ from the document's: {len(different)}"]
+    lines += ["", f"Verdicts that differ from the paper's: {len(different)}"]
     for name, report, verdict in different:
         lines += [
             "",
-            f"{name}, {verdict.axiom}: {_found(verdict)}{_document(verdict)}",
+            f"{name}, {verdict.axiom}: {_found(verdict)}{_paper(verdict)}",
             f"  {_statement(verdict.axiom)}",
             *(f"  {line}" for line in _reasons(report, verdict)),
         ]
@@ -97,8 +97,8 @@ def _found(verdict: Verdict) -> str:
     return f"fails in {verdict.failures} of {verdict.worlds} worlds"
 
 
-def _document(verdict: Verdict) -> str:
-    return "" if verdict.printed is None else f"; the document: {'satisfied' if verdict.printed else 'not satisfied'}"
+def _paper(verdict: Verdict) -> str:
+    return "" if verdict.printed is None else f"; the paper: {'satisfied' if verdict.printed else 'not satisfied'}"
 
 
 def _statement(axiom: str) -> str:

@@ -89,6 +89,7 @@ def _claims(points: pl.DataFrame, table: pl.DataFrame) -> list[Statement]:
               evidence=f"{len(inside):,} of {len(points):,} points: systems, splits, removals, sizes"),
         claim("3", "the interval narrows as |T| grows, and as test ratings are removed", holds=shrinks,
               evidence=f"last width over first width, {told}"),
-        claim("3", "it narrows faster with sparsity than with |T|", holds=max(rates["removed"]) < min(rates["targets"]),
+        claim("3", "the interval narrows faster with sparsity than with |T|",
+              holds=max(rates["removed"]) < min(rates["targets"]),
               evidence=f"last width over first width, {told}"),
     ]  # fmt: skip

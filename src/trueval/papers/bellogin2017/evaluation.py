@@ -15,6 +15,7 @@ from trueval.splits import split
 
 LIKED = 5.0  # ratings from here on are positive, as in §3.3
 SYSTEMS = ("pLSA", "MF", "kNN", "popularity", "random")
+OTHER_METRICS = {"recall@10": "recall", "ndcg@10": "nDCG", "ap": "MAP", "rr": "MRR"}
 HOLDOUT, UNIFORM = "bellogin2017-holdout", "bellogin2017-uniform"
 SIZES = (100, 200, 400, 700, 1000)  # of target sets, in figure 3
 _SAMPLE_OF_AR = 1700

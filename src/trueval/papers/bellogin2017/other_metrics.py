@@ -72,7 +72,7 @@ def _claims(table: pl.DataFrame) -> list[Statement]:
     return [
         claim("9", "bpref and infAP counter the popularity bias in AR",
               holds=all(order[metric, _AR].index("popularity") >= 2 for metric in (bpref, infap)), evidence=of_ar),
-        claim("9", "they drag pLSA down along with popularity",
+        claim("9", "bpref and infAP drag pLSA down along with popularity",
               holds=all(order[metric, _AR].index("pLSA") >= 2 for metric in (bpref, infap)), evidence=of_ar),
         claim("9", "in 1R, infAP favours popularity as P@10 does", holds=lead and order[infap, _1R][0] == "pLSA",
               evidence=" > ".join(order[infap, _1R])),

@@ -16,7 +16,7 @@ from trueval.papers.mena2020.constants import (
     SHORT,
     P,
 )
-from trueval.papers.mena2020.statements import beside, panel, printed
+from trueval.papers.mena2020.statements import beside, panel, printed, significant
 from trueval.papers.mena2020.values import movielens_values, significance_of, tau_of
 from trueval.papers.record import Figure, Statement, claim
 from trueval.papers.registry import figure
@@ -71,7 +71,8 @@ def _statements(setting: Setting, table: pl.DataFrame, found: dict[tuple[str, st
         beside("1", "τ of fallout and recall, condensed", published=_THEIRS["condensed", RECALL],
                here=found["condensed", RECALL], note=OTHER_THAN_THEIRS),
         claim("1", "fallout and recall are strongly negatively correlated on condensed rankings",
-              holds=found["condensed", RECALL] < -0.5, evidence=f"τ {rounded(found['condensed', RECALL])}"),
+              holds=found["condensed", RECALL] < -0.5,
+              evidence=f"τ {rounded(found['condensed', RECALL])} (strongly: below −0.5)"),
         beside("1", "τ of antiP and P, full", published=_THEIRS["full", P], here=found["full", P],
                note=OTHER_THAN_THEIRS),
         beside("1", "τ of fallout and recall, full", published=_THEIRS["full", RECALL], here=found["full", RECALL],
@@ -79,8 +80,7 @@ def _statements(setting: Setting, table: pl.DataFrame, found: dict[tuple[str, st
         claim("1", "on full rankings the agreement is reversed: high positive correlations",
               holds=min(found["full", P], found["full", RECALL]) > 0.5,
               evidence=f"τ {rounded(found['full', P])} and {rounded(found['full', RECALL])} (high: above 0.5)"),
-        claim("1", "all these correlations are significant (p < 0.05)", holds=max(p) < 0.05,
-              evidence=f"p {', '.join(f'{one:.2g}' for one in p)}, {len(systems)} systems"),
+        significant("1", p, len(systems)),
         beside("1", "unrated items among the first ten, mean over systems, in %", published=83.16, here=unjudged,
                note=OTHER_THAN_THEIRS),
         *(printed(setting, MOVIELENS, "1", f"{SHORT[metric]} of the optimal ranking for observed precision",

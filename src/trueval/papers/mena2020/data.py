@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,8 @@ import polars as pl
 
 from trueval.data.interactions import Interactions
 from trueval.data.read import read_pair
-from trueval.errors import DataError
-from trueval.papers.data_checks import check_ratings
+from trueval.errors import DataError, DefinitionError
+from trueval.papers.data_checks import check_ratings, read_ratings
 from trueval.papers.mena2020.constants import FOLDS, LIKED, LIKED_RANDOM, QUICK_FOLDS, UNBIASED
 from trueval.papers.setting import Setting
 from trueval.simulation.simulate import simulate
@@ -22,6 +23,21 @@ from trueval.splits.row_hashing import chain, coin
 _FLAGS = ("biased", "random")
 
 
+def read_movielens(source: Any) -> Interactions:
+    """The log of the first slot; a data set that belongs to the other is not taken for it."""
+    if isinstance(source, str | Path):
+        try:
+            _, random = read_pair(source)
+        except DefinitionError:  # ratings of one kind, as they should be
+            pass
+        else:
+            raise DataError(
+                "the first data set of the paper is MovieLens 1M", where=str(source),
+                found=f"{random.name}: ratings of items drawn at random", do=f"--data {UNBIASED}={source}",
+            )  # fmt: skip
+    return read_ratings(source)
+
+
 def read_unbiased(source: Any) -> Interactions:
     """One log of both kinds of ratings: `biased` marks those that users chose to give, `random` those of items drawn.
 
@@ -30,7 +46,14 @@ def read_unbiased(source: Any) -> Interactions:
     """
     if isinstance(source, Interactions) and set(_FLAGS) <= set(source.frame.columns):
         return source
-    biased, random = read_pair(source)
+    try:
+        biased, random = read_pair(source)
+    except DefinitionError as problem:
+        raise DataError(
+            "the paper needs ratings of items drawn at random, besides those that users chose to rate",
+            where=f"--data {UNBIASED}={source}" if isinstance(source, str | Path) else UNBIASED,
+            found="ratings of one kind", do="give the folder of CM100k or Yahoo! R3, as it is distributed",
+        ) from problem  # fmt: skip
     if "known" in random.frame.columns:
         frame = random.frame.with_columns(biased=pl.col("known") == 1, random=pl.lit(True))
     else:

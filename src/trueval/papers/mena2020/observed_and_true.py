@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import polars as pl
 
-from trueval.audit.item_pairs import item_pairs
 from trueval.papers.labelled_points import Sides, labelled_chart
+from trueval.papers.mena2020.authors import OPPOSED, authors_of
 from trueval.papers.mena2020.constants import (
     ANTIP,
     FALLOUT,
     METRICS,
+    OPTIMAL,
     OPTIMAL_ANTIP,
     OPTIMAL_P,
     OPTIMAL_TRUE,
@@ -20,25 +21,18 @@ from trueval.papers.mena2020.constants import (
     UNBIASED,
     P,
 )
-from trueval.papers.mena2020.data import one_survey, threshold_of
-from trueval.papers.mena2020.statements import beside, panel, printed
-from trueval.papers.mena2020.values import OBSERVED, TRUE, movielens_values, tau_of, unbiased_values
+from trueval.papers.mena2020.data import one_survey
+from trueval.papers.mena2020.optimal_rankings import optimal_values, popularity_and_average
+from trueval.papers.mena2020.statements import beside, panel, significant
+from trueval.papers.mena2020.values import OBSERVED, TRUE, movielens_values, significance_of, tau_of, unbiased_values
 from trueval.papers.record import Figure, Statement, claim
 from trueval.papers.registry import figure
 from trueval.papers.setting import Setting
-from trueval.render.numbers import percent, rounded
+from trueval.render.numbers import rounded
 
 _BOTH = "Precision and antiprecision, observed and true"
 _AGREE = "Observed against true values of each metric"
 _AGAINST = "Observed against true values where popularity opposes relevance"
-# Of the authors' released results over 16 systems.
-_THEIRS = {P: 0.8, ANTIP: -0.417, RECALL: 0.817, FALLOUT: -0.417}
-_OPPOSED = {P: -0.467, ANTIP: 0.912}
-_OPTIMAL = {
-    OBSERVED: {P: 0.0156, ANTIP: 0.0049, RECALL: 0.0926, FALLOUT: 0.0336},
-    TRUE: {P: 0.0126, ANTIP: 0.0062, RECALL: 0.0268, FALLOUT: 0.0043},
-}
-_NOTE = "other folds than the authors'"
 
 
 @figure("5", _BOTH)
@@ -64,11 +58,15 @@ def both_sides(setting: Setting) -> Figure:
         pl.concat(frames),
         panels,
     )
-    statements = [*_observed(sides, taus), *_popularity(setting), *_values(setting, unbiased)]
+    p = [significance_of(own, P, ANTIP) for own in sides.values()]
+    statements = [
+        *_observed(setting, sides, taus), significant("5", p, len(unbiased.filter(side=TRUE)) - len(OPTIMAL)),
+        *popularity_and_average(setting), *optimal_values(setting, unbiased),
+    ]  # fmt: skip
     return Figure("5", _BOTH, {"mena2020-5": unbiased}, {"mena2020-5": chart}, tuple(statements))
 
 
-def _observed(sides: dict[str, pl.DataFrame], taus: dict[str, float]) -> list[Statement]:
+def _observed(setting: Setting, sides: dict[str, pl.DataFrame], taus: dict[str, float]) -> list[Statement]:
     movielens, observed, true_name = sides
     shown = ", ".join(f"{label} {rounded(tau)}" for label, tau in taus.items())
     value = {label: dict(zip(own["system"], own.select(P, ANTIP).rows())) for label, own in sides.items()}
@@ -86,15 +84,16 @@ def _observed(sides: dict[str, pl.DataFrame], taus: dict[str, float]) -> list[St
     best = {label: max(own.filter(pl.col("system").is_in(PERSONAL))[P]) for label, own in sides.items()}
     film, music = value[movielens], value[observed]
     worst = {label: _places(own, ANTIP) for label, own in sides.items()}
+    theirs = authors_of(setting)
     return [
         claim("5", "observed precision and antiprecision disagree (positive correlation) in all data sets",
               holds=min(tau for label, tau in taus.items() if label != true_name) > 0, evidence=shown),
         claim("5", "true precision and antiprecision strongly agree (negative correlation)",
-              holds=taus[true_name] < -0.5,
-              evidence=shown),
-        beside("5", "τ of observed antiP and P on the unbiased data set", published=0.65,
+              holds=taus[true_name] < -0.5, evidence=f"{shown} (strongly: below −0.5)"),
+        beside("5", f"τ of observed antiP and P on {theirs.data}", published=theirs.agreement[OBSERVED],
                here=taus[observed], note=OTHER_THAN_THEIRS),
-        beside("5", "τ of true antiP and P", published=-0.9, here=taus[true_name], note=OTHER_THAN_THEIRS),
+        beside("5", "τ of true antiP and P", published=theirs.agreement[TRUE], here=taus[true_name],
+               note=OTHER_THAN_THEIRS),
         claim("5", "the optimal rankings bound the systems that are the same for everybody", holds=bounds,
               evidence=told,
               note="within 5 %. They are optimal in expectation and at cutoff 1; many items tie first in "
@@ -111,42 +110,38 @@ def _observed(sides: dict[str, pl.DataFrame], taus: dict[str, float]) -> list[St
         claim("5", "personalised systems can do better than the optimum for everybody on MovieLens",
               holds=best[movielens] > film[OPTIMAL_P][0],
               evidence=f"P@10 {best[movielens]:.4f} against {film[OPTIMAL_P][0]:.4f}"),
-        claim("5", "on CM100k collaborative filtering does not improve over popularity",
-              holds=best[observed] <= music["Pop"][0],
-              evidence=f"best P@10 {best[observed]:.4f}, popularity {music['Pop'][0]:.4f}"),
+        *(_opposite(label, sides[label]) for label in (movielens, observed)),
+        _filtering(setting, best[observed], music),
     ]  # fmt: skip
 
 
-def _popularity(setting: Setting) -> list[Statement]:
-    """Why the optimal rankings disagree on the unbiased data set as well."""
-    log = setting.logs[UNBIASED]
-    found = item_pairs(log.keep(log.frame.filter("biased")), threshold=threshold_of(setting))
-    shares = f"{percent(found.aligned.share)} of pairs aligned, {percent(found.opposed.share)} opposed"
-    return [
-        claim("5", f"popularity agrees with the average rating for most item pairs ({log.name})",
-              holds=found.aligned.share > 0.5, evidence=f"{shares}, {percent(found.tied.share)} equal in one of them",
-              note="all biased ratings"),
-        claim("5", f"the optimal rankings for observed precision and antiprecision disagree on most pairs ({log.name})",
-              holds=found.disagree.share > 0.5, evidence=f"{percent(found.disagree.share)}; τ {rounded(found.tau)}"),
-    ]  # fmt: skip
+def _opposite(label: str, own: pl.DataFrame) -> Statement:
+    """Places of the optimal rankings by the metric that they are not optimal for."""
+    by_antip = _places(own, ANTIP)[OPTIMAL_P]
+    by_p = _places(own.with_columns(-pl.col(P)), P)[OPTIMAL_ANTIP]
+    return claim("5", f"the optimal ranking of each metric is the worst, or nearly, by the other: in the last third "
+                 f"({label})", holds=3 * min(by_antip, by_p) > 2 * len(own),
+                 evidence=f"optimal for P: place {by_antip} of {len(own)} by antiP; optimal for antiP: place {by_p} of "
+                 f"{len(own)} by P")  # fmt: skip
+
+
+def _filtering(setting: Setting, best: float, simple: dict[str, tuple[float, float]]) -> Statement:
+    """What is said of personalised systems on the unbiased data set."""
+    if one_survey(setting.logs[UNBIASED]):
+        return claim("5", "on CM100k collaborative filtering does not improve over popularity",
+                     holds=best <= simple["Pop"][0],
+                     evidence=f"best P@10 {best:.4f}, popularity {simple['Pop'][0]:.4f}")  # fmt: skip
+    return claim(
+        "5",
+        "personalised systems can do better than the optimum for everybody on Yahoo! R3",
+        holds=best > simple[OPTIMAL_P][0],
+        evidence=f"P@10 {best:.4f} against {simple[OPTIMAL_P][0]:.4f}",
+    )
 
 
 def _places(table: pl.DataFrame, metric: str) -> dict[str, int]:
     """Place of each system by a metric of which less is better."""
     return {name: place for place, name in enumerate(table.sort(metric, "system")["system"], 1)}
-
-
-def _values(setting: Setting, table: pl.DataFrame) -> list[Statement]:
-    made = []
-    for side, values in _OPTIMAL.items():
-        own = table.row(by_predicate=(pl.col("side") == side) & (pl.col("system") == OPTIMAL_P), named=True)
-        made += [
-            printed(setting, UNBIASED, "5", f"{side} {SHORT[metric]} of the optimal ranking for observed P",
-                    published=value, here=own[metric], tolerance=(0.25 if setting.quick else 0.1) * value, digits=4,
-                    note=_NOTE)
-            for metric, value in values.items()
-        ]  # fmt: skip
-    return made
 
 
 def _joined(table: pl.DataFrame) -> pl.DataFrame:
@@ -170,6 +165,7 @@ def agreement(setting: Setting) -> Figure:
     """Each metric on both test sets."""
     both = _joined(unbiased_values(setting).filter(pl.col("system") != OPTIMAL_TRUE))
     data, panels, taus = _panels(both, METRICS)
+    theirs = authors_of(setting).observed_and_true
     chart = labelled_chart(
         "mena2020-6",
         _AGREE,
@@ -180,14 +176,17 @@ def agreement(setting: Setting) -> Figure:
         panels,
     )
     statements = [
-        *(beside("6", f"τ of observed and true {SHORT[metric]}", published=_THEIRS[metric], here=tau,
+        *(beside("6", f"τ of observed and true {SHORT[metric]}", published=theirs[metric], here=tau,
           note=OTHER_THAN_THEIRS)
-          for metric, tau in taus.items()),
+          for metric, tau in taus.items() if metric in theirs),
+        significant("6", [significance_of(both, metric, f"true {metric}") for metric in METRICS],
+                    len(both) - len(OPTIMAL) + 1),
         claim("6", "observed precision and recall are quite consistent with the true ones",
-              holds=min(taus[P], taus[RECALL]) > 0.5, evidence=f"τ {rounded(taus[P])} and {rounded(taus[RECALL])}"),
+              holds=min(taus[P], taus[RECALL]) > 0.5,
+              evidence=f"τ {rounded(taus[P])} and {rounded(taus[RECALL])} (quite: above 0.5)"),
         claim("6", "observed antiprecision and fallout almost reverse the comparison of systems",
               holds=max(taus[ANTIP], taus[FALLOUT]) < 0,
-              evidence=f"τ {rounded(taus[ANTIP])} and {rounded(taus[FALLOUT])}"),
+              evidence=f"τ {rounded(taus[ANTIP])} and {rounded(taus[FALLOUT])} (below 0 needed)"),
     ]  # fmt: skip
     return Figure("6", _AGREE, {"mena2020-6": both}, {"mena2020-6": chart}, tuple(statements))
 
@@ -219,13 +218,15 @@ def opposed(setting: Setting) -> Figure:
     statements = [
         *(beside("8", f"τ of observed and true {SHORT[metric]}", published=value, here=taus[metric],
                  note=OTHER_THAN_THEIRS)
-          for metric, value in _OPPOSED.items()),
+          for metric, value in OPPOSED.items()),
+        significant("8", [significance_of(both, metric, f"true {metric}") for metric in (P, ANTIP)],
+                    len(both) - len(OPTIMAL) + 1),
         claim("8", "antiprecision finds clear agreement between observed and true values", holds=taus[ANTIP] > 0.5,
-              evidence=f"τ {rounded(taus[ANTIP])}"),
-        claim("8", "precision becomes misleading", holds=taus[P] < 0, evidence=f"τ {rounded(taus[P])}"),
+              evidence=f"τ {rounded(taus[ANTIP])} (clear: above 0.5)"),
+        claim("8", "precision becomes misleading", holds=taus[P] < 0, evidence=f"τ {rounded(taus[P])} (below 0)"),
         claim("8", "the best systems in observed P@10 are among the worst in true P@10", holds=lower == best,
               evidence=", ".join(f"{name} observed {seen[name]:.4f}, true {true[name]:.4f}" for name in best)
-              + f"; random is true {true['Rnd']:.4f}"),
+              + f"; random is true {true['Rnd']:.4f} (among the worst: in the lower half)"),
         claim("8", "all personalised systems but SVD++, and two others to a negligible extent, are worse than random "
               "in true P@10", holds=not above and len(worse) >= len(personal) - 3,
               evidence=f"{len(worse)} of {len(personal)} are worse: {', '.join(worse)}; more than 5 % better, SVD++ "

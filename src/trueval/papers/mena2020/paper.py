@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from trueval.papers.data_checks import check_ratings, read_ratings, world_like_movielens
+from trueval.papers.data_checks import check_ratings, world_like_movielens
 from trueval.papers.mena2020.condensed_and_full import condensed_and_full
 from trueval.papers.mena2020.constants import LIKED, MOVIELENS, OTHER_SYSTEMS, UNBIASED
-from trueval.papers.mena2020.data import check_unbiased, read_unbiased, world_like_cm100k
+from trueval.papers.mena2020.data import check_unbiased, read_movielens, read_unbiased, world_like_cm100k
 from trueval.papers.mena2020.item_rankings import components, curves, pairs
 from trueval.papers.mena2020.observed_and_true import agreement, both_sides, opposed
 from trueval.papers.mena2020.rated_and_relevant import rated_and_relevant, sizes
@@ -20,7 +20,7 @@ PAPER = Paper(
     "E. Mena-Maldonado, R. Cañamares, P. Castells, Y. Ren, M. Sanderson. SIGIR 2020",
     {
         MOVIELENS: DataSlot(
-            "MovieLens 1M", read_ratings, world_like_movielens, partial(check_ratings, threshold=LIKED)
+            "MovieLens 1M", read_movielens, world_like_movielens, partial(check_ratings, threshold=LIKED)
         ),
         UNBIASED: DataSlot("CM100k (or Yahoo! R3)", read_unbiased, world_like_cm100k, check_unbiased),
     },

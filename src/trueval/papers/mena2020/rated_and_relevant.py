@@ -55,16 +55,17 @@ def sizes(setting: Setting) -> Figure:
     rows = []
     for slot, log in setting.logs.items():
         biased = int(log.frame["biased"].sum()) if slot == UNBIASED else len(log)
-        rows.append((log.name, log.n_users, log.n_items, len(log), biased))
-    kinds = {"data": pl.String, **dict.fromkeys(("users", "items", "ratings", "biased"), pl.Int64)}
+        rows.append((log.name, log.n_users, log.n_items, len(log), biased, len(log) - biased))
+    kinds = {"data": pl.String, **dict.fromkeys(("users", "items", "ratings", "biased", "others"), pl.Int64)}
     table = pl.DataFrame(rows, schema=kinds, orient="row")
     film = {"users": 6040, "items": 3706, "ratings": 1_000_209}
     survey = one_survey(setting.logs[UNBIASED])
-    music = {"users": 1054, "items": 1084, "ratings": 103_584, "biased": 11_594} if survey else {
-        "users": 5400, "items": 1000, "ratings": 183_179, "biased": 129_179}  # fmt: skip
-    called = "ratings of familiar music" if survey else "train ratings"
+    music = {"users": 1054, "items": 1084, "ratings": 103_584, "biased": 11_594, "others": 91_990} if survey else {
+        "users": 5400, "items": 1000, "ratings": 183_179, "biased": 129_179, "others": 54_000}  # fmt: skip
+    called = {"biased": "ratings of familiar music", "others": "ratings of unfamiliar music"} if survey else {
+        "biased": "train ratings", "others": "test ratings"}  # fmt: skip
     statements = [
-        printed(setting, slot, "table2", f"{name}: {called if what == 'biased' else what}", published=value,
+        printed(setting, slot, "table2", f"{name}: {called.get(what, what)}", published=value,
                 here=table[what][place], tolerance=0, digits=0)
         for place, (slot, name, own) in enumerate(
             ((MOVIELENS, "MovieLens 1M", film), (UNBIASED, "CM100k" if survey else "Yahoo! R3", music)))

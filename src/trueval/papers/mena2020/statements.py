@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import polars as pl
 
 from trueval.papers.mena2020.constants import OPTIMAL, PERSONAL
-from trueval.papers.record import Statement, not_comparable, number
+from trueval.papers.record import Statement, claim, not_comparable, number
 from trueval.papers.setting import Setting
 from trueval.render.numbers import rounded
 
@@ -25,6 +27,14 @@ def printed(
 def beside(figure: str, claim: str, *, published: float, here: float, note: str) -> Statement:
     """A τ that depends on the systems compared, beside the authors'."""
     return not_comparable(figure, claim, published=rounded(published), here=rounded(here), note=note)
+
+
+def significant(figure: str, p: Sequence[float], systems: int) -> Statement:
+    """The paper says of all its correlations that they are significant."""
+    return claim(
+        figure, "all these correlations are significant (p < 0.05)", holds=max(p) < 0.05,
+        evidence=f"p {', '.join(f'{one:.2g}' for one in p)}, {systems} systems",
+    )  # fmt: skip
 
 
 def kinds() -> pl.Expr:

@@ -95,7 +95,7 @@ def _statements(table: pl.DataFrame) -> list[Statement]:
                   f"at cutoff 10 (highly: from {_HIGH:g} on)"),
             claim("4", f"at cutoff 100, the lower β, the higher the correlation ({name})",
                   holds=bool((changes < 0).all()),
-                  evidence="τ by β from low to high: " + "; ".join(
+                  evidence="τ by β from low to high (falling at every share needed): " + "; ".join(
                       f"{100 * removed:.0f} % removed: {', '.join(map(rounded, taus['tau']))}"
                       for (removed,), taus in ordered.group_by("removed", maintain_order=True))),
         ]  # fmt: skip

@@ -139,10 +139,11 @@ def _unified(tau: _Taus, users: str) -> list[Statement]:
     third = _told(tau.at(ASPECTS, AB_NDCG, users=users))
     also = [form.name for form in METRICS if form.name != AB_NDCG and least(form.name) >= _GOOD]
     good = least(AB_NDCG) >= _GOOD
-    others = f"{', '.join(also)} {'does' if len(also) == 1 else 'do'} as well" if also else "no other metric does"
+    others = f"{', '.join(also)} {'does' if len(also) == 1 else 'do'}" if also else "no other metric does"
     return [
         claim("2", f"αβ-nDCG ranks systems well in all three scenarios (third: {users})", holds=good,
               evidence=f"{own} and {third} (well: from {_GOOD:g} on)"),
-        claim("2", f"αβ-nDCG is the only metric that does (third: {users})", holds=good and not also,
-              evidence=others if good else f"αβ-nDCG does not; {others}"),
+        claim("2", f"αβ-nDCG is the only metric that ranks them well in all three (third: {users})",
+              holds=good and not also,
+              evidence=others + " as well" * bool(also) if good else f"αβ-nDCG does not; {others}"),
     ]  # fmt: skip

@@ -111,7 +111,8 @@ def _user_claims(table: pl.DataFrame, medians: np.ndarray, setting: Setting) -> 
     half = float(np.median(medians)) / setting.log.n_items
     return [
         claim("6", "most users are mainly focused on popular items", holds=half < 0.25,
-              evidence=f"half of the users have a median popularity rank in the first {percent(half, 0)} of the items"),
+              evidence=f"half of the users have a median popularity rank in the first {percent(half, 0)} of the items "
+              "(in the first quarter needed)"),
         claim("6", "recall is lower for groups who rated less popular items",
               holds=highest == sorted(highest, reverse=True),
               evidence="highest recall(0.5)@20 by group: " + ", ".join(f"{x:.3f}" for x in highest)),
