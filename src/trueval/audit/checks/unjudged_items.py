@@ -16,10 +16,11 @@ from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.views import condense
 from trueval.render.numbers import short_percent
 
-# The order by condensed rankings was about as near to the truth as that by a random test in all of docs/corrections.md.
+# In all worlds of docs/corrections.md, τ of condensed nDCG with the true order was at most 0.05 below that of a random
+# test.
 _REMEDY = (
-    "report both: trueval evaluate … --condensed ranks judged items alone, and came as near to the true order in "
-    "simulated worlds as a random test of the same size; a test set with more judgements would tell"
+    "report both: trueval evaluate … --condensed ranks judged items alone, and came nearly as close to the true order "
+    "in simulated worlds as a random test of the same size; a test set with more judgements would tell"
 )
 
 
