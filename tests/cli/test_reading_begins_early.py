@@ -37,6 +37,7 @@ def test_a_run_is_begun(begun, line):
         "evaluate recs.parquet --test test.parquet --columns=user=u",
         "evaluate recs.parquet --test test.parquet --sorted-by-user",
         "evaluate recs.parquet --test test.parquet --engine spark",
+        "evaluate recs.parquet --test test.parquet --threads 1",
         "evaluate recs.parquet --help",
         "audit recs.parquet --test test.parquet",
     ],

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-# With these a run is read in another way, or not at all.
-_OTHERWISE = ("--columns", "--sorted-by-user", "--engine", "--help", "-h")
+# With these a run is read in another way, by fewer threads, or not at all.
+_OTHERWISE = ("--columns", "--sorted-by-user", "--engine", "--threads", "--help", "-h")
 
 
 def begin_reading(words: Sequence[str]) -> None:

@@ -103,7 +103,7 @@ def evaluate_command(
 
       trueval evaluate recs.csv --test test.csv --metrics "snips(recall)@10" --propensity display_share:displays.csv
     """
-    if len(recs) == 1 and engine == "local" and columns is None and not sorted_by_user:
+    if len(recs) == 1 and engine == "local" and columns is None and threads is None and not sorted_by_user:
         from trueval.data.whole_runs import read_ahead
 
         read_ahead(recs[0])
