@@ -9,7 +9,6 @@ anew on a split by time.
 from __future__ import annotations
 
 import argparse
-import datetime
 import json
 import subprocess
 import sys
@@ -18,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from aspects_data import make_aspects
-from results import machine
+from results import machine, write_table
 from w1_data import make_w1
 
 USERS = 100_000
@@ -97,18 +96,9 @@ def main() -> None:
         ]
         if given.movielens is not None:
             rows.append(line("6 systems on MovieLens 1M, with a page", of_systems(own, given.movielens), FITTED))
-    assert __doc__ is not None
-    about = __doc__.split("\n\n", 1)[1].strip()
-    text = "\n".join([
-        "# Whole audits", "",
-        "Written by `python benchmarks/audit_table.py --movielens FOLDER -o benchmarks/AUDIT.md`.", "", about, "",
-        f"{datetime.date.today()}; {machine()}", "",
-        "| audit | seconds | limit (s) | CPU (s) | memory (MB) |", "|---|---:|---:|---:|---:|", *rows, "",
-    ])  # fmt: skip
-    if given.output is None:
-        print(text)
-    else:
-        given.output.write_text(text, encoding="utf-8")
+    head = ["| audit | seconds | limit (s) | CPU (s) | memory (MB) |", "|---|---:|---:|---:|---:|"]
+    command = "python benchmarks/audit_table.py --movielens FOLDER -o benchmarks/AUDIT.md"
+    write_table("Whole audits", command, __doc__, machine(), [*head, *rows], given.output)
 
 
 if __name__ == "__main__":

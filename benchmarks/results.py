@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import os
 import platform
 import statistics
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +48,19 @@ def machine() -> str:
     python = platform.python_version()
     load = f"{os.getloadavg()[1]:.1f}"
     return f"{model}, {os.cpu_count()} cores{memory}, {platform.system()}, Python {python}, load average {load}"
+
+
+def write_table(
+    title: str, command: str, module_text: str | None, measured_on: str, table: Sequence[str], output: Path | None
+) -> None:
+    """Write (or print) the page of one table: how it is made, what the module says of it, the machine."""
+    about = (module_text or "").split("\n\n", 1)[1].strip()
+    made = f"{datetime.date.today()}; {measured_on}"
+    text = "\n".join([f"# {title}", "", f"Written by `{command}`.", "", about, "", made, "", *table, ""])
+    if output is None:
+        print(text)
+    else:
+        output.write_text(text, encoding="utf-8")
 
 
 def write_results(folder: Path, path: Path) -> None:

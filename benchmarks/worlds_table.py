@@ -8,7 +8,6 @@ libraries take. --largest adds 100 million rows of a million users and 100,000 i
 from __future__ import annotations
 
 import argparse
-import datetime
 import json
 import shutil
 import subprocess
@@ -19,7 +18,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from results import machine
+from results import machine, write_table
 
 # rows, users, items
 ROWS = ((1_000_000, 20_000, 5_000), (10_000_000, 200_000, 20_000))
@@ -93,17 +92,8 @@ def main() -> None:
         return
     sizes = [*ROWS, *([LARGEST] if given.largest else [])]
     found = [(own, in_process(own)) for own in sizes]
-    assert __doc__ is not None
-    about = __doc__.split("\n\n", 1)[1].strip()
-    text = "\n".join([
-        "# Worlds in a stream", "",
-        "Written by `python benchmarks/worlds_table.py --largest -o benchmarks/WORLDS.md`.", "", about, "",
-        f"{datetime.date.today()}; {machine()}; {versions()}", "", *table(found), "",
-    ])  # fmt: skip
-    if given.output is None:
-        print(text)
-    else:
-        given.output.write_text(text, encoding="utf-8")
+    command = "python benchmarks/worlds_table.py --largest -o benchmarks/WORLDS.md"
+    write_table("Worlds in a stream", command, __doc__, f"{machine()}; {versions()}", table(found), given.output)
 
 
 if __name__ == "__main__":
