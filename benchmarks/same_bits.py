@@ -28,15 +28,16 @@ Case = dict[str, Any]
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sources", nargs="*", help="two folders src")
+    parser.add_argument("--only", choices=list(_CASES), help="compare one kind of cases")
     parser.add_argument(
-        "--cases", choices=["plain", "compiled", "large"], help="print the results of one kind of cases"
+        "--cases", choices=list(_CASES), help="print the results of one kind of cases"
     )
     options = parser.parse_args()
     if options.cases:
         print(json.dumps({name: _outcome(case) for name, case in _CASES[options.cases]()}, indent=1))
         return 0
     found = 0
-    for kind in _CASES:
+    for kind in [options.only] if options.only else _CASES:
         old, new = (_results(source, kind) for source in options.sources)
         different = [name for name in old if old[name] != new.get(name)]
         errors = sum(1 for value in old.values() if "error" in value)
@@ -51,7 +52,7 @@ def _results(source: str, kind: str) -> dict[str, Any]:
     surroundings = os.environ | {"PYTHONPATH": source}
     surroundings.pop("TRUEVAL_KERNELS", None)
     if kind != "large":
-        surroundings["TRUEVAL_KERNELS"] = kind
+        surroundings["TRUEVAL_KERNELS"] = "compiled" if kind == "written" else kind
     command = [sys.executable, __file__, "--cases", kind]
     done = subprocess.run(command, check=True, capture_output=True, text=True, env=surroundings)
     return json.loads(done.stdout)
@@ -394,9 +395,29 @@ def _twice_in_a_large_run() -> Iterator[tuple[str, Case]]:
         yield f"twice {kind} {order} {where}", case
 
 
+def _written_cases() -> Iterator[tuple[str, Case]]:
+    """The small cases with their runs in parquet files, as they are and with every list in order."""
+    import polars as pl
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "recs.parquet"
+        for name, case in itertools.chain(_grid(), _options(), _faults()):
+            recs = case["recs"]
+            if not isinstance(recs, pl.DataFrame):
+                continue
+            if not {"user", "score"} <= set(recs.columns):
+                orders = [recs]
+            else:
+                orders = [recs, recs.sort("user", -pl.col("score").cast(float, strict=False), maintain_order=True)]
+            for number, rows in enumerate(orders):
+                rows.write_parquet(path, row_group_size=100)
+                yield f"{name} file {number}", case | {"recs": path}
+
+
 _CASES: dict[str, Callable[[], Iterator[tuple[str, Case]]]] = {
     "plain": _small_cases,
     "compiled": _small_cases,
+    "written": _written_cases,
     "large": _large_cases,
 }
 

@@ -459,12 +459,12 @@ def test_hash_kernels_know_what_a_dictionary_knows(distinct, crowded, seed):
     assert out.tolist() == [place.get(key, -1) for key in asked]
 
 
-@given(seed=st.integers(0, 2**32), carried=st.booleans())
+@given(seed=st.integers(0, 2**32), carried=st.booleans(), values=st.sampled_from([9, 10**9]), longest=st.sampled_from([30, 400]))
 @settings(max_examples=30)
-def test_segments_are_sorted_and_equals_keep_their_order(seed, carried):
+def test_segments_are_sorted_and_equals_keep_their_order(seed, carried, values, longest):
     rng = np.random.default_rng(seed)
-    start = np.concatenate([[0], np.cumsum(rng.integers(0, 30, 6))])
-    values = rng.integers(0, 9, start[-1]).astype(np.int32)
+    start = np.concatenate([[0], np.cumsum(rng.integers(0, longest, 6))])
+    values = rng.integers(0, values, start[-1]).astype(np.int32)
     for module in (plain, compiled("lists")):
         found, places = values.copy(), np.arange(start[-1]) if carried else np.empty(0, np.int64)
         for first, last in ((0, 2), (2, 6)):

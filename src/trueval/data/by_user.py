@@ -46,23 +46,21 @@ class ByUser:
             item = item[order]
         elif keep:
             item = item.copy()
-        places = np.empty(0, np.int64) if value is None else np.arange(len(item)) if order is None else order
-        for _ in in_order(
-            lambda part: kernels.sort_up(start, item, places, part.start, part.stop),
-            user_blocks(n_users),
-        ):
-            pass
-        return ByUser(start, item, None if value is None else value[places])
+        return _items_sorted(start, item, value, order)
 
     @staticmethod
     def code(frame: pl.DataFrame, users: Ids, items: Ids, coded: Mapping[str, CodedColumn] | None = None) -> ByUser:
         """Code a table with the columns `user`, `item` and perhaps `value`; `coded` are the first two, where known."""
         value = frame["value"].to_numpy() if "value" in frame.columns else None
         if coded is None:
-            user, item = users.codes(frame["user"]), items.codes(frame["item"])
-        else:
-            user, item = coded["user"].within(users), coded["item"].within(items)
-        return ByUser.of(user, item, value, n_users=len(users), keep=False)
+            return ByUser.of(
+                users.codes(frame["user"]), items.codes(frame["item"]), value, n_users=len(users), keep=False
+            )
+        item = coded["item"].within(items)
+        start = coded["user"].starts_within(users)
+        if start is not None and item.flags.writeable and item.min(initial=0) >= 0:
+            return _items_sorted(start, item, value, None)
+        return ByUser.of(coded["user"].within(users), item, value, n_users=len(users), keep=False)
 
     @property
     def counts(self) -> np.ndarray:
@@ -169,6 +167,17 @@ class ByUser:
     def empty(n_users: int) -> ByUser:
         """No rows at all."""
         return ByUser(np.zeros(n_users + 1, np.int64), np.empty(0, np.int32))
+
+
+def _items_sorted(start: np.ndarray, item: np.ndarray, value: np.ndarray | None, order: np.ndarray | None) -> ByUser:
+    """Rows by user with items that ascend, which are sorted in place; the rows of `value` are in that `order`."""
+    places = np.empty(0, np.int64) if value is None else np.arange(len(item)) if order is None else order
+    kernels = choose("lists", len(item))
+    for _ in in_order(
+        lambda part: kernels.sort_up(start, item, places, part.start, part.stop), user_blocks(len(start) - 1)
+    ):
+        pass
+    return ByUser(start, item, None if value is None else value[places])
 
 
 def user_blocks(n_users: int) -> list[slice]:

@@ -1,4 +1,4 @@
-"""A long column of text ids, coded in one pass over its rows."""
+"""A long column of ids, coded in one pass over its rows."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from trueval.data.column_pieces import pieces
+from trueval.data.first_seen import FirstSeen
 from trueval.data.ids import Ids
 from trueval.data.key_tables import Codes, KeyTable, by_hash, distinct
 from trueval.data.together import first_rows, stands_together
 from trueval.kernels import gather, mark_present
 
 _FIRST, _SAMPLE = 1 << 19, 10_000  # rows whose ids are known first; rows that tell whether others have most
+_FEW = 1 << 17  # ids whose table stays in the cache
 
 
 @dataclass(frozen=True)
@@ -28,37 +31,81 @@ class CodedColumn:
     ids: Ids
     places: Codes | None = None  # of the rows, in an order of the distinct ids in which they were found
     codes: Codes | None = None  # of the ids in this order, -1 for those that no row has; None: it is that of the ids
+    runs: np.ndarray | None = None  # first rows of equal ids that stand together, and the end: places are of these
 
     @staticmethod
     def of(column: pl.Series, likely: Ids | None = None, *, ahead: bool = False) -> CodedColumn:
-        """Whole numbers, and columns that are short, are coded when codes are asked for: nothing is gained before.
+        """Columns that are short, and those of very many whole numbers, are coded when codes are asked for.
 
         `likely` are ids that most rows have, as a rule. `ahead` of time, by a thread that has it, all are coded.
         """
-        if column.dtype.is_integer() or not by_hash(column):
+        if not by_hash(column):
             ids = Ids.of(column)
             return CodedColumn(column, ids, ids.codes(column) if ahead else None)
         if stands_together(column):
-            known, places = _in_runs(column)
-        else:
-            most = likely is not None and _has_most(likely.values, column)
-            known, places = _by_hashes(column, likely.values if most and likely else distinct(column[:_FIRST]))
-        present = np.zeros(len(known), bool)
-        mark_present(places, present)
-        order = known.arg_sort().to_numpy()
-        order = order[present[order]]
-        codes = np.full(len(known), -1, np.int32)
-        codes[order] = np.arange(len(order), dtype=np.int32)
-        return CodedColumn(column, Ids(known.gather(pl.Series(order, dtype=pl.UInt32))), places, codes)
+            return _in_runs(column)
+        found = _few(column)
+        if found is not None:
+            return _sorted(column, *found)
+        if column.dtype.is_integer():
+            ids = Ids.of(column)
+            return CodedColumn(column, ids, ids.codes(column) if ahead else None)
+        most = likely is not None and _has_most(likely.values, column)
+        found = _by_hashes(column, likely.values if most and likely else distinct(column[:_FIRST]))
+        return _sorted(column, *found, every=not most)
 
     def within(self, vocabulary: Ids) -> Codes:
         """The codes of the rows in a vocabulary, -1 for ids that it does not have."""
         if self.places is None:
             return vocabulary.codes(self.column)
+        codes = self._coded(vocabulary, self.places)
+        return codes if self.runs is None else np.repeat(codes, np.diff(self.runs))
+
+    def starts_within(self, vocabulary: Ids) -> np.ndarray | None:
+        """Where the rows of each code begin (one more: the end), where they stand in the order of codes; else None.
+
+        >>> users = Ids(pl.Series([1, 2, 3]))
+        >>> CodedColumn(pl.Series([1, 1, 3]), Ids(pl.Series([1, 3])), np.array([0, 1]), None, np.array([0, 2, 3])).starts_within(users)
+        array([0, 2, 2, 3])
+        """
+        if self.runs is None or self.places is None:
+            return None
+        codes = self._coded(vocabulary, self.places)
+        if codes.min(initial=0) < 0 or (codes[1:] <= codes[:-1]).any():
+            return None
+        start = np.zeros(len(vocabulary) + 1, np.int64)
+        start[codes + 1] = np.diff(self.runs)
+        return np.cumsum(start, out=start)
+
+    def _coded(self, vocabulary: Ids, places: Codes) -> Codes:
         own = vocabulary is self.ids or vocabulary.values.equals(self.ids.values)
         if self.codes is None:
-            return self.places if own else gather(vocabulary.codes(self.ids.values), self.places)
-        return gather(self.codes if own else vocabulary.codes(self.ids.values)[self.codes], self.places)
+            return places if own else gather(vocabulary.codes(self.ids.values), places)
+        return gather(self.codes if own else vocabulary.codes(self.ids.values)[self.codes], places)
+
+
+def _sorted(
+    column: pl.Series, known: pl.Series, places: Codes, runs: np.ndarray | None = None, *, every: bool = True
+) -> CodedColumn:
+    """The column with its ids in order; unless `every` one of those known has a row, others are left out."""
+    order = known.arg_sort().to_numpy()
+    if not every:
+        present = np.zeros(len(known), bool)
+        mark_present(places, present)
+        order = order[present[order]]
+    codes = np.full(len(known), -1, np.int32)
+    codes[order] = np.arange(len(order), dtype=np.int32)
+    return CodedColumn(column, Ids(known.gather(pl.Series(order, dtype=pl.UInt32))), places, codes, runs)
+
+
+def _few(column: pl.Series) -> tuple[pl.Series, Codes] | None:
+    """Distinct ids, and for each row which it has, where there are few: one pass of one core. Else None."""
+    seen, places = FirstSeen(), np.empty(len(column), np.int32)
+    for piece, rows in pieces(column):
+        seen.code(piece, places[rows])
+        if len(seen) > _FEW:
+            return None
+    return seen.ids, places
 
 
 def _has_most(ids: pl.Series, column: pl.Series) -> bool:
@@ -67,14 +114,18 @@ def _has_most(ids: pl.Series, column: pl.Series) -> bool:
     return ids.dtype == column.dtype and 10 * int(first.is_in(ids.implode()).sum()) >= 9 * len(first)
 
 
-def _in_runs(column: pl.Series) -> tuple[pl.Series, Codes]:
-    """The distinct ids, and for each row which it has, where equal ids stand together: one row of each run will do."""
+def _in_runs(column: pl.Series) -> CodedColumn:
+    """A column whose equal ids stand together: one row of each run will do."""
     rows = first_rows(column)
     heads = column.gather(pl.Series(rows, dtype=pl.UInt32))
+    runs = np.append(rows, len(column))
+    if (heads[1:] > heads[:-1]).all():
+        return CodedColumn(column, Ids(heads), np.arange(len(heads), dtype=np.int32), None, runs)
     known = distinct(heads)
     once = len(known) == len(heads)  # as a rule each id has one run
-    places = np.arange(len(heads), dtype=np.int32) if once else KeyTable(known).look_up(heads)
-    return heads if once else known, np.repeat(places, np.diff(rows, append=len(column)))
+    if once:
+        return _sorted(column, heads, np.arange(len(heads), dtype=np.int32), runs)
+    return _sorted(column, known, KeyTable(known).look_up(heads), runs)
 
 
 def _by_hashes(column: pl.Series, known: pl.Series) -> tuple[pl.Series, Codes]:

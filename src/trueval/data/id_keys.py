@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 Keys = tuple[np.ndarray, np.ndarray]
-_SHORT = 12  # bytes of a text that polars (Arrow) keeps with its length, and zeros behind, in 16 bytes
+SHORT = 12  # bytes of a text that polars (Arrow) keeps with its length, and zeros behind, in 16 bytes
 
 
 def is_short(column: pl.Series) -> bool:
@@ -19,7 +19,7 @@ def is_short(column: pl.Series) -> bool:
     >>> is_short(pl.Series(["sku-1", "ü" * 6])), is_short(pl.Series(["a", "0123456789abc"])), is_short(pl.Series([1]))
     (True, False, False)
     """
-    return column.dtype == pl.String and all(bool((_lengths(chunk) <= _SHORT).all()) for chunk in column.get_chunks())
+    return column.dtype == pl.String and all(bool((_lengths(chunk) <= SHORT).all()) for chunk in column.get_chunks())
 
 
 def keys(column: pl.Series, *, short: bool) -> Keys:

@@ -55,10 +55,19 @@ _SAMPLE = 10_000
 
 def _changes(piece: pl.Series) -> np.ndarray:
     """Rows of one array that differ from the one before, the first among them."""
+    return np.flatnonzero(is_first(piece))
+
+
+def is_first(piece: pl.Series) -> np.ndarray:
+    """Whether each row of one array differs from the one before; the first does.
+
+    >>> is_first(pl.Series(["b", "b", "a"])).tolist()
+    [True, False, True]
+    """
     first = np.ones(len(piece), bool)
     if piece.dtype.is_integer() and not piece.null_count():
         values = piece.to_numpy()
         np.not_equal(values[1:], values[:-1], out=first[1:])
     else:
         first[1:] = (piece[1:] != piece[:-1]).fill_null(True).to_numpy()
-    return np.flatnonzero(first)
+    return first

@@ -1,4 +1,4 @@
-"""Runs that are read whole: those that are not too large for it, perhaps ahead of the time when they are needed."""
+"""Runs that are read at once: those that are not too large for it, perhaps ahead of the time when they are needed."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from trueval.data.failures import reading
 from trueval.data.ids import Ids
 from trueval.data.read import locate
 from trueval.data.run_tables import read_run, scan_run
+from trueval.data.sorted_runs import SortedRun, read_sorted
 from trueval.data.table_size import check_fits
 from trueval.kernels import load_compiler
 
@@ -37,34 +38,61 @@ class WholeRun(NamedTuple):
     """A run in memory, and its items, coded."""
 
     frame: pl.DataFrame
-    items: CodedColumn
+    coded: CodedColumn
+
+    @property
+    def users(self) -> pl.Series:
+        """The user of every row."""
+        return self.frame["user"]
+
+    @property
+    def items(self) -> Ids:
+        """The items, each once."""
+        return self.coded.ids
 
 
-_ahead: dict[Version | None, Future[WholeRun | None]] = {}
+AtOnce = SortedRun | WholeRun
+_ahead: dict[Version | None, Future[AtOnce | None]] = {}
 
 
-def large_run(source: Any, columns: ColumnMap | None = None) -> pl.LazyFrame | None:
-    """A parquet file of very many rows, unread; None for all else."""
-    if not isinstance(source, (str, Path)) or Path(source).suffix != ".parquet" or not Path(source).is_file():
-        return None
-    lazy = scan_run(source, columns=columns)
-    with reading(str(source), what="recommendations"):
-        return lazy if lazy.select(pl.len()).collect().item() > MANY_ROWS else None
+def read_at_once(source: Any, columns: ColumnMap | None = None, *, likely: Ids | None = None) -> AtOnce | None:
+    """A run, in the way that takes least; None for a parquet file of so many rows that it had better be streamed.
 
-
-def read_whole(source: Any, columns: ColumnMap | None = None, *, likely: Ids | None = None) -> WholeRun:
-    """A run, once it is known to fit into memory; `likely` are items that most rows have, as a rule."""
+    `likely` are items that most rows have, as a rule.
+    """
     here = isinstance(source, (str, Path)) and columns is None
     begun = _ahead.pop(_version(source), None) if here else None
-    run = None if begun is None else begun.result()
-    if run is not None:
-        return run
-    frame = _read(source, columns)
-    return WholeRun(frame, CodedColumn.of(frame["item"], likely))
+    return _at_once(source, columns, likely) if begun is None else begun.result()
+
+
+def _at_once(source: Any, columns: ColumnMap | None, likely: Ids | None, *, ahead: bool = False) -> AtOnce | None:
+    if isinstance(source, (str, Path)) and Path(source).suffix == ".parquet" and Path(source).is_file():
+        lazy = scan_run(source, columns=columns)
+        with reading(str(source), what="recommendations"):
+            rows = lazy.select(pl.len()).collect().item()
+        if rows > MANY_ROWS:
+            return None
+        _check_fits(source)
+        run = read_sorted(lazy, rows)
+        if run is not None:
+            return run
+    return read_whole(source, columns, likely=likely, ahead=ahead)
+
+
+def read_whole(
+    source: Any, columns: ColumnMap | None = None, *, likely: Ids | None = None, ahead: bool = False
+) -> WholeRun:
+    """All rows of a run, once it is known that they fit into memory; ahead of time, all items are coded as well."""
+    if isinstance(source, (str, Path)):
+        _check_fits(source)
+    frame = read_run(source, columns=columns)
+    if ahead:
+        load_compiler(len(frame))
+    return WholeRun(frame, CodedColumn.of(frame["item"], likely, ahead=ahead))
 
 
 def read_ahead(source: Any) -> None:
-    """Begin to read and code a parquet file that `read_whole` will ask for, while the caller does what else must be.
+    """Begin to read and code a parquet file that `read_at_once` will ask for, while the caller does what else must be.
 
     What goes wrong is told when it is asked for.
     """
@@ -73,16 +101,11 @@ def read_ahead(source: Any) -> None:
     version = _version(source)
     if version is None or version in _ahead:
         return
-    future: Future[WholeRun | None] = Future()
+    future: Future[AtOnce | None] = Future()
 
     def read() -> None:
         try:
-            run = None
-            if large_run(source) is None:
-                frame = _read(source)
-                load_compiler(len(frame))
-                run = WholeRun(frame, CodedColumn.of(frame["item"], ahead=True))
-            future.set_result(run)
+            future.set_result(_at_once(source, None, None, ahead=True))
         except BaseException as problem:
             future.set_exception(problem)
 
@@ -104,7 +127,5 @@ def _version(source: str | Path) -> Version | None:
     return (file.st_dev, file.st_ino, file.st_mtime_ns, file.st_size) if stat.S_ISREG(file.st_mode) else None
 
 
-def _read(source: Any, columns: ColumnMap | None = None) -> pl.DataFrame:
-    if isinstance(source, (str, Path)):
-        check_fits(locate(source), row_bytes=_ROW_BYTES, columns=3, do=_TOO_LARGE)
-    return read_run(source, columns=columns)
+def _check_fits(source: str | Path) -> None:
+    check_fits(locate(source), row_bytes=_ROW_BYTES, columns=3, do=_TOO_LARGE)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -34,34 +34,21 @@ def run_facts(
     """
     built = ties if ties in SETTLED else "random"
     lists = order_run(run, truth, ties=built, name=name, items=items)
-    order, rank, above, tied, doubled = _join(lists, truth)
-    if whole and not rank.any():  # not even one judged item is where it should be
+    joined = join(lists, truth.judged.rows.start, truth.judged.rows.item, len(truth.items))
+    if whole and not joined.rank.any():  # not even one judged item is where it should be
         check_common_ids(run["user"], run["item"], truth, name)
-    if doubled:
+    if joined.doubled:
         refuse_duplicates(lists.start, lists.item, truth, name)
     splits = np.zeros(int(np.diff(lists.start).max(initial=0)), np.int64)
     if len(lists.score) and not lists.distinct:
-        choose("lists", len(lists.item) + len(rank)).count_splits(lists.start, lists.score, splits)
-    targets, n_catalogue = _targets(truth)
-    assert truth.judged.rows.value is not None
-    facts = RankingFacts(
-        unit_user=np.arange(len(truth.users), dtype=np.int32),
-        start=truth.judged.rows.start,
-        item=gather(truth.judged.rows.item, order),
-        value=_reordered(truth.judged.rows.value, order),
-        relevant=_reordered(truth.judged.relevant, order),
-        rank=rank,
-        above=above,
-        tied=tied,
+        choose("lists", len(lists.item) + len(joined.rank)).count_splits(lists.start, lists.score, splits)
+    facts = joined_facts(
+        joined,
+        truth,
         list_start=lists.start,
         list_item=lists.item,
-        targets=targets,
-        users=truth.users,
-        items=truth.items,
-        catalogue=n_catalogue,
-        exact=_shows_all(lists, truth, targets) and bool((rank > 0).all()),
         ties=built if len(lists.score) else "random",
-        highest=truth.judged.highest,
+        exact=_shows_all(lists, truth) and bool((joined.rank > 0).all()),
         splits=splits,
         listed=np.diff(lists.start) > 0,
         list_same=None if ties == built else _same(lists),
@@ -69,34 +56,65 @@ def run_facts(
     return facts if ties == built else with_ties(facts, ties)
 
 
+class Joined(NamedTuple):
+    """Judged rows by rank: where each comes from, its rank (0: not in the list), items strictly above and tied."""
+
+    order: np.ndarray
+    rank: np.ndarray
+    above: np.ndarray
+    tied: np.ndarray
+    doubled: bool  # whether a list has an item twice
+
+
+def join(lists: OrderedLists, judged_start: np.ndarray, judged_item: np.ndarray, n_items: int) -> Joined:
+    """Find the judged items of each user in the user's list."""
+    rank, above, tied = (np.zeros(len(judged_item), np.int32) for _ in range(3))
+    order = np.empty(len(judged_item), np.int32 if len(judged_item) < 2**31 else np.int64)
+    kernels = choose("lists", len(lists.item) + len(judged_item))
+
+    def work(part: slice) -> int:
+        return kernels.join_lists(
+            lists.start, lists.item, lists.score, judged_start, judged_item, n_items,
+            part.start, part.stop, order, rank, above, tied,
+        )  # fmt: skip
+
+    doubled = max(in_order(work, user_blocks(len(judged_start) - 1)), default=-1) >= 0
+    return Joined(order, rank, above, tied, doubled)
+
+
+def joined_facts(joined: Joined, truth: Truth, **fields: Any) -> RankingFacts:
+    """The facts of lists that are joined with the judgements; `fields` tell of the lists."""
+    rows = truth.judged.rows
+    targets, n_catalogue = _targets(truth)
+    assert rows.value is not None
+    return RankingFacts(
+        unit_user=np.arange(len(truth.users), dtype=np.int32),
+        start=rows.start,
+        item=gather(rows.item, joined.order),
+        value=_reordered(rows.value, joined.order),
+        relevant=_reordered(truth.judged.relevant, joined.order),
+        rank=joined.rank,
+        above=joined.above,
+        tied=joined.tied,
+        targets=targets,
+        users=truth.users,
+        items=truth.items,
+        catalogue=n_catalogue,
+        highest=truth.judged.highest,
+        **fields,
+    )
+
+
 def _reordered(values: np.ndarray, order: np.ndarray) -> np.ndarray:
     """`values[order]`; most test sets have one value, for which nothing need be looked up."""
+    if values.strides == (0,):  # one value for all
+        return values
     first = values[:1]
     return np.full(len(order), first[0]) if len(order) and (values == first).all() else gather(values, order)
 
 
 def _same(lists: OrderedLists) -> np.ndarray:
     return same_as_next(lists.start, lists.score) if len(lists.score) else np.zeros(len(lists.item), bool)
-
-
-def _join(lists: OrderedLists, truth: Truth) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, bool]:
-    """Judged rows by rank, with their ranks (0: not in the list), items strictly above and items tied.
-
-    And whether a list has an item twice.
-    """
-    judged = truth.judged.rows
-    rank, above, tied = (np.zeros(len(judged.item), np.int32) for _ in range(3))
-    order = np.zeros(len(judged.item), np.int64)
-    kernels = choose("lists", len(lists.item) + len(judged.item))
-
-    def join(part: slice) -> int:
-        return kernels.join_lists(
-            lists.start, lists.item, lists.score, judged.start, judged.item, len(truth.items),
-            part.start, part.stop, order, rank, above, tied,
-        )  # fmt: skip
-
-    doubled = max(in_order(join, user_blocks(len(truth.users))), default=-1) >= 0
-    return order, rank, above, tied, doubled
 
 
 def _targets(truth: Truth) -> tuple[np.ndarray, int]:
@@ -110,14 +128,19 @@ def _targets(truth: Truth) -> tuple[np.ndarray, int]:
     return targets, number
 
 
-def _shows_all(lists: OrderedLists, truth: Truth, targets: np.ndarray) -> bool:
+def _shows_all(lists: OrderedLists, truth: Truth) -> bool:
     """Whether every list holds all targets of its user and nothing else."""
-    if truth.catalogue is None or not (np.diff(lists.start) == targets).all():
+    if not may_show_all(lists.start, truth):
         return False
     if truth.train is None or truth.seen_allowed:
         return True
     user = np.repeat(np.arange(len(truth.users)), np.diff(lists.start))
     return not truth.train.contains(user, lists.item).any()
+
+
+def may_show_all(list_start: np.ndarray, truth: Truth) -> bool:
+    """Whether every list is as long as its user has targets."""
+    return truth.catalogue is not None and bool((np.diff(list_start) == _targets(truth)[0]).all())
 
 
 def run_task_facts(run: pl.DataFrame, task: Task, *, ties: str = "random", name: str = "run") -> RankingFacts:

@@ -100,25 +100,36 @@ def _by_user(
     kernels: Any, run: pl.DataFrame, users: Ids, item: np.ndarray, key: np.ndarray, name: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Where the list of each user starts, and items and keys in this order."""
-    start = np.zeros(len(users) + 1, np.int64)
     column = _ids(run, "user", users, name)
     together = users_together(column, users)
     if together is None:
+        start = np.zeros(len(users) + 1, np.int64)
         return start, *kernels.group_lists(users.codes(column), start, item, key)
-    codes, rows = together
+    return move_to_users(*together, len(users), item, key)
+
+
+def move_to_users(
+    codes: np.ndarray, rows: np.ndarray, n_users: int, item: np.ndarray, key: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Lists by user, who has one at the most: where each starts, and items and keys (unless there are none).
+
+    The list of `codes[n]`, -1 for users who do not count, is in rows `rows[n]` to `rows[n + 1]`.
+    """
+    start = np.zeros(n_users + 1, np.int64)
     known, length = codes >= 0, np.diff(rows)
     start[codes[known] + 1] = length[known]
     np.cumsum(start, out=start)
     if known.all() and (codes[1:] > codes[:-1]).all():
         return start, item, key
-    begin = np.zeros(len(users), np.int64)
+    begin = np.zeros(n_users, np.int64)
     begin[codes[known]] = rows[:-1][known]
     out_item, out_key = np.empty(start[-1], item.dtype), np.empty(start[-1] if len(key) else 0, key.dtype)
+    kernels = choose("lists", len(item))
 
     def move(part: slice) -> None:
         kernels.move_lists(begin, start, item, key, part.start, part.stop, out_item, out_key)
 
-    for _ in in_order(move, user_blocks(len(users))):
+    for _ in in_order(move, user_blocks(n_users)):
         pass
     return start, out_item, out_key
 

@@ -67,6 +67,7 @@ class RankingFacts:
     list_rank: np.ndarray | None = None
     # whether each row of the lists scores like the target behind it, shown or not; kept for tie rules that ask
     list_same: np.ndarray | None = None
+    deepest: int | None = None  # the deepest cutoff, where all metrics that are asked for have one
     # what several metrics compute alike is computed once
     memory: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
 
@@ -112,8 +113,11 @@ class RankingFacts:
 
     @cached_property
     def hits(self) -> Hits:
-        """Relevant items that were ranked."""
-        rows = np.flatnonzero(self.relevant & (self.rank > 0))
+        """Relevant items that were ranked, and not behind the deepest cutoff."""
+        ranked = self.rank > 0
+        if self.deepest is not None:
+            ranked &= self.rank <= self.deepest
+        rows = np.flatnonzero(self.relevant & ranked)
         return Hits(self.unit[rows], self.rank[rows], self.above[rows], self.tied[rows], self.value[rows], rows)
 
     @cached_property

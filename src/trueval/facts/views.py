@@ -56,7 +56,7 @@ def pieces(facts: RankingFacts, units: int) -> Iterator[RankingFacts]:
 
 
 def shortened(facts: RankingFacts, depth: int) -> RankingFacts:
-    """The facts as they are with lists of this length: nothing but the lists depends on it.
+    """The facts for metrics that look no deeper: lists and hits are cut there.
 
     >>> from trueval.metrics.measure import toy_facts
     >>> shortened(toy_facts(["a", "b", "c"], {"c"}), 2).list_item.tolist()
@@ -64,18 +64,28 @@ def shortened(facts: RankingFacts, depth: int) -> RankingFacts:
     """
     if facts.depth <= depth:
         return facts
-    length = np.minimum(facts.length, depth)
-    start = np.concatenate([[0], np.cumsum(length)])
-    if length.min() == depth:
-        rows = (facts.list_start[:-1, np.newaxis] + np.arange(depth)).ravel()
-    else:
-        rows = np.arange(start[-1]) + np.repeat(facts.list_start[:-1] - start[:-1], length)
+    start, rows = list_rows(facts.list_start, depth)
     return facts.changed(
+        deepest=depth,
         list_start=start,
         list_item=gather(facts.list_item, rows),
         list_same=None if facts.list_same is None else facts.list_same[rows],
         splits=facts.splits[:depth],
     )
+
+
+def list_rows(list_start: np.ndarray, depth: int) -> tuple[np.ndarray, np.ndarray]:
+    """Where lists of this length at the most start, and which rows of the whole lists they have.
+
+    >>> start, rows = list_rows(np.array([0, 3, 4]), 2)
+    >>> start.tolist(), rows.tolist()
+    ([0, 2, 3], [0, 1, 3])
+    """
+    length = np.minimum(np.diff(list_start), depth)
+    start = np.concatenate([[0], np.cumsum(length)])
+    if length.min(initial=depth) == depth:
+        return start, (list_start[:-1, np.newaxis] + np.arange(depth)).ravel()
+    return start, np.arange(start[-1]) + np.repeat(list_start[:-1] - start[:-1], length)
 
 
 def _sliced(facts: RankingFacts, name: str, part: slice) -> np.ndarray | None:

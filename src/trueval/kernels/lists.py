@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from trueval.kernels.loops import COUNTED
+from trueval.kernels.loops import COUNTED, LANES
 from trueval.kernels.machine_code import Kernel
 from trueval.kernels.threads import blocks, in_order, threads
 
@@ -21,13 +21,14 @@ mark_present = Kernel(_INTEGERS, "mark_present")
 starts_of = Kernel(_LOOPS, "starts_of")
 count_splits = Kernel(_LOOPS, "count_splits")
 move_lists = Kernel(_LOOPS, "move_lists")
-sort_up = Kernel(_LOOPS, "sort_up")
 sort_down = Kernel(_LOOPS, "sort_down")
 look_up_keys = Kernel(_TABLES, "look_up_keys")
+code_integers, code_keys = Kernel(_TABLES, "code_integers"), Kernel(_TABLES, "code_keys")
 _mark_bits, _marked_ids = Kernel(_INTEGERS, "mark_bits"), Kernel(_INTEGERS, "marked_ids")
 _grouped_starts, _falls = Kernel(_LOOPS, "grouped_starts"), Kernel(_LOOPS, "falls")
 _count_blocks, _part_rows = Kernel(_LOOPS, "count_blocks"), Kernel(_LOOPS, "part_rows")
 _group_block, _group_order = Kernel(_LOOPS, "group_block"), Kernel(_LOOPS, "group_order")
+_sort_up = Kernel(_LOOPS, "sort_up")
 _order_lists, _join_lists = Kernel(_LOOPS, "order_lists"), Kernel(_LOOPS, "join_lists")
 _first_rows, _hash_table = Kernel(_TABLES, "first_rows"), Kernel(_TABLES, "hash_table")
 
@@ -125,19 +126,30 @@ def order_lists(
     return _order_lists(start, score, item, users, np.uint64(seed), given, first, last, *room)
 
 
+def sort_up(start: Rows, values: Rows, places: Rows, first: int, last: int) -> None:
+    """Sort segments first to last in ascending order, in place; places go with them, where there are any.
+
+    Places must ascend within a segment; equal values keep their order.
+    """
+    room = (np.empty(COUNTED + LANES, kind) for kind in (values.dtype, np.int32, places.dtype))
+    _sort_up(start, values, places, first, last, *room)
+
+
 def join_lists(
     list_start: Rows, list_item: Rows, list_score: Rows, judged_start: Rows, judged_item: Rows, n_items: int,
     first: int, last: int, order: Rows, rank: Rows, above: Rows, tied: Rows,
 ) -> int:  # fmt: skip
-    """Ranks of judged items in the lists of units first to last; -1 in `list_item` is never judged.
+    """Ranks of judged items in the lists of units first to last; an item below 0 is nobody's.
 
-    Judged rows come out in list order, those not in the list (rank 0) behind, by item: `order` says which
+    Judged rows come out in list order, those not in the list (rank 0) behind, in their own order: `order` says which
     row came to which place. Returns a unit whose list has an item twice, or -1.
     """
-    room = np.zeros(n_items, np.int32), np.full(n_items, -1, np.int32)
+    nobody = np.iinfo(np.int32).max
+    state = np.full(n_items, nobody, np.int32)
     return _join_lists(
-        list_start, list_item, list_score, judged_start, judged_item, first, last, order, rank, above, tied, *room
-    )
+        list_start, list_item, list_score, judged_start, judged_item, first, last, order, rank, above, tied, nobody,
+        state,
+    )  # fmt: skip
 
 
 def first_rows(left: Rows, right: Rows) -> Rows:

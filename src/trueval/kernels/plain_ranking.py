@@ -131,9 +131,9 @@ def join_lists(
         if doubled < 0 and len(np.unique(known)) < len(known):
             doubled = u
         part = slice(judged_start[u], judged_start[u + 1])
-        place = {int(item): r for r, item in enumerate(shown)}
+        place = {int(item): r for r, item in enumerate(shown) if item >= 0}
         at = np.array([place.get(int(item), -1) for item in judged_item[part]], np.int64)
-        rows = np.lexsort((judged_item[part], np.where(at < 0, len(shown), at)))
+        rows = np.argsort(np.where(at < 0, len(shown), at), kind="stable")
         order[part] = part.start + rows
         found = at[rows]
         in_list = found >= 0

@@ -14,7 +14,8 @@ from trueval.data.ids import Ids, plain
 from trueval.data.missing_ids import check_ids
 from trueval.data.run_tables import read_run, scan_run
 from trueval.data.together import first_rows
-from trueval.data.whole_runs import STREAMED_ROWS, large_run, read_whole
+from trueval.data.sorted_runs import SortedRun
+from trueval.data.whole_runs import STREAMED_ROWS, read_at_once, read_whole
 from trueval.errors import DataError
 from trueval.evaluation.engines.plan import MeasurementPlan, Partition, RunOptions
 from trueval.evaluation.held_out import HeldOut
@@ -45,25 +46,29 @@ def items_of(source: Any, how: RunOptions) -> pl.Series:
 
 def measure_run(source: Any, name: str, held_out: HeldOut, how: RunOptions, *, first: bool) -> MeasuredSystem:
     """Measure one run."""
-    lazy = scan_run(source, columns=how.run_columns) if how.sorted_by_user else large_run(source, how.run_columns)
-    if lazy is not None:
+    run = None if how.sorted_by_user else read_at_once(source, how.run_columns, likely=held_out.items)
+    if run is None:
         need_memory(_LEAST, "chunks of the run", where=name, do="allow more memory, or use --engine spark")
-    ids = None if lazy is None else _survey(lazy, source, ascending=not how.sorted_by_user)
-    if lazy is None or ids is None:
-        run, items = read_whole(source, how.run_columns, likely=held_out.items)
-        plan = MeasurementPlan.of(name, held_out, {"user": run["user"], "item": items.ids.values}, first=first)
-        return plan.merge([plan.whole(run, items)])
-    plan = MeasurementPlan.of(name, held_out, ids, first=first)
-    metrics = len(specs_of(plan.options))
-    values = f"the values of {metrics} metrics for {len(plan.truth.users):,} users"
-    need_memory(len(plan.truth.users) * metrics * _USER_BYTES, values, where=name, do=_TOO_MANY)
-    check_common_ids(ids["user"], ids["item"], plan.truth, name)
-    return plan.merge(_streamed(lazy, plan, source))
+        lazy = scan_run(source, columns=how.run_columns)
+        ids = _survey(lazy, source, ascending=not how.sorted_by_user)
+        if ids is not None:
+            plan = MeasurementPlan.of(name, held_out, ids, first=first)
+            return plan.merge(_streamed(lazy, plan, source))
+        run = read_whole(source, how.run_columns, likely=held_out.items)
+    plan = MeasurementPlan.of(name, held_out, {"user": run.users, "item": run.items.values}, first=first)
+    part = plan.sorted(run) if isinstance(run, SortedRun) else None
+    if part is None:
+        run = read_whole(source, how.run_columns, likely=held_out.items) if isinstance(run, SortedRun) else run
+        part = plan.whole(run.frame, run.coded)
+    return plan.merge([part])
 
 
 def _streamed(lazy: pl.LazyFrame, plan: MeasurementPlan, source: Any) -> Iterator[Partition]:
     """Chunks of a run sorted by user, measured one by one."""
-    users = plan.truth.users
+    users, metrics = plan.truth.users, len(specs_of(plan.options))
+    values = f"the values of {metrics} metrics for {len(users):,} users"
+    need_memory(len(users) * metrics * _USER_BYTES, values, where=plan.name, do=_TOO_MANY)
+    check_common_ids(plan.ids["user"], plan.ids["item"], plan.truth, plan.name)
     seen = np.zeros(len(users), bool)
     for batch in _user_batches(lazy, source):
         codes = users.codes(plain(_heads(batch["user"]), where=plan.name))

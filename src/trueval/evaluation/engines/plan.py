@@ -11,6 +11,7 @@ import polars as pl
 
 from trueval.data.coded_column import CodedColumn
 from trueval.data.ids import Ids
+from trueval.data.sorted_runs import SortedRun
 from trueval.evaluation.held_out import HeldOut, PreparedRun, prepare_run
 from trueval.evaluation.measure_and_conclude import MeasuredSystem, check_listed, measure
 from trueval.evaluation.measurements import Measurements, merge_measurements
@@ -18,6 +19,7 @@ from trueval.evaluation.options import EvaluationOptions, specs_of
 from trueval.evaluation.run_notes import count_seen, notes_on_items, notes_on_seen, notes_on_users
 from trueval.evaluation.without_head import head_places
 from trueval.facts.from_run import run_facts
+from trueval.facts.from_sorted_run import sorted_run_facts
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.tie_rules import SETTLED
 from trueval.facts.truth import Truth
@@ -84,6 +86,12 @@ class MeasurementPlan:
         facts = run_facts(run, self.truth, ties=self.options.ties, name=self.name, items=items)
         return self._measure(everyone, facts, self.truth)
 
+    def sorted(self, run: SortedRun) -> Partition | None:
+        """Measure a whole run that stood in order in its file; None where `whole` must look at it."""
+        depth = None if self.condensed else needed_depth(specs_of(self.options).values())
+        facts = sorted_run_facts(run, self.truth, ties=self.options.ties, depth=depth)
+        return None if facts is None else self._measure(np.arange(len(self.truth.users)), facts, self.truth)
+
     def part(self, run: pl.DataFrame, codes: np.ndarray) -> Partition:
         """Measure some users (codes, ascending) by their rows of a run; there may be rows of unknown users as well."""
         truth = _for_users(self.truth, codes)
@@ -147,11 +155,15 @@ def as_deep_as_needed(facts: RankingFacts, specs: Iterable[Spec]) -> RankingFact
     >>> [as_deep_as_needed(facts, [parse("hit@1"), parse(name)]).depth for name in ("ndcg@2", "rr")]
     [2, 3]
     """
+    deepest = needed_depth(specs)
+    return facts if facts.ties not in SETTLED or deepest is None else shortened(facts, deepest)
+
+
+def needed_depth(specs: Iterable[Spec]) -> int | None:
+    """The deepest cutoff, where all metrics have one."""
     cutoffs = [None if spec.metric.exact else spec.k for spec in specs]
     deepest = [k for k in cutoffs if k is not None]
-    if facts.ties not in SETTLED or not deepest or len(deepest) < len(cutoffs):
-        return facts
-    return shortened(facts, max(deepest))
+    return max(deepest) if deepest and len(deepest) == len(cutoffs) else None
 
 
 def _for_users(truth: Truth, codes: np.ndarray) -> Truth:

@@ -6,7 +6,7 @@ import numpy as np
 
 from trueval.kernels.draws import tie_key, user_key
 from trueval.kernels.jit import loop
-from trueval.kernels.loops import COUNTED
+from trueval.kernels.loops import COUNTED, LANES
 from trueval.kernels.ordering import order_distinct, sort_places
 
 
@@ -142,34 +142,23 @@ def order_lists(start, score, item, users, seed, given, first, last, ordered_sco
 
 @loop
 def join_lists(
-    list_start,
-    list_item,
-    list_score,
-    judged_start,
-    judged_item,
-    first,
-    last,
-    order,
-    rank,
-    above,
-    tied,
-    mark,
-    shown,
+    list_start, list_item, list_score, judged_start, judged_item, first, last, order, rank, above, tied, nobody, state
 ):
-    """Ranks of judged items in the lists of units first to last; -1 in `list_item` is never judged.
+    """Ranks of judged items in the lists of units first to last; an item below 0 is nobody's.
 
-    Judged rows come out in list order, those not in the list (rank 0) behind, by item: `order` says which
+    Judged rows come out in list order, those not in the list (rank 0) behind, in their own order: `order` says which
     row came to which place. Returns a unit whose list has an item twice, or -1.
 
-    Room to work in, by item: `mark` is the place among the unit's judged rows, from 1 (0 before and after), `shown`
-    the last unit that was shown the item (-1 before). Both are narrow, to stay in the cache.
+    Room to work in, by item: `state` is the last unit that was shown the item, or `nobody`, which is no unit; while a
+    unit is at work, its judged items that were not shown yet have -1, -2, … by their rows.
     """
     doubled = -1
     scored = list_score.size > 0
     for u in range(first, last):
         a, b = judged_start[u], judged_start[u + 1]
         for j in range(a, b):
-            mark[judged_item[j]] = j - a + 1
+            if judged_item[j] >= 0:
+                state[judged_item[j]] = a - j - 1
         place = a
         begin, end = list_start[u], list_start[u + 1]
         block = begin  # first of the equal scores around the place
@@ -179,13 +168,12 @@ def join_lists(
             i = list_item[r]
             if i < 0:
                 continue
-            if shown[i] == u and doubled < 0:
+            before = state[i]
+            state[i] = u
+            if before == u and doubled < 0:
                 doubled = u
-            shown[i] = u
-            j = mark[i]
-            if j > 0:
-                mark[i] = 0
-                order[place] = a + j - 1
+            if before < 0:
+                order[place] = a - before - 1
                 rank[place] = r - begin + 1
                 if scored:
                     above[place] = block - begin
@@ -198,8 +186,10 @@ def join_lists(
                     tied[place] = 1
                 place += 1
         for j in range(a, b):
-            if mark[judged_item[j]] > 0:
-                mark[judged_item[j]] = 0
+            i = judged_item[j]
+            if i < 0 or state[i] < 0:
+                if i >= 0:
+                    state[i] = nobody
                 order[place] = j
                 place += 1
     return doubled
@@ -215,14 +205,36 @@ def count_splits(start, score, splits):
 
 
 @loop
-def sort_up(start, values, places, first, last):
-    """Sort segments first to last in ascending order, in place (shell sort); places go with them, where there are any.
+def sort_up(start, values, places, first, last, own, rank, own_places):
+    """Sort segments first to last in ascending order, in place; places go with them, where there are any.
 
-    Places must ascend within a segment; equal values keep their order.
+    Places must ascend within a segment; equal values keep their order. The last three are room to work in: for
+    `COUNTED`, and `LANES` more.
     """
     carried = places.size > 0
     for u in range(first, last):
         begin, size = start[u], start[u + 1] - start[u]
+        if size <= COUNTED:  # by counting how many are smaller, in lanes that are all full, whatever the last ones hold
+            full = (size + LANES - 1) // LANES * LANES
+            for i in range(size):
+                own[i] = values[begin + i]
+                if carried:
+                    own_places[i] = places[begin + i]
+            for i in range(full):
+                rank[i] = 0
+            for j in range(size):
+                value = own[j]
+                for i in range(full):
+                    rank[i] += np.int32(value < own[i])
+            total = 0
+            for i in range(size):
+                total += rank[i]
+            if 2 * total == size * (size - 1):  # equal values share a rank
+                for i in range(size):
+                    values[begin + rank[i]] = own[i]
+                    if carried:
+                        places[begin + rank[i]] = own_places[i]
+                continue
         gap = 1
         while gap < size // 3:
             gap = 3 * gap + 1
