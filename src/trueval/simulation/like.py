@@ -110,8 +110,8 @@ def _with_times(coded: _Coded, seen: ByPopularity, seed: int) -> tuple[ByPopular
     if found is not None:
         return found
     begin = int(coded.time[0])
-    starts = (np.full(len(ids), begin) for ids in (coded.items, coded.users))
-    return seen, Times(*starts, begin=begin, end=begin, fade=1.0, seed=seed)
+    released, joined = (np.full(len(ids), begin) for ids in (coded.items, coded.users))
+    return seen, Times(released, joined, begin=begin, end=begin, fade=1.0, seed=seed)
 
 
 def _tastes(coded: _Coded, levels: tuple[float, ...], *, taste: float, liked: float | None, seed: int) -> Tastes:

@@ -54,7 +54,7 @@ def in_periods(
 
 
 def _periods(time: np.ndarray) -> tuple[np.ndarray, int]:
-    """The period of each row, of about equal numbers of rows; and how many there are: 2, 4 or 8, or 1 of equal times."""
+    """The period of each row, of about equal numbers of rows; and their number: 2, 4 or 8, or 1 of equal times."""
     ordered = np.sort(time)
     if ordered[0] == ordered[-1]:
         return np.zeros(len(time), np.int64), 1
@@ -100,12 +100,18 @@ def _fitted(meet_user: np.ndarray, meet_item: np.ndarray) -> tuple[np.ndarray, n
     """Activities and weights with which users and items have these numbers of rows in each period, on average."""
     activities, weights = meet_user.copy(), meet_item / np.maximum(meet_item.sum(axis=0), 1e-300)
     for _ in range(_TURNS):
-        weights *= _towards(meet_item, rows_of_items(activities, weights))
+        by_item = rows_of_items(activities, weights)
+        weights *= _towards(meet_item, by_item)
         by_user = rows_of_users(activities, weights)
         activities *= _towards(meet_user, by_user)
-        if np.abs(added(by_user) - added(meet_user)).max() < _CLOSE * added(meet_user).min():
+        if max(_off(meet_item, by_item), _off(meet_user, by_user)) < _CLOSE:
             break
     return activities, weights
+
+
+def _off(wanted: np.ndarray, found: np.ndarray) -> float:
+    """How far sums over periods are off at most, as a share of them."""
+    return float(np.abs(added(found) / np.maximum(added(wanted), 1e-300) - 1).max())
 
 
 def _towards(wanted: np.ndarray, found: np.ndarray) -> np.ndarray:
