@@ -15,8 +15,8 @@ from trueval.render.terminal import plain_table, printed
 from trueval.simulation.log_shape import MOVES, ks_distance, shape_of
 
 _MOVES = (
-    "Popularity that moves between halves (eighths) of the time: the share of rows that would have to be of other items\n"
-    "for one half (eighth) to have the popularity of the next, less what differs by chance; 0: popularity stays."
+    "Popularity that moves between halves (eighths) of the time: the share of rows that would have to be of other\n"
+    "items for one half (eighth) to be as the next, less what differs by chance. 0: popularity stays."
 )
 
 
