@@ -85,13 +85,20 @@ def halving(before: np.ndarray, after: np.ndarray, rng: np.random.Generator) -> 
     for _ in range(_ROUNDS):
         density = np.ascontiguousarray(_densities(own, other, centre[stretch]).T)
         for _ in range(_TURNS):
-            each = parts @ density
-            parts = parts * (density @ (1 / np.maximum(each, 1e-300))) / len(item)
-        stays = parts[2:] @ density[2:] / np.maximum(parts @ density, 1e-300)
+            parts = parts * (density / _mixed(parts, density)).mean(axis=1)
+        stays = _mixed(parts[2:], density[2:]) / _mixed(parts, density)
         early = np.bincount(stretch, stays * own, minlength=len(mean)) + mean  # one row more, lest there be none
         late = np.bincount(stretch, stays * other, minlength=len(mean)) + 1 - mean
         centre = np.where(inside, early / (early + late), mean)
     return Halving(centre, parts / parts.sum())
+
+
+def _mixed(parts: np.ndarray, density: np.ndarray) -> np.ndarray:
+    """How likely the rows of each item are; added up in one order, which a BLAS does not promise."""
+    total = np.full(density.shape[1], 1e-300)
+    for part, row in zip(parts, density):
+        total += part * row
+    return total
 
 
 def _densities(before: np.ndarray, after: np.ndarray, mean: np.ndarray) -> np.ndarray:

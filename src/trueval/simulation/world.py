@@ -52,7 +52,7 @@ class World(Clickable, Shown):
     kept_share : number
         The share of the pairs met that enters the log, about.
     times : Timing or None
-        When pairs are met.
+        When pairs are met; in worlds like a log, in periods in which the user came and the item was popular.
     options : mapping
         The options the world was made with.
     drawn : Interactions or None
