@@ -57,8 +57,8 @@ def simulate_designs(
     world = fitted_world(log, threshold=options.threshold, seed=seed)
     notes += [note] * bool(note)
     notes.append(
-        "That observation depends on popularity and activity alone, and how much of the ratings is stable taste, is "
-        "assumed: a log does not tell (see trueval simulate like)."
+        "That observation depends on popularity and activity and their times alone, and how much of the ratings is "
+        "stable taste, is assumed: a log does not tell (see trueval simulate like)."
     )
     measured: list[dict[Cell, np.ndarray]] = []
     true: list[dict[str, np.ndarray]] = []

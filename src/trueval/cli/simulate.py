@@ -157,7 +157,7 @@ def like_command(
     """Fit a world to a log, and tell how well it fits.
 
     Users and items are those of the log, with as many rows each on average; ratings, the spread of items and users,
-    and times follow it, too.
+    when users come and when items are popular follow it, too.
 
     Examples:
 

@@ -17,12 +17,18 @@ from trueval.data.tables import read_parquet
 from trueval.data.writing import whole_folder
 from trueval.errors import DataError, OutputError
 from trueval.simulation.observation import ByCounts, ByPopularity
+from trueval.simulation.periods import ByPeriods, TimesInPeriods
 from trueval.simulation.tastes import Tastes
 from trueval.simulation.times import Times
 from trueval.simulation.world import World
 
 MANIFEST = "world.json"
 FILES = ("log", "users", "items", "user_truth", "item_truth")
+_PROBABILITY: dict[type, str] = {
+    ByPopularity: "min(activity · weight, 0.95) · kept[level]",
+    ByPeriods: "min(Σ over periods of activity · weight, 0.95) · kept[level]",
+    ByCounts: "ratings of the item / users",
+}
 
 
 def save_world(world: World, folder: str | Path, *, force: bool = False) -> Path:
@@ -89,9 +95,13 @@ def _truth(world: World) -> dict[str, pl.DataFrame]:
     items: dict[str, Any] = {"item": world.items.values, "factors": _lists(tastes.item_factors)}
     if isinstance(seen, ByPopularity):
         users["activity"], items["weight"] = seen.activity, seen.weight
+    elif isinstance(seen, ByPeriods):
+        users["activity"], items["weight"] = _lists(seen.activities), _lists(seen.weights)
     elif isinstance(seen, ByCounts):
         items["ratings"] = seen.counts
-    if times is not None:
+    if isinstance(times, TimesInPeriods):
+        users["first"], users["last"] = _lists(times.first), _lists(times.last)
+    elif isinstance(times, Times):
         users["joined"], items["released"] = times.joined, times.released
         users |= {} if times.left is None else {"left": times.left}
     if tastes.trend is not None:
@@ -99,8 +109,10 @@ def _truth(world: World) -> dict[str, pl.DataFrame]:
     return {"user_truth": pl.DataFrame(users), "item_truth": pl.DataFrame(items)}
 
 
-def _lists(factors: np.ndarray) -> pl.Series:
-    return pl.Series(factors, dtype=pl.Array(pl.Float32, factors.shape[1]))
+def _lists(table: np.ndarray) -> pl.Series:
+    """The rows of a table, each in one cell."""
+    kind = {"float32": pl.Float32, "float64": pl.Float64, "int64": pl.Int64}[table.dtype.name]
+    return pl.Series(table, dtype=pl.Array(kind, table.shape[1]))
 
 
 def _manifest(world: World, rows: int) -> dict[str, Any]:
@@ -112,12 +124,12 @@ def _manifest(world: World, rows: int) -> dict[str, Any]:
         "levels": list(tastes.levels), "cuts": list(map(float, tastes.cuts)), "noise": tastes.noise,
         "kept": list(world.kept), "kept share": world.kept_share,
         "observation": None if world.seen is None else type(world.seen).__name__,
-        "times": None if times is None else {"begin": times.begin, "end": times.end, "fade": times.fade},
+        "times": {"begin": times.begin, "end": times.end, "fade": times.fade}
+        if isinstance(times, (Times, TimesInPeriods)) else None,
         "formulas": {
             "mean": "factors of user · factors of item + trend · (t − 1)",
             "rating": "level in which mean + noise · z falls, z a hash of seed, user and item",
-            "probability": "min(activity · weight, 0.95) · kept[level]" if isinstance(world.seen, ByPopularity)
-            else "ratings of the item / users" if isinstance(world.seen, ByCounts) else "no closed form",
+            "probability": _PROBABILITY.get(type(world.seen), "no closed form"),
         },
     }  # fmt: skip
 
@@ -177,10 +189,15 @@ def load_world(folder: str | Path) -> World:
     seen: Any = None
     if made == "ByPopularity":
         seen = ByPopularity(users["activity"].to_numpy(), items["weight"].to_numpy(), seed)
+    elif made == "ByPeriods":
+        seen = ByPeriods(users["activity"].to_numpy(), items["weight"].to_numpy(), seed)
     elif made == "ByCounts":
         seen = ByCounts(items["ratings"].to_numpy(), len(users), seed)
-    times = None
-    if when is not None:
+    times: Times | TimesInPeriods | None = None
+    if when is not None and isinstance(seen, ByPeriods):
+        spans = users["first"].to_numpy(), users["last"].to_numpy()
+        times = TimesInPeriods(seen.activities, seen.weights, *spans, seed=seed, **when)
+    elif when is not None:
         left = users["left"].to_numpy() if "left" in users.columns else None
         times = Times(items["released"].to_numpy(), users["joined"].to_numpy(), seed=seed, left=left, **when)
     log = Interactions.of(tables["log"], name=kind, users=tables["users"], items=tables["items"])

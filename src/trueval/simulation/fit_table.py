@@ -12,7 +12,12 @@ from trueval.data.interactions import Interactions
 from trueval.render.numbers import decimal
 from trueval.render.shown import Shown
 from trueval.render.terminal import plain_table, printed
-from trueval.simulation.log_shape import ks_distance, shape_of
+from trueval.simulation.log_shape import MOVES, ks_distance, shape_of
+
+_MOVES = (
+    "Popularity that moves between halves (eighths) of the time: the share of rows that would have to be of other\n"
+    "items for one half (eighth) to be as the next, less what differs by chance. 0: popularity stays."
+)
 
 
 @dataclass(frozen=True)
@@ -40,7 +45,9 @@ class FitTable(Tabular, Shown):
         lines = [[name, fit_number(data), fit_number(world)] for name, data, world in self.rows]
         head = printed(plain_table(["property", "data", "world"], lines, align="lrr"))
         far = [[name, f"{distance:.3f}"] for name, distance in self.distances]
-        return head + "\n" + printed(plain_table(["distance (0: the same, 1: nothing in common)", ""], far, align="lr"))
+        told = printed(plain_table(["distance (0: the same, 1: nothing in common)", ""], far, align="lr"))
+        moves = any(name in MOVES and data is not None for name, data, _ in self.rows)
+        return f"{head}\n{told}" + (f"\n{_MOVES}\n" if moves else "")
 
 
 def compare_logs(data: Interactions, world: Interactions) -> FitTable:

@@ -14,6 +14,7 @@ from trueval.errors import DefinitionError
 from trueval.kernels.seeds import derive
 from trueval.memory import need_memory
 from trueval.simulation.observation import MOST, ByPopularity, activity_for, at_most, log_normal_activity
+from trueval.simulation.periods import ByPeriods
 from trueval.simulation.side_tables import (
     draw_factors,
     draw_genres,
@@ -24,7 +25,7 @@ from trueval.simulation.side_tables import (
     name_groups,
 )  # fmt: skip
 from trueval.simulation.tastes import Tastes
-from trueval.simulation.times import Times
+from trueval.simulation.times import Times, Timing
 from trueval.simulation.world import World
 
 _CLOSE = 0.999999  # correlations nearer to 1 are taken as 1
@@ -89,7 +90,7 @@ def latent_world(
 
 def observed_world(
     kind: str, tastes: Tastes, *, weight: np.ndarray, per_user: np.ndarray, kept: tuple[float, ...],
-    times: Times | None, user_table: pl.DataFrame, item_table: pl.DataFrame, threshold: float, seed: int,
+    times: Timing | None, user_table: pl.DataFrame, item_table: pl.DataFrame, threshold: float, seed: int,
     options: Mapping[str, Any],
 ) -> World:  # fmt: skip
     """A world whose pairs are met by activity and popularity, and enter the log by their value.
@@ -125,12 +126,12 @@ def kept_by_value(value_bias: float, levels: int) -> tuple[float, ...]:
     return tuple(float(p) for p in np.exp(value_bias * (place - (levels - 1 if value_bias >= 0 else 0))))
 
 
-def kept_share(tastes: Tastes, kept: Sequence[float], seen: ByPopularity, times: Times | None, seed: int) -> float:
+def kept_share(
+    tastes: Tastes, kept: Sequence[float], seen: ByPopularity | ByPeriods, times: Timing | None, seed: int
+) -> float:
     """The share of met pairs that enters the log, estimated from 40,000 of them."""
     rng = np.random.default_rng(int(derive(seed, "share kept")))
-    user = rng.choice(len(seen.activity), 40_000, p=seen.activity / seen.activity.sum())
-    item = rng.choice(len(seen.weight), 40_000, p=seen.weight / seen.weight.sum())
-    met = seen.probability(user, item) / (seen.activity[user] * seen.weight[item])  # below 1 where p is cut
+    user, item, met = seen.likely(rng, 40_000)
     at: Any = 1.0 if times is None else times.relative(times.of(user, item))
     return max(float((met * (tastes.shares(user, item, at=at) @ np.asarray(kept))).sum() / met.sum()), 1e-6)
 

@@ -15,8 +15,10 @@ from trueval.kernels.seeds import derive
 from trueval.render.numbers import percent
 from trueval.simulation.latent import kept_by_value
 from trueval.simulation.observation import MOST, ByPopularity, activity_for, sum_of_least
+from trueval.simulation.period_fit import in_periods
+from trueval.simulation.periods import ByPeriods
 from trueval.simulation.tastes import Tastes
-from trueval.simulation.times import Times
+from trueval.simulation.times import Times, Timing
 from trueval.simulation.world import World
 
 _FACTORS = 8
@@ -41,7 +43,8 @@ class _Coded:
 
     @staticmethod
     def of(log: Interactions) -> _Coded:
-        frame = log.frame.sort("time") if log.has("time") else log.frame
+        by = [name for name in ("time", "user", "item", "value") if log.has(name)]
+        frame = log.frame.sort(by) if log.has("time") else log.frame
         frame = frame.unique(["user", "item"], keep="last", maintain_order=True)  # repeated pairs count once
         users, items = Ids.of(frame["user"]), Ids.of(frame["item"])
         if len(users) < 5 or len(items) < 5:
@@ -87,35 +90,28 @@ def fitted_world(
     levels = (0.0, coded.levels[0]) if implicit else coded.levels
     kept = (0.0, 1.0) if implicit else kept_by_value(value_bias, len(levels))
     shares = np.array([1 - liked, liked]) if implicit else np.bincount(coded.place) / len(coded.place) / np.array(kept)
-    times = _times(coded, seed)
     tastes = _tastes(coded, levels, taste=taste, liked=liked if implicit else None, seed=seed)
     tastes, seen, share = _calibrated(coded, tastes, shares / shares.sum(), kept, seed)
+    observed, times = _with_times(coded, seen, seed)
     threshold = _threshold(data, levels) if threshold is None else threshold
     world = World(
-        "like", tastes, coded.users, coded.items, threshold, seen, _side(data.users, coded.users, "user"),
+        "like", tastes, coded.users, coded.items, threshold, observed, _side(data.users, coded.users, "user"),
         _side(data.items, coded.items, "item"), kept=kept, kept_share=share, times=times,
         options={"data": data.name, "taste": taste, "value_bias": value_bias} | ({"liked": liked} if implicit else {}),
     )  # fmt: skip
     return replace(world, fit=compare_logs(data, world.log))
 
 
-def _times(coded: _Coded, seed: int) -> Times | None:
-    """Users are active from their first to their last row, items from their first; how interest fades is fitted."""
+def _with_times(coded: _Coded, seen: ByPopularity, seed: int) -> tuple[ByPopularity | ByPeriods, Timing | None]:
+    """When users come and items are popular; rows that all have one time keep it."""
     if coded.time is None:
-        return None
-    far = np.iinfo(np.int64)
-    released, joined = np.full(len(coded.items), far.max), np.full(len(coded.users), far.max)
-    left = np.full(len(coded.users), far.min)
-    np.minimum.at(released, coded.item, coded.time)
-    np.minimum.at(joined, coded.user, coded.time)
-    np.maximum.at(left, coded.user, coded.time)
-    earliest = np.maximum(released[coded.item], joined[coded.user])
-    room = left[coded.user] - earliest
-    part = (coded.time - earliest)[room > 0] / room[room > 0]
-    fade = float(np.clip(1 / max(part.mean(), 1e-3) - 1, 0.1, 10)) if len(part) else 1.0  # the mean of U^f is 1/(1+f)
-    return Times(
-        released, joined, begin=int(coded.time.min()), end=int(coded.time.max()), fade=fade, seed=seed, left=left
-    )
+        return seen, None
+    found = in_periods(seen, coded.user, coded.item, coded.time, seed=seed)
+    if found is not None:
+        return found
+    begin = int(coded.time[0])
+    released, joined = (np.full(len(ids), begin) for ids in (coded.items, coded.users))
+    return seen, Times(released, joined, begin=begin, end=begin, fade=1.0, seed=seed)
 
 
 def _tastes(coded: _Coded, levels: tuple[float, ...], *, taste: float, liked: float | None, seed: int) -> Tastes:
@@ -219,9 +215,7 @@ def _with_cuts(tastes: Tastes, pairs: tuple[np.ndarray, np.ndarray], noise: np.n
 
 def _met(seen: ByPopularity, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Pairs drawn as they are met."""
-    user = rng.choice(len(seen.activity), 2 * _PAIRS, p=seen.activity / seen.activity.sum())
-    item = rng.choice(len(seen.weight), 2 * _PAIRS, p=seen.weight / seen.weight.sum())
-    met = seen.probability(user, item) / (seen.activity[user] * seen.weight[item])  # below 1 where p is cut
+    user, item, met = seen.likely(rng, 2 * _PAIRS)
     rows = rng.choice(2 * _PAIRS, _PAIRS, p=met / met.sum())
     return user[rows], item[rows]
 

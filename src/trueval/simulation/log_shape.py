@@ -9,6 +9,8 @@ from trueval.data.interactions import Interactions
 from trueval.statistics.inequality import gini_index
 
 _ENOUGH = 10  # ratings from which the mean of an item is compared
+_LOTS = 5  # draws by lot, whose mean is what chance alone moves
+MOVES = {"popularity that moves between halves": 2, "popularity that moves between eighths": 8}
 
 
 def ks_distance(one: np.ndarray, other: np.ndarray) -> float:
@@ -23,22 +25,31 @@ def ks_distance(one: np.ndarray, other: np.ndarray) -> float:
     return float(np.abs(left - right).max())
 
 
-def half_distance(log: Interactions, *, seed: int = 0) -> float | None:
-    """How much of the popularity moves from the earlier half of a log to the later one, beyond chance.
+def moved_popularity(log: Interactions, parts: int = 2, *, seed: int = 0) -> float | None:
+    """How much of the popularity moves from one part of a log's time to the next, beyond chance; the mean of all steps.
 
-    Half the sum of absolute differences of the items' shares, less the same of two halves drawn by chance.
+    Parts have equal numbers of rows. What moves is half the sum of absolute differences of the items' shares of rows:
+    the share of the rows that would have to be of other items, for the popularity of one part to be that of the next.
+    What moves between parts drawn by lot is subtracted: about 0 remains where nothing moves, and a little less than 0
+    where rows are evener than by lot, since nobody has an item twice. None without times, and for very few rows.
+
+    >>> rows = {"user": [*range(200)] * 2, "item": ["a"] * 200 + ["b"] * 150 + ["a"] * 50, "time": range(400)}
+    >>> round(moved_popularity(Interactions.of(pl.DataFrame(rows))), 1)
+    0.7
     """
-    if not log.has("time") or len(log) < 4:
+    if not log.has("time") or len(log) < 2 * parts:
         return None
     item = log.frame.sort("time", "user", "item")["item"].rank("dense").to_numpy() - 1
-    later = np.arange(len(item)) >= len(item) // 2
-    by_chance = np.random.default_rng(seed).permutation(later)
-    return float(_moved(item, later) - _moved(item, by_chance))
+    part = np.arange(len(item)) * parts // len(item)
+    rng = np.random.default_rng(seed)
+    chance = [_moved(item, rng.permutation(part), parts) for _ in range(_LOTS)]
+    return float(_moved(item, part, parts) - np.mean(chance))
 
 
-def _moved(item: np.ndarray, later: np.ndarray) -> float:
-    sides = [np.bincount(item[side], minlength=int(item.max()) + 1) / max(side.sum(), 1) for side in (later, ~later)]
-    return float(np.abs(sides[0] - sides[1]).sum() / 2)
+def _moved(item: np.ndarray, part: np.ndarray, parts: int) -> float:
+    counts = np.bincount(item.astype(np.int64) * parts + part, minlength=(int(item.max()) + 1) * parts)
+    shares = counts.reshape(-1, parts) / np.bincount(part, minlength=parts)
+    return float(np.abs(np.diff(shares, axis=1)).sum(axis=0).mean() / 2)
 
 
 def shape_of(log: Interactions) -> dict[str, float | None]:
@@ -60,7 +71,9 @@ def shape_of(log: Interactions) -> dict[str, float | None]:
         shape |= {f"{name}, {q} %": float(np.quantile(counts, q / 100)) for q in (10, 50, 90, 99)}
     if "value" in pairs.columns and pairs["value"].n_unique() > 1:
         shape |= _of_ratings(pairs)
-    shape["popularity that moves between halves"] = half_distance(log)
+    for name, parts in MOVES.items():
+        if parts == 2 or log.has("time"):
+            shape[name] = moved_popularity(log, parts)
     return shape
 
 

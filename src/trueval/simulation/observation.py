@@ -6,6 +6,7 @@ table anywhere.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -46,13 +47,77 @@ class Observation(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class ByPopularity:
-    """Every pair for itself: p = min(activity of the user · weight of the item, 0.95).
+class ByVisits(ABC):
+    """Every pair for itself, met with a probability p, and drawn in the time that the rows take.
 
     A Poisson process of visits per user, with rates −log(1 − p), finds each pair at least once with probability p:
     visits are drawn by weight, and thinned where the rate lies below its bound. Users who would make more visits
     than there are items toss a coin for every item instead.
+    """
+
+    seed: int
+
+    @property
+    @abstractmethod
+    def items(self) -> int:
+        """The number of items."""
+
+    @property
+    @abstractmethod
+    def visits(self) -> np.ndarray:
+        """The mean number of visits of every user, before they are thinned."""
+
+    @abstractmethod
+    def probability(self, users: np.ndarray, items: np.ndarray) -> np.ndarray:
+        """The probability that each pair is met."""
+
+    @abstractmethod
+    def _visit(self, user: np.ndarray, turn: np.ndarray) -> Rows:
+        """The item of a user's visit of each turn, and the mean number of visits to that pair."""
+
+    def blocks(self, *, rows: int = _AT_ONCE) -> Iterator[Rows]:
+        """Pairs in the order of users, then of items; the size of blocks changes nothing."""
+        visits = self.visits
+        work = np.minimum(visits, self.items)
+        ends = np.searchsorted(np.cumsum(work), np.arange(rows, work.sum() + rows, rows))
+        cuts = [0, *np.unique(np.append(np.minimum(ends + 1, len(work)), len(work))).tolist()]
+        yield from in_order(
+            lambda part: self._rows(np.arange(part.start, part.stop), visits[part]), map(slice, cuts[:-1], cuts[1:])
+        )
+
+    def _rows(self, users: np.ndarray, visits: np.ndarray) -> Rows:
+        dense = visits > self.items
+        found = [self._visited(users[~dense], visits[~dense])]
+        every = np.arange(self.items)
+        for part in np.array_split(users[dense], max(1, int(dense.sum()) * len(every) // _AT_ONCE)):
+            met = pair_coins(self.seed, "met", part[:, None], every) < self.probability(part[:, None], every)
+            user, item = np.nonzero(met)
+            found.append((part[user], item))
+        user, item = (np.concatenate(column) for column in zip(*found))
+        keys = np.sort(user * np.int64(self.items) + item)
+        keys = keys[np.diff(keys, prepend=-1) > 0]  # each pair once; np.unique is ten times slower here
+        user = keys // self.items
+        return user, keys - user * self.items
+
+    def _visited(self, users: np.ndarray, visits: np.ndarray) -> Rows:
+        number = poisson(visits, as_coins(pair_keys(derive(self.seed, "world visits"), users, np.zeros(1, int))))
+        user = np.repeat(users, number)
+        turn = np.arange(len(user)) - np.repeat(np.cumsum(number) - number, number)
+        item, most = self._visit(user, turn)
+        wanted = -np.log1p(-self.probability(user, item))
+        met = as_coins(pair_keys(derive(self.seed, "world thinned"), user, turn)) * most < wanted
+        return user[met], item[met]
+
+
+def rate_bound(most: np.ndarray) -> np.ndarray:
+    """How much higher than p the rate −log(1 − p) is at most, where no p is above `most`."""
+    most = np.clip(most, 1e-300, MOST)
+    return -np.log1p(-most) / most
+
+
+@dataclass(frozen=True)
+class ByPopularity(ByVisits):
+    """Every pair for itself: p = min(activity of the user · weight of the item, 0.95).
 
     >>> seen = ByPopularity(np.array([0.5, 0.1]), np.array([1.0, 0.2]))
     >>> seen.probability(np.array([[0], [1]]), np.array([[0, 1]])).round(3).tolist()
@@ -63,6 +128,16 @@ class ByPopularity:
     weight: np.ndarray = field(repr=False)
     seed: int = 0
 
+    @property
+    def items(self) -> int:
+        """The number of items."""
+        return len(self.weight)
+
+    @property
+    def visits(self) -> np.ndarray:
+        """The mean number of visits of every user, before they are thinned."""
+        return self._bound * self.activity * self.weight.sum()
+
     def probability(self, users: np.ndarray, items: np.ndarray) -> np.ndarray:
         """min(activity · weight, 0.95)."""
         return np.minimum(self.activity[users] * self.weight[items], MOST)
@@ -71,47 +146,21 @@ class ByPopularity:
         """The sum of all probabilities."""
         return float(sum_of_least(self.activity, self.weight).sum())
 
+    def likely(self, rng: np.random.Generator, number: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Pairs drawn ∝ activity · weight, and the share of each that is met: below 1 where p is cut."""
+        user = rng.choice(len(self.activity), number, p=self.activity / self.activity.sum())
+        item = rng.choice(len(self.weight), number, p=self.weight / self.weight.sum())
+        return user, item, self.probability(user, item) / (self.activity[user] * self.weight[item])
+
     @cached_property
     def _bound(self) -> np.ndarray:
-        """How much higher than p the rate −log(1 − p) is at most, by user."""
-        most = np.clip(self.activity * self.weight.max(), 1e-300, MOST)
-        return -np.log1p(-most) / most
+        return rate_bound(self.activity * self.weight.max())
 
-    def blocks(self, *, rows: int = _AT_ONCE) -> Iterator[Rows]:
-        """Pairs in the order of users, then of items; the size of blocks changes nothing."""
-        visits = self._bound * self.activity * self.weight.sum()
-        work = np.minimum(visits, len(self.weight))
-        ends = np.searchsorted(np.cumsum(work), np.arange(rows, work.sum() + rows, rows))
-        cuts = [0, *np.unique(np.append(np.minimum(ends + 1, len(work)), len(work))).tolist()]
-        yield from in_order(
-            lambda part: self._rows(np.arange(part.start, part.stop), visits[part]), map(slice, cuts[:-1], cuts[1:])
-        )
-
-    def _rows(self, users: np.ndarray, visits: np.ndarray) -> Rows:
-        dense = visits > len(self.weight)
-        found = [self._visited(users[~dense], visits[~dense])]
-        every = np.arange(len(self.weight))
-        for part in np.array_split(users[dense], max(1, int(dense.sum()) * len(every) // _AT_ONCE)):
-            met = pair_coins(self.seed, "met", part[:, None], every) < self.probability(part[:, None], every)
-            user, item = np.nonzero(met)
-            found.append((part[user], item))
-        user, item = (np.concatenate(column) for column in zip(*found))
-        keys = np.sort(user * np.int64(len(self.weight)) + item)
-        keys = keys[np.diff(keys, prepend=-1) > 0]  # each pair once; np.unique is ten times slower here
-        user = keys // len(self.weight)
-        return user, keys - user * len(self.weight)
-
-    def _visited(self, users: np.ndarray, visits: np.ndarray) -> Rows:
-        number = poisson(visits, as_coins(pair_keys(derive(self.seed, "world visits"), users, np.zeros(1, int))))
-        user = np.repeat(users, number)
-        turn = np.arange(len(user)) - np.repeat(np.cumsum(number) - number, number)
+    def _visit(self, user: np.ndarray, turn: np.ndarray) -> Rows:
         drawn = as_coins(pair_keys(derive(self.seed, "world visited"), user, turn))
         total = np.cumsum(self.weight)
         item = np.minimum(np.searchsorted(total, drawn * total[-1], side="right"), len(total) - 1)
-        wanted = -np.log1p(-self.probability(user, item))
-        most = self._bound[user] * self.activity[user] * self.weight[item]
-        met = as_coins(pair_keys(derive(self.seed, "world thinned"), user, turn)) * most < wanted
-        return user[met], item[met]
+        return item, self._bound[user] * self.activity[user] * self.weight[item]
 
 
 @dataclass(frozen=True)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from trueval.data.interactions import Interactions
 from trueval.errors import DefinitionError, suggest
-from trueval.simulation.latent import latent_world, observed_world
+from trueval.simulation.latent import kept_share, latent_world, observed_world
 from trueval.simulation.like import fitted_world
-from trueval.simulation.observation import ByPopularity, sum_of_least
+from trueval.simulation.observation import MOST, ByPopularity, at_most, sum_of_least
 from trueval.simulation.pair_draws import coins
+from trueval.simulation.periods import ByPeriods, TimesInPeriods, activities_for, added, rows_of_users
 from trueval.simulation.world import World
 
 _ASKED = 2_000_000  # pairs from which the share of users who like an item is taken
@@ -47,7 +49,7 @@ def oppose(world: World, *, strength: float = 1.0) -> World:
     from scipy.special import ndtri
 
     seen = world.seen
-    if not isinstance(seen, ByPopularity):
+    if not isinstance(seen, (ByPopularity, ByPeriods)):
         raise DefinitionError(
             "popularity cannot be dealt anew in this world", found=f"a world of kind {world.kind}",
             do=suggest(world.kind, ("world", "like")),
@@ -57,14 +59,30 @@ def oppose(world: World, *, strength: float = 1.0) -> World:
     place[np.lexsort((np.arange(items), liked_shares(world)))] = (np.arange(items) + 0.5) / items
     chance = ndtri(np.maximum(coins(world.seed, "opposed", items), 2.0**-54))
     against = -strength * ndtri(place) + np.sqrt(1 - strength**2) * chance
-    weight = np.empty(items)
-    weight[np.lexsort((np.arange(items), -against))] = np.sort(seen.weight)[::-1]
-    options = {name: value for name, value in world.options.items() if name != "alignment"}
+    giver = np.empty(items, np.int64)  # whose popularity each item gets
+    giver[np.lexsort((np.arange(items), -against))] = np.argsort(-seen.weight, kind="stable")
+    options = {"strength": strength, **world.options}
+    options.pop("alignment", None)
+    if isinstance(seen, ByPeriods):
+        return _dealt(replace(world, kind="opposed", options=options, drawn=None, fit=None), seen, giver)
     return observed_world(
-        "opposed", world.tastes, weight=weight, per_user=sum_of_least(seen.activity, seen.weight) * world.kept_share,
-        kept=world.kept, times=world.times, user_table=world.user_table, item_table=world.item_table,
-        threshold=world.threshold, seed=world.seed, options={"strength": strength, **options},
+        "opposed", world.tastes, weight=seen.weight[giver], kept=world.kept, times=world.times,
+        per_user=sum_of_least(seen.activity, seen.weight) * world.kept_share, user_table=world.user_table,
+        item_table=world.item_table, threshold=world.threshold, seed=world.seed, options=options,
     )  # fmt: skip
+
+
+def _dealt(world: World, seen: ByPeriods, giver: np.ndarray) -> World:
+    """The world with the popularity of each item, in all periods, from its giver; users have as many rows as before."""
+    times = world.times
+    assert isinstance(times, TimesInPeriods)
+    activities, weights, share = seen.activities, np.ascontiguousarray(seen.weights[giver]), world.kept_share
+    rows = added(rows_of_users(activities, weights)) * share  # sums over items: the same whoever has which weights
+    for _ in range(3 if min(world.kept) < 1 else 0):  # what enters depends on who is met
+        share = kept_share(world.tastes, world.kept, ByPeriods(activities, weights), times, world.seed)
+        activities = activities_for(at_most(rows / share, 0.9 * MOST * len(weights)), activities, weights)
+    times = replace(times, activities=activities, weights=weights)
+    return replace(world, seen=ByPeriods(activities, weights, world.seed), times=times, kept_share=share)
 
 
 def liked_shares(world: World, *, users: int | None = None) -> np.ndarray:

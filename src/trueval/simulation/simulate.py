@@ -38,7 +38,8 @@ def simulate(kind: str = "world", data: Any = None, *, seed: int = 0, **options:
         - "world": tastes for genres and quality of items, observed by popularity and by what is liked.
         - "skew": ratings skewed by popularity with no preference in them (Bellogín et al. 2017, §5.2).
         - "opposed": the least liked items get the most ratings (Mena-Maldonado et al. 2020, §5.5).
-        - "like": a world fitted to `data`; `World.fit` tells how well it fits.
+        - "like": a world fitted to `data`: how popular items are and when, how active users are and when, ratings, and
+          sparsity; `World.fit` tells how well it fits.
     data : log, table, file, folder or name of a data set, optional
         Needed by "like"; "skew" takes its size, curve and rating values from it, "opposed" a world fitted to it.
     seed : int, default 0

@@ -3,11 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
 from trueval.simulation.pair_draws import pair_coins
 from trueval.simulation.side_tables import BEGIN, END
+
+
+class Timing(Protocol):
+    """When pairs are met."""
+
+    @property
+    def begin(self) -> int:
+        """The first second."""
+        ...
+
+    @property
+    def end(self) -> int:
+        """The last second."""
+        ...
+
+    def of(self, users: np.ndarray, items: np.ndarray) -> np.ndarray:
+        """The time of each pair, in seconds."""
+        ...
+
+    def relative(self, seconds: np.ndarray) -> np.ndarray:
+        """Times with 0 at the begin and 1 at the end."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from trueval.simulation.clickable import Clickable
 from trueval.simulation.complete_ratings import Names
 from trueval.simulation.observation import Observation
 from trueval.simulation.pair_draws import pair_coins, shuffled
-from trueval.simulation.times import Times
+from trueval.simulation.times import Timing
 
 if TYPE_CHECKING:
     from trueval.simulation.fit_table import FitTable
@@ -51,8 +51,8 @@ class World(Clickable, Shown):
         The probability that a rating of each level enters the log once the pair was met.
     kept_share : number
         The share of the pairs met that enters the log, about.
-    times : Times or None
-        When pairs are met.
+    times : Timing or None
+        When pairs are met; in worlds like a log, in periods in which the user came and the item was popular.
     options : mapping
         The options the world was made with.
     drawn : Interactions or None
@@ -75,7 +75,7 @@ class World(Clickable, Shown):
     item_table: pl.DataFrame = field(repr=False)
     kept: tuple[float, ...] = ()
     kept_share: float = 1.0
-    times: Times | None = field(default=None, repr=False)
+    times: Timing | None = field(default=None, repr=False)
     options: Mapping[str, Any] = field(default_factory=dict)
     drawn: Interactions | None = field(default=None, repr=False)
     fit: FitTable | None = field(default=None, repr=False)
