@@ -400,7 +400,8 @@ def _written_cases() -> Iterator[tuple[str, Case]]:
     import polars as pl
 
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "recs.parquet"
+        os.chdir(folder)  # messages name the file as it was given
+        path = Path("recs.parquet")
         for name, case in itertools.chain(_grid(), _options(), _faults()):
             recs = case["recs"]
             if not isinstance(recs, pl.DataFrame):
@@ -412,6 +413,7 @@ def _written_cases() -> Iterator[tuple[str, Case]]:
             for number, rows in enumerate(orders):
                 rows.write_parquet(path, row_group_size=100)
                 yield f"{name} file {number}", case | {"recs": path}
+        os.chdir(Path(__file__).parent)
 
 
 _CASES: dict[str, Callable[[], Iterator[tuple[str, Case]]]] = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import islice
 
 import numpy as np
 import polars as pl
@@ -65,21 +66,16 @@ def _coded(run: pl.LazyFrame, rows: int) -> SortedRun | None:
     seen, places = FirstSeen(), np.empty(rows, np.int32)
     users: list[pl.Series] = []
     starts: list[np.ndarray] = []
-    last: tuple[object, float] | None = None
+    last: pl.DataFrame | None = None
     at = 0
     for piece in _slices(run, rows):
-        if not len(piece) or any(column.null_count() for column in piece):
+        begin = _first_rows(piece, last)
+        if begin is None:
             return None
-        user, score = piece["user"], piece["score"].to_numpy()
-        first = is_first(user)
-        first[0] = last is None or user[0] != last[0]
-        begin = np.flatnonzero(first)
-        if not _falls(first, begin, score, np.inf if last is None else last[1]):
-            return None
-        users.append(user.gather(pl.Series(begin, dtype=pl.UInt32)))
+        users.append(piece["user"].gather(pl.Series(begin, dtype=pl.UInt32)))
         starts.append(begin + at)
         seen.code(piece["item"], places[at : at + len(piece)])
-        last, at = (user[-1], score[-1]), at + len(piece)
+        last, at = piece[-1], at + len(piece)
     if at != rows:
         return None
     found = seen.ids
@@ -91,26 +87,37 @@ def _coded(run: pl.LazyFrame, rows: int) -> SortedRun | None:
     )
 
 
-def _falls(first: np.ndarray, begin: np.ndarray, score: np.ndarray, before: float) -> bool:
-    """Whether the scores of every list in a piece are finite, and strictly falling, also from the one `before`."""
+def _first_rows(piece: pl.DataFrame, before: pl.DataFrame | None) -> np.ndarray | None:
+    """The rows of a piece at which lists begin; `before` is the row before it. None where it is not in order."""
+    if not len(piece) or any(column.null_count() for column in piece):
+        return None
+    user, score = piece["user"].rechunk(), piece["score"].to_numpy()
+    first = is_first(user)
+    first[0] = before is None or user[0] != before["user"][0]
     falling = np.empty(len(score), bool)
     np.less(score[1:], score[:-1], out=falling[1:])
-    falling[0] = score[0] < before
+    falling[0] = before is None or score[0] < before["score"][0]
     falling |= first
+    begin = np.flatnonzero(first)
     ends = np.append(begin - 1, -1)  # where lists fall, these and their heads tell of all
-    return bool(falling.all() and np.isfinite(score[begin]).all() and np.isfinite(score[ends]).all())
+    in_order = falling.all() and np.isfinite(score[begin]).all() and np.isfinite(score[ends]).all()
+    return begin if in_order else None
 
 
 def _slices(run: pl.LazyFrame, rows: int) -> Iterator[pl.DataFrame]:
-    """The rows some at a time, each column of them in one array, while the next ones are read."""
+    """The rows some at a time, each column of them in one array, while the next ones are read.
+
+    The first ones are read alone: where the lists are not in order, they tell it as a rule, and no others are wanted.
+    """
 
     def read(begin: int) -> pl.DataFrame:
         return run.slice(begin, _ROWS).collect().rechunk()
 
+    yield read(0)
+    begins = iter(range(_ROWS, rows, _ROWS))
     with ThreadPoolExecutor(_AHEAD) as pool:
-        ahead = [pool.submit(read, begin) for begin in range(0, min(rows, _AHEAD * _ROWS), _ROWS)]
-        for begin in range(_AHEAD * _ROWS, rows + _AHEAD * _ROWS, _ROWS):
+        ahead = [pool.submit(read, begin) for begin in islice(begins, _AHEAD)]
+        while ahead:
             piece = ahead.pop(0).result()
-            if begin < rows:
-                ahead.append(pool.submit(read, begin))
+            ahead += [pool.submit(read, begin) for begin in islice(begins, 1)]
             yield piece

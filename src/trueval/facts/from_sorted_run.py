@@ -10,7 +10,7 @@ from trueval.facts.ordered_lists import OrderedLists, move_to_users
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.tie_rules import BY_ID, SETTLED, TIES, with_ties
 from trueval.facts.truth import Truth
-from trueval.facts.views import list_rows
+from trueval.facts.views import cut_lists
 from trueval.kernels import gather
 
 _AS_THEY_ARE = {*TIES, *BY_ID} - {"trec_eval"}  # rules that take scores as they are; there are no equal ones
@@ -38,8 +38,8 @@ def sorted_run_facts(run: SortedRun, truth: Truth, *, ties: str, depth: int | No
     longest = int(np.diff(lists.start).max(initial=0))
     start, shown = lists.start, lists.item
     if built == ties and depth is not None and depth < longest:
-        start, rows = list_rows(start, depth)
-        longest, shown = depth, gather(shown, rows)
+        start, shown = cut_lists(start, shown, depth)
+        longest = depth
     facts = joined_facts(
         joined,
         truth,

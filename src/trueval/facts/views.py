@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from trueval.data.by_user import user_blocks
 from trueval.errors import defect
 from trueval.facts.equal_scores import same_as_next
 from trueval.facts.ranking_facts import UNKNOWN, RankingFacts
-from trueval.kernels import blocks, gather
+from trueval.kernels import blocks, choose, in_order
 
 _ROWS = ("item", "value", "relevant", "rank", "above", "tied")  # columns of judged rows
 
@@ -64,28 +65,30 @@ def shortened(facts: RankingFacts, depth: int) -> RankingFacts:
     """
     if facts.depth <= depth:
         return facts
-    start, rows = list_rows(facts.list_start, depth)
+    start, items = cut_lists(facts.list_start, facts.list_item, depth)
+    same = None if facts.list_same is None else cut_lists(facts.list_start, facts.list_same, depth)[1]
     return facts.changed(
-        deepest=depth,
-        list_start=start,
-        list_item=gather(facts.list_item, rows),
-        list_same=None if facts.list_same is None else facts.list_same[rows],
-        splits=facts.splits[:depth],
+        deepest=depth, list_start=start, list_item=items, list_same=same, splits=facts.splits[:depth]
     )
 
 
-def list_rows(list_start: np.ndarray, depth: int) -> tuple[np.ndarray, np.ndarray]:
-    """Where lists of this length at the most start, and which rows of the whole lists they have.
+def cut_lists(list_start: np.ndarray, column: np.ndarray, depth: int) -> tuple[np.ndarray, np.ndarray]:
+    """Where lists of this length at the most start, and what they hold of a column of the whole lists.
 
-    >>> start, rows = list_rows(np.array([0, 3, 4]), 2)
-    >>> start.tolist(), rows.tolist()
-    ([0, 2, 3], [0, 1, 3])
+    >>> start, items = cut_lists(np.array([0, 3, 4]), np.array([7, 8, 9, 5], np.int32), 2)
+    >>> start.tolist(), items.tolist()
+    ([0, 2, 3], [7, 8, 5])
     """
-    length = np.minimum(np.diff(list_start), depth)
-    start = np.concatenate([[0], np.cumsum(length)])
-    if length.min(initial=depth) == depth:
-        return start, (list_start[:-1, np.newaxis] + np.arange(depth)).ravel()
-    return start, np.arange(start[-1]) + np.repeat(list_start[:-1] - start[:-1], length)
+    start = np.concatenate([[0], np.cumsum(np.minimum(np.diff(list_start), depth))])
+    out, none = np.empty(start[-1], column.dtype), np.empty(0, column.dtype)
+    kernels = choose("lists", len(out))
+
+    def move(part: slice) -> None:
+        kernels.move_lists(list_start[:-1], start, column, none, part.start, part.stop, out, none)
+
+    for _ in in_order(move, user_blocks(len(start) - 1)):
+        pass
+    return start, out
 
 
 def _sliced(facts: RankingFacts, name: str, part: slice) -> np.ndarray | None:
