@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from trueval.kernels.greedy import added_dcg, room, unified_dcg
-from trueval.kernels.interest import either_gain, fade_by, weigh
+from trueval.kernels.interest import CHUNK, either_gain, fade_by, in_chunks, weigh
 from trueval.kernels.jit import inner, kernel
 
 
@@ -70,7 +70,8 @@ def unified(aspects, lists, rows, profile, pool, barred, alpha, discount, first,
     list_start, list_item, barred_item, target = lists.start, lists.item, barred.item, rows.target
     row_of = np.full(of_item.size, -1, np.int32)  # row of the item in the judgements of whoever judged it last
     closed = np.full(of_item.size, -1, np.int32)  # unit of which the item is not an unrated target
-    weight, left = np.empty(aspects.number), np.empty(aspects.number)
+    weight, left = np.empty(aspects.number), np.zeros(aspects.number + CHUNK)
+    edge, chunked = in_chunks(begin, aspect, aspects.number)
     space = room(rows, pool, aspects.number, first, last)
     for u in range(first, last):
         weigh(profile, u, of_item, begin, aspect, weight)
@@ -82,7 +83,7 @@ def unified(aspects, lists, rows, profile, pool, barred, alpha, discount, first,
             own = barred.owner[u]
             for j in range(barred.start[own], barred.start[own + 1]):
                 closed[barred_item[j]] = u
-        left[:] = weight
+        left[: weight.size] = weight
         total = 0.0
         for r in range(list_start[u], min(list_start[u + 1], list_start[u] + discount.size - 1)):
             i = list_item[r]
@@ -91,9 +92,9 @@ def unified(aspects, lists, rows, profile, pool, barred, alpha, discount, first,
             total += discount[r - list_start[u] + 1] * either_gain(aspect, low, high, p, left)
             fade_by(aspect, low, high, p, left)
         shown[u] = total
-        left[:] = weight
+        left[: weight.size] = weight
         ideal[u] = unified_dcg(
-            of_item, begin, aspect, item[a:b], gain[a:b], target[a:b], pool, alpha, discount, u, left, closed, space
+            of_item, edge, chunked, item[a:b], gain[a:b], target[a:b], pool, alpha, discount, u, left, closed, space
         )
 
 

@@ -1,23 +1,29 @@
 """Compiled: greedy ideals, without working out the gain of every target at every place.
 
 An item's gain never rises while others are ranked before it, so a gain worked out earlier is an upper bound, and
-only candidates whose bound reaches the best gain found so far are worked out again: the choice is that of a full
-scan. Gains that only rounding tells apart are equal, and ties go to the smaller item code. Unrated targets with the
-same aspects gain the same, so one of them stands for its group. Groups sleep until they could be the best: those
-above some level are sorted roughly, and wake up bucket by bucket. (A heap does fewer comparisons, but the processor
-cannot predict them.)
+only candidates whose bound reaches the best gain are worked out again: the choice is that of a full scan. Gains that
+only rounding tells apart are equal, and of all that equal the best the smallest item code is chosen, in whatever
+order candidates are looked at. Unrated targets with the same aspects gain the same, so one of them stands for its
+group. Groups sleep until they could be the best: those above some level are sorted roughly, and wake up bucket by
+bucket.
+
+The processor waits for what it cannot predict, so candidates near the best are first collected and then worked out one
+after the other, without asking in between whether the best one has changed; and sets of aspects are filled up to whole
+chunks (see `interest.in_chunks`). A heap, or asking every time, works out fewer gains in more time.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from trueval.kernels.aspect_rows import EQUAL, LESS, MORE, NEAR_ONE
-from trueval.kernels.interest import added_gain, either_gain, fade_by
-from trueval.kernels.jit import inner
+from trueval.kernels.aspect_rows import LESS, MORE, NEAR_ONE
+from trueval.kernels.interest import added_gain, chunked_fade, chunked_gain, fade_by
+from trueval.kernels.jit import inner, within
 
-BUCKETS = 64
-STEP = 0.95  # where one level of groups was not enough, the next is this part of it
+BUCKETS = 16
+# How far groups had to wake for one unit, and a little further, is how far they are sorted for the next. Where that was
+# not enough, the next level is this part of the last one, and then falls faster and faster.
+FURTHER, FALL = 0.9, 0.95
 
 
 @inner
@@ -50,116 +56,156 @@ def room(rows, pool, number, first, last):
         items = max(items, rows.start[u + 1] - rows.start[u])
         groups = max(groups, pool.last[u] - pool.first[u])
     size = items + groups
-    # of each candidate: bound and gain; item, group (-1 for a rated one), begin and end of its aspects
-    awake = (np.empty(size + 1), np.empty(size), np.empty((size, 4), np.int32))
+    # of those awake, by place: bound and number, and the places near the best; by number: gain; item, group (-1 for a
+    # rated one), begin and end of its aspects
+    awake = (np.empty(size), np.empty(size, np.int64), np.empty(size + 1, np.int64))
+    about = (np.empty(size), np.empty((size, 4), np.int32))
     asleep = (np.empty(groups), np.empty(groups, np.int64), np.empty(groups, np.int64), np.empty(groups, np.int64))
     buckets = (np.empty(BUCKETS + 2, np.int64), np.empty(BUCKETS + 1))
-    return awake, asleep, buckets, (np.empty(pool.parent.size), np.empty(number), np.ones(1))
+    return awake, about, asleep, buckets, (np.empty(pool.parent.size), np.empty(number), np.ones(1))
 
 
 @inner
-def unified_dcg(of_item, begin, aspect, item, gain, target, pool, alpha, discount, u, left, closed, space):
+def unified_dcg(of_item, edge, chunked, item, gain, target, pool, alpha, discount, u, left, closed, space):
     """αβ-DCG of the greedy order of a unit's rated items (those that are targets) and its unrated targets."""
-    (bound, worth, what), (gains, found, order, following), (start, highest), (none, factor, habit) = space
-    pool_set, pool_start, pool_item = pool.set, pool.start, pool.item
+    awake, about, (gains, found, order, following), (start, highest), (none, factor, habit) = space
+    (bound, which, _), (worth, what) = awake, about
     own, groups = pool.first[u], pool.last[u] - pool.first[u]
     size = 0
     for j in range(item.size):
         if target[j]:
-            s = of_item[item[j]]
-            size = add(bound, worth, what, size, np.inf, gain[j], item[j], -1, begin[s], begin[s + 1])
-    asleep = alpha * left.size + 1e-12  # no group that sleeps gains more
-    top = -1.0  # highest gain of a group; below 0 while gains of groups are not worked out
-    level, bucket = np.inf, BUCKETS  # groups from this gain on are sorted; the next bucket of them to wake
+            add(awake, about, size, size, np.inf, gain[j], item[j], -1, edge, of_item[item[j]])
+            size += 1
+    met = size  # candidates so far, ranked ones among them
+    asleep = alpha * factor.size + 1e-12 if alpha > 0.0 and groups > 0 else 0.0  # no group asleep gains more
+    most = -1.0  # no group gained more when gains of groups were worked out; below 0 as long as they are not
+    level, fall, bucket = 0.0, FALL, BUCKETS  # groups from this gain on are sorted; the next bucket of them to wake
     best = total = 0.0
     for place in range(1, discount.size):
-        best, chosen, second = scan(aspect, left, bound, worth, what, size)
-        while best * LESS - NEAR_ONE <= asleep and asleep > 0.0:
-            if top < 0.0:
-                asleep = alpha * highest_sum(left, pool.widest, factor) + 1e-12
-                if best * LESS - NEAR_ONE <= asleep:
-                    top = work_out(pool, own, groups, alpha, left, none, factor, gains)
-                    asleep = top
-            elif bucket == BUCKETS:
-                below, level = level, habit[0] * top if level > top else STEP * level
-                level = level if level > 0.01 * top else 0.0
-                sort_roughly(gains[:groups], level, below, found, order, start, highest)
+        best, close, looked = 0.0, 0, 0
+        while True:
+            best, close = look(chunked, left, awake, about, looked, size, best, close)
+            looked = size
+            if asleep <= 0.0 or best * LESS - NEAR_ONE > asleep:
+                break
+            if most < 0.0:
+                asleep = alpha * highest_sum(left[: factor.size], pool.widest, factor) + 1e-12
+                if best * LESS - NEAR_ONE > asleep:
+                    break
+                work_out(pool, own, groups, alpha, left, none, factor, gains)
+                most, level = asleep, habit[0] * asleep
+            if bucket == BUCKETS:
+                sort_roughly(gains[:groups], level, found, order, start, highest)
                 bucket = 0
-                asleep = max(highest[0], level)
             else:
-                for n in range(start[bucket + 1], start[bucket + 2]):
-                    g, s = order[n], pool_set[own + order[n]]
-                    following[g] = pool_start[own + g]
-                    if step(pool_item, closed, u, following, g, pool_start[own + g + 1]):
-                        i = pool_item[following[g]]
-                        most = either_gain(aspect, begin[s], begin[s + 1], alpha, left)
-                        equal = chosen >= 0 and abs(most - best) <= best * EQUAL + NEAR_ONE
-                        if (i < what[chosen, 0]) if equal else (most > best):
-                            chosen, second = size, chosen
-                        best = max(best, most)
-                        size = add(bound, worth, what, size, most, alpha, i, g, begin[s], begin[s + 1])
+                some = order[start[bucket + 1] : start[bucket + 2]]
                 bucket += 1
-                asleep = max(highest[bucket], level)
-        if chosen < 0:
+                size, met = wake(pool, own, some, edge, alpha, u, closed, gains, following, awake, about, size, met)
+            asleep = max(highest[bucket], level)
+            if bucket == BUCKETS:
+                level, fall = (fall * level if level > 0.01 * most else 0.0), fall * fall
+        if best <= 0.0:
             break
+        chosen, second = choose(awake, what, close, best)
         total += discount[place] * bound[chosen]
-        fade_by(aspect, what[chosen, 2], what[chosen, 3], worth[chosen], left)
-        if second > 0:  # the next best is a good one to begin with at the next place
-            swap(bound, worth, what, 0, second)
-            chosen = second if chosen == 0 else chosen
-        g = what[chosen, 1]
-        if g >= 0:
-            following[g] += 1
-            if step(pool_item, closed, u, following, g, pool_start[own + g + 1]):
-                what[chosen, 0] = pool_item[following[g]]
-                continue
-        size -= 1
-        swap(bound, worth, what, chosen, size)
-    if top > 0.0:
-        habit[0] = min(max(best / top, 0.01), 1.0)  # how far groups had to wake for one unit is a guess for the next
+        c = which[chosen]
+        chunked_fade(chunked, what[c, 2], what[c, 3], worth[c], left)
+        g = what[c, 1]
+        if g < 0 or not go_on(pool, own, closed, u, following, g, what, c):
+            size -= 1
+            bound[chosen], which[chosen] = bound[size], which[size]
+            second = chosen if second == size else second
+        if second < size:  # the next best is a good one to begin with at the next place
+            bound[0], bound[second] = bound[second], bound[0]
+            which[0], which[second] = which[second], which[0]
+    if most > 0.0:
+        habit[0] = min(max(FURTHER * best / most, 0.01), 1.0)
     return total
 
 
-@inner
-def add(bound, worth, what, size, most, gain, item, group, low, high):
-    """One more candidate; returns their number."""
-    bound[size], worth[size] = most, gain
-    what[size, 0], what[size, 1], what[size, 2], what[size, 3] = item, group, low, high
-    return size + 1
+@within
+def add(awake, about, size, met, most, gain, item, group, edge, aspects):
+    """One more candidate, with a set of aspects."""
+    (bound, which, _), (worth, what) = awake, about
+    bound[size], which[size] = most, met
+    worth[met] = gain
+    what[met, 0], what[met, 1], what[met, 2], what[met, 3] = item, group, edge[aspects], edge[aspects + 1]
 
 
-@inner
-def swap(bound, worth, what, one, other):
-    """Let two candidates change places."""
-    bound[one], bound[other] = bound[other], bound[one]
-    worth[one], worth[other] = worth[other], worth[one]
-    for column in range(4):
-        what[one, column], what[other, column] = what[other, column], what[one, column]
+@within
+def wake(pool, own, some, edge, alpha, u, closed, gains, following, awake, about, size, met):
+    """Some groups become candidates, unless no item of theirs is an unrated target; returns the numbers of both."""
+    begin, item, sets = pool.start, pool.item, pool.set
+    for g in some:
+        following[g] = begin[own + g]
+        if step(item, closed, u, following, g, begin[own + g + 1]):
+            add(awake, about, size, met, gains[g], alpha, item[following[g]], g, edge, sets[own + g])
+            size += 1
+            met += 1
+        gains[g] = -1.0  # it sleeps no more
+    return size, met
 
 
-@inner
-def scan(aspect, left, bound, worth, what, size):
-    """The best of the candidates awake: its gain (0 without one), its place, and which was the best before it."""
-    best, chosen, second = 0.0, np.int64(-1), np.int64(-1)
-    enough = more = 0.0  # from here on a gain is equal to the best, and beyond it
-    bound[size] = np.inf  # an end that needs no asking
-    n = np.uint64(0)
-    while True:
-        while bound[n] < enough:
-            n += np.uint64(1)
-        if n >= size:
-            break
-        gain = either_gain(aspect, what[n, 2], what[n, 3], worth[n], left)
-        bound[n] = gain
-        if gain > more or (gain >= enough and chosen >= 0 and what[n, 0] < what[chosen, 0]):
-            chosen, second = np.int64(n), chosen
-        if gain > best:
-            best, enough, more = gain, gain * LESS - NEAR_ONE, gain * MORE + NEAR_ONE
+@within
+def go_on(pool, own, closed, u, following, group, what, candidate):
+    """Let the next item of a group stand for it; False when there is none."""
+    following[group] += 1
+    if not step(pool.item, closed, u, following, group, pool.start[own + group + 1]):
+        return False
+    what[candidate, 0] = pool.item[following[group]]
+    return True
+
+
+@within
+def look(chunked, left, awake, about, low, high, best, close):
+    """Work out what candidates at places low to high - 1 gain, where it may be the best, and note them as near.
+
+    Returns the best gain, and the number of those near. The first of all is one that is likely to be good.
+    """
+    (bound, which, near), (worth, what) = awake, about
+    n, stop, first = np.uint64(low), np.uint64(high), np.uint64(close)
+    if low == 0 and stop > n:
+        c = np.uint64(which[n])
+        best = bound[n] = chunked_gain(chunked, what[c, 2], what[c, 3], worth[c], left)
+        near[n] = n
         n += np.uint64(1)
-    return best, chosen, second
+        first = n
+    enough = best * LESS - NEAR_ONE  # from here on a gain is equal to the best, or better
+    end = first
+    while n < stop:
+        near[end] = n
+        end += np.uint64(bound[n] >= enough)
+        n += np.uint64(1)
+    for x in range(first, end):
+        n = np.uint64(near[x])
+        c = np.uint64(which[n])
+        gain = chunked_gain(chunked, what[c, 2], what[c, 3], worth[c], left)
+        bound[n] = gain
+        best = max(best, gain)
+    return best, np.int64(end)
 
 
-@inner
+@within
+def choose(awake, what, close, best):
+    """Place of the smallest item that gains as much as the best (and anything at all), and of the best besides it."""
+    bound, which, near = awake
+    enough = best * LESS - NEAR_ONE
+    chosen = second = np.uint64(0)
+    most, smallest = 0.0, np.int32(2147483647)
+    for x in range(np.uint64(close)):
+        n = np.uint64(near[x])
+        gain = bound[n]
+        if gain > most:
+            if gain < enough:
+                second, most = n, gain
+            else:
+                i = what[np.uint64(which[n]), 0]
+                if i < smallest:
+                    chosen, smallest = n, i
+    return np.int64(chosen), np.int64(second)
+
+
+@within
 def step(pool_item, closed, u, following, group, end):
     """Go on to an item of the group that is an unrated target; False when there is none."""
     while following[group] < end and closed[pool_item[following[group]]] == u:
@@ -185,30 +231,27 @@ def highest_sum(values, number, space):
 
 @inner
 def work_out(pool, own, groups, alpha, left, none, factor, gains):
-    """Gains of all groups of a unit, with factors in the order of `either_gain`; returns the highest."""
+    """Gains of all groups of a unit, with factors in the order of `either_gain`."""
     parent, added, node = pool.parent, pool.added, pool.node
-    for a in range(left.size):
+    for a in range(factor.size):
         factor[a] = 1.0 - alpha * left[a]
     none[0] = 1.0
     for n in range(1, none.size):  # parents come before their children
         none[n] = none[np.uint32(parent[n])] * factor[np.uint32(added[n])]
-    top = 0.0
-    for g in range(groups):
-        gains[g] = 1.0 - none[np.uint32(node[own + g])]
-        top = max(top, gains[g])
-    return top
+    for g in range(np.uint64(groups)):
+        gains[g] = 1.0 - none[np.uint32(node[np.uint64(own) + g])]
 
 
 @inner
-def sort_roughly(gains, level, below, found, order, start, highest):
-    """Groups whose gain is at least the level, and below what is sorted already, by bucket, the highest gains first.
+def sort_roughly(gains, level, found, order, start, highest):
+    """Groups whose gain is at least the level, by bucket, the highest gains first; those awake have none any more.
 
     Bucket b begins at start[b + 1] and ends where the next one begins; highest[b] is the highest gain from it on.
     """
     number = 0
     for g in range(gains.size):
         found[number] = g
-        number += level <= gains[g] < below
+        number += gains[g] >= level
     high = 0.0
     for g in found[:number]:
         high = max(high, gains[g])

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from trueval.kernels.jit import inner
+from trueval.kernels.jit import inner, within
+
+CHUNK = 6  # aspects; most items have fewer, so that one chunk does
 
 
 @inner
@@ -56,3 +58,44 @@ def fade_by(aspect, low, high, fade, left):
     """What an item leaves of the interest in its aspects."""
     for x in range(np.uint32(low), np.uint32(high)):
         left[np.uint32(aspect[x])] *= 1.0 - fade
+
+
+@inner
+def in_chunks(begin, aspect, number):
+    """Sets of aspects filled up to whole chunks, which need no asking where a set ends; set s begins at edge[s].
+
+    What fills them up are aspects beyond the last one, in which nobody has any interest: they change no gain by a bit.
+    They are not the same all over a chunk, since the processor waits for what it has changed itself.
+    """
+    edge = np.zeros(begin.size, np.int32)
+    for s in range(begin.size - 1):
+        edge[s + 1] = edge[s] + (begin[s + 1] - begin[s] + CHUNK - 1) // CHUNK * CHUNK
+    chunked = np.empty(edge[edge.size - 1], np.int32)
+    for x in range(chunked.size):
+        chunked[x] = number + x % CHUNK
+    for s in range(begin.size - 1):
+        for x in range(begin[s], begin[s + 1]):
+            chunked[edge[s] + x - begin[s]] = aspect[x]
+    return edge, chunked
+
+
+@within
+def chunked_gain(chunked, low, high, gain, left):
+    """`either_gain` of a set in chunks."""
+    none = 1.0
+    x = np.uint64(low)
+    while x < np.uint64(high):
+        for y in range(CHUNK):
+            none *= 1.0 - gain * left[np.uint64(chunked[x + np.uint64(y)])]
+        x += np.uint64(CHUNK)
+    return 1.0 - none
+
+
+@within
+def chunked_fade(chunked, low, high, fade, left):
+    """`fade_by` of a set in chunks."""
+    x = np.uint64(low)
+    while x < np.uint64(high):
+        for y in range(CHUNK):
+            left[np.uint64(chunked[x + np.uint64(y)])] *= 1.0 - fade
+        x += np.uint64(CHUNK)

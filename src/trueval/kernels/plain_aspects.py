@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trueval.kernels.aspect_rows import LESS, MORE, NEAR_ONE, AspectLists, ItemAspects, Owned, Pool, RankedRows, Rated
+from trueval.kernels.aspect_rows import LESS, NEAR_ONE, AspectLists, ItemAspects, Owned, Pool, RankedRows, Rated
 
 
 def weigh(profile: Owned, unit: int, aspects: ItemAspects) -> list[float]:
@@ -148,17 +148,16 @@ def _greedy(aspects: ItemAspects, groups: list, left: list[float], discount: lis
     codes, bounds = [code for code, _, _ in ordered], [float("inf")] * len(ordered)
     total = 0.0
     for weight in discount:
-        best, chosen = 0.0, -1
+        best = 0.0
         for n, bound in enumerate(bounds):  # a gain never rises, so an earlier one is an upper bound
-            if bound < best * LESS - NEAR_ONE:
-                continue
-            bounds[n] = worth = _either(sets[n], ordered[n][2], left)
-            equal = chosen >= 0 and best * LESS - NEAR_ONE <= worth <= best * MORE + NEAR_ONE
-            if codes[n] < codes[chosen] if equal else worth > best:
-                chosen = n
-            best = max(best, worth)
-        if chosen < 0:
+            if bound >= best * LESS - NEAR_ONE:
+                bounds[n] = _either(sets[n], ordered[n][2], left)
+                best = max(best, bounds[n])
+        if best <= 0.0:
             break
+        enough = best * LESS - NEAR_ONE
+        equal = [n for n, gain in enumerate(bounds) if gain >= enough and gain > 0.0]
+        chosen = min(equal, key=codes.__getitem__)
         total += weight * bounds[chosen]
         _, items, gain = ordered[chosen]
         _fade(sets[chosen], gain, left)
