@@ -198,6 +198,19 @@ def test_factors_score_what_their_product_scores():
     np.testing.assert_array_equal(rank_system(system, task).rank, rank_system(product, task).rank)
 
 
+@pytest.mark.parametrize("design", ["AR-AI-AN", "AR-TI-AN", "AR-AI-NN30"])
+@pytest.mark.parametrize("large", [0, 10**9])
+def test_factors_of_large_and_small_catalogues_score_the_same(monkeypatch, design, large):
+    """They lie in memory differently; whole numbers, whose products no order of adding up can change."""
+    monkeypatch.setattr("trueval.facts.from_scores.LARGE_PRODUCT", large)
+    task, train = bigger_task(design)
+    rng = np.random.default_rng(4)
+    users, items = (rng.integers(-9, 9, (n, 5)).astype("f4") for n in (len(train.users), len(train.items)))
+    exact = rank_system(Scores(users @ items.T).fit(train), task, depth=7)
+    assert_same_facts(rank_system(Factors(users, items).fit(train), task, depth=7), exact)
+    assert_same_facts(rank_system(Factors(users, np.asfortranarray(items)).fit(train), task, depth=7), exact)
+
+
 @pytest.mark.parametrize("kinds", [("f8", "f4"), ("f4", "f8"), ("i4", "i8"), ("f2", "f2")])
 def test_factors_may_be_of_any_numbers(kinds):
     task, train = bigger_task("AR-AI-AN")
@@ -207,6 +220,17 @@ def test_factors_may_be_of_any_numbers(kinds):
     system = Factors(*(matrix.astype(kind) for matrix, kind in zip(made, kinds))).fit(train)
     exact = Scores(made[0] @ made[1].T).fit(train)
     np.testing.assert_array_equal(rank_system(system, task).rank, rank_system(exact, task).rank)
+
+
+@pytest.mark.parametrize("k", [None, 0, 1, 3, 5, 100])
+def test_rows_within_a_cutoff_of_lists_of_any_length(k):
+    length = np.array([0, 5, 2, 0, 3, 4])
+    task, train = bigger_task("AR-AI-AN")
+    facts = rank_system(Random(seed=5).fit(train), task)
+    start = np.concatenate([[0], np.cumsum(length)])
+    lists = facts.changed(unit_user=facts.unit_user[:6], list_start=start, list_item=facts.list_item[: start[-1]])
+    inside = [place < (k if k is not None else 100) for size in length for place in range(size)]
+    assert lists.top(k).tolist() == inside
 
 
 def test_everybody_can_be_ranked_for():

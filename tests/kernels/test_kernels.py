@@ -136,6 +136,23 @@ def test_rank_rows_is_exact_on_long_rows(kind, dtype):
         assert_same(block.ranked_by(compiled("ranking")), block.ranked_by(plain))
 
 
+@pytest.mark.parametrize("equals", [0, 1, 2])
+@pytest.mark.parametrize("length", [254, 255, 256, 257, 600])
+def test_rank_rows_is_exact_for_lists_and_judgements_of_any_length(length, equals):
+    # distinct scores are ordered in another way up to a length; two equal ones are enough to leave it
+    rng = np.random.default_rng(length)
+    scores = rng.permuted(np.tile(np.arange(4000.0), (3, 1)), axis=1).astype(np.float32)
+    best = np.argsort(-scores[2])[:2]
+    scores[2, best] = scores[2, best[:1]] if equals else scores[2, best]
+    block = Block(scores, 3, depth=length, given=False)
+    block.excluded = [np.empty(0, np.int64), *block.excluded[1:2], np.arange(7)]
+    block.judged = [rng.choice(4000, length, replace=False) for _ in range(3)]
+    if equals:  # one of two equals is judged, or both are
+        others = np.setdiff1d(block.judged[2], best)
+        block.judged[2] = np.concatenate([best[:equals], others])
+    assert_same(block.ranked_by(compiled("ranking")), block.ranked_by(plain))
+
+
 @pytest.mark.parametrize("kernels", ["plain", "compiled"])
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("dtype", FLOATS)

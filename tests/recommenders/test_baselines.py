@@ -229,3 +229,18 @@ def test_names_of_systems():
     assert list(name_systems({"a": "random", "b": "random"})) == ["a", "b"]
     with pytest.raises(DefinitionError, match=r"two systems are called 'Average'[^$]*mapping"):
         name_systems([Average(), Average(mu=2)])
+
+
+@pytest.mark.parametrize("at_once", [1, 1_000_000])
+def test_items_are_counted_in_parts_of_any_size(monkeypatch, at_once):
+    monkeypatch.setattr("trueval.recommenders.protocol._AT_ONCE", at_once)
+    pairs = [(user, (7 * user + turn * turn) % 4) for user in range(40) for turn in range(5)]
+    users, items = Ids(pl.Series(range(40))), Ids(pl.Series(range(5)))
+    log = ByUser.code(pl.DataFrame(pairs, schema=["user", "item"], orient="row"), users, items).distinct()
+    train = TrainSet(users, items, log)
+    assert train.item_counts().tolist() == [len({user for user, own in pairs if own == item}) for item in range(5)]
+    rows = [sum(own == item for _, own in pairs) for item in range(5)]
+    assert train.item_counts(count="rows").tolist() == rows
+    assert train.item_counts().dtype == train.item_counts(count="rows").dtype == np.int64
+    empty = TrainSet(users, items, ByUser.empty(40))
+    assert empty.item_counts().tolist() == [0] * 5

@@ -66,7 +66,7 @@ def make_tasks(
             found=f"a {parts.how.get('how', 'given')} split",
             do='split with how="uniform_test"',
         )
-    candidates = _candidates(design, np.unique(judged.rows.item), items, listed)
+    candidates = _candidates(design, judged.rows.item, items, listed)
     offered = np.zeros(len(items), bool)
     offered[candidates] = True
     check_inside(judged, offered, users, items, where=str(design))
@@ -123,9 +123,11 @@ def _vocabularies(parts: Parts, catalogue: pl.Series | None) -> tuple[Ids, Ids]:
     return Ids.of(*(log.frame["user"] for log in logs)), Ids.of(*columns)
 
 
-def _candidates(design: Design, test_items: np.ndarray, items: Ids, catalogue: pl.Series | None) -> np.ndarray:
+def _candidates(design: Design, judged: np.ndarray, items: Ids, catalogue: pl.Series | None) -> np.ndarray:
     if design.candidates == "TI":
-        return test_items
+        tested = np.zeros(len(items), bool)  # to mark them is faster than to sort or hash the items of all judgements
+        tested[judged] = True
+        return np.flatnonzero(tested).astype(np.int32)
     if catalogue is not None:
         return np.unique(items.codes(catalogue))
     if design.candidates == "LIST":

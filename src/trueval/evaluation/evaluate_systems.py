@@ -66,7 +66,8 @@ def prepare_split(
     tasks = make_tasks(parts, design, threshold=threshold, everyone=everyone, catalogue=table, seed=seed)
     task = tasks[0]
     train = TrainSet(task.users, task.items, task.train, seed, threshold, parts.train.count)
-    owners = int(np.count_nonzero(train.log.counts))
+    popularity = train.popularity
+    owners = popularity if train.count == "users" else train.item_counts(count="users")
     context = make_context(
         read_known(parts.test, parts.train, options, items=table, parts=parts, seen=design.seen),
         options,
@@ -74,7 +75,7 @@ def prepare_split(
         users=task.users,
         items=task.items,
         train=train.log,
-        popularity=ItemPopularity(train.item_counts(), owners, owners=train.item_counts(count="users")),
+        popularity=ItemPopularity(popularity, int(np.count_nonzero(train.log.counts)), owners=owners),
         targets=Targets.of_task(task),
     )
     return PreparedSplit(parts, design, specs, tasks, train, context)

@@ -25,6 +25,7 @@ from trueval.statistics.resampling import one_thread
 # product. So the shape is fixed, and a user's row is the user's place among all who are ranked for, modulo this:
 # scores must not depend on how users are cut into blocks.
 PRODUCT_ROWS = 64
+LARGE_PRODUCT = 100_000  # numbers in the factors of all items
 
 
 def rank_system(
@@ -121,7 +122,11 @@ class _Scorer:
             chosen = item_factors if self.columns is None else item_factors[self.columns]
             kind = np.result_type(user_factors, item_factors)
             kind = kind if kind in (np.float32, np.float64) else np.dtype(np.float64)
-            self.factors = user_factors, np.ascontiguousarray(chosen.T, dtype=kind)
+            # Row by row a BLAS copies the factors of items into its own order faster. For small products it may have
+            # another way for each order, and round differently: those stay as they were.
+            by_item = chosen.size >= LARGE_PRODUCT
+            laid = np.ascontiguousarray(chosen if by_item else chosen.T, dtype=kind)
+            self.factors = user_factors, laid.T if by_item else laid
 
     def __call__(self, users: np.ndarray, name: str) -> Iterator[tuple[slice, np.ndarray]]:
         """Scores of some users, piece by piece: a piece of products is used while it is in the cache."""

@@ -15,6 +15,7 @@ from trueval.kernels.jit import INNER, inner
 
 BUCKETS = 4096
 MARK = -(2**31)
+HIGHEST = np.uint64(0x8000800080008000)
 
 
 @register_jitable
@@ -87,10 +88,12 @@ def bucketise(row, excluded, bucket):
 def count(bucket, counts, groups, marked):
     """Add every place to the count of its bucket; collects the places in marked buckets, and returns their number.
 
-    Few places are, so of every eight it is noted first whether one is (the number of places is a multiple of it):
-    to ask on the way would let the processor guess, and it would often guess wrong.
+    Few places are, so it is asked of eight at once (the number of places is a multiple of it), and never by a branch:
+    the processor would guess, and often wrong. Numbers without a sign are places without a look whether they are
+    below 0, here and in `at_least`.
     """
     eight = np.uint64(8)
+    some = n = np.uint64(0)
     for g in range(np.uint64(bucket.size) // eight):
         seen = np.int32(0)
         for i in range(eight):
@@ -98,38 +101,71 @@ def count(bucket, counts, groups, marked):
             before = counts[b]
             counts[b] = before + np.int32(1)
             seen |= before
-        groups[g] = seen
-    some = 0
-    for g in range(bucket.size // 8):
-        seen = groups[g]
         groups[some] = g
-        some += seen < 0
-    n = 0
-    for g in groups[:some]:
-        for i in range(8 * g, 8 * g + 8):
+        some += np.uint64(seen < 0)
+    for g in range(some):
+        first = np.uint64(groups[g]) * eight
+        for i in range(first, first + eight):
             marked[n] = i
-            n += counts[bucket[i]] < 0
+            n += np.uint64(counts[bucket[i]] < 0)
+    return np.int64(n)
+
+
+@inner
+def add_up(counts):
+    """Turn the counts of buckets into numbers of targets in this bucket and all better ones.
+
+    Four at a time, of which only the last sum has to wait for those before.
+    """
+    one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+    total = np.int32(0)
+    for i in range(np.uint64(BUCKETS // 4)):
+        b = np.uint64(BUCKETS - 3) - four * i
+        best, second = counts[b + three], counts[b + three] + counts[b + two]
+        third, fourth = second + counts[b + one], second + (counts[b + one] + counts[b])
+        counts[b + three] = total + best
+        counts[b + two] = total + second
+        counts[b + one] = total + third
+        total += fourth
+        counts[b] = total
+
+
+@inner
+def any_lifted(words, lift, some):
+    """Whether one of eight words has a bucket that is good enough (see `at_least`): words that stand far apart.
+
+    So the compiler makes use of wide registers.
+    """
+    n = np.uint64(words.size // 8)
+    a, b, c, d = words[:n], words[n : 2 * n], words[2 * n : 3 * n], words[3 * n : 4 * n]
+    e, f, g, h = words[4 * n : 5 * n], words[5 * n : 6 * n], words[6 * n : 7 * n], words[7 * n :]
+    for i in range(n):
+        lifted = (a[i] + lift) | (b[i] + lift) | (c[i] + lift) | (d[i] + lift)
+        lifted |= (e[i] + lift) | (f[i] + lift) | (g[i] + lift) | (h[i] + lift)
+        some[i] = np.int32((lifted & HIGHEST) != 0)
     return n
 
 
 @inner
-def at_least(bucket, lowest, groups, found):
-    """Places whose bucket is this one or better; returns their number. Few are, so 16 are asked at once.
+def at_least(bucket, lowest, words_found, found):
+    """Places whose bucket is this one or better; returns their number. Few are, so 32 are asked at once, then 4.
 
     Four buckets are one word. What is added to each of them lifts its highest bit if and only if it is good enough.
     """
     words = bucket.view(np.uint64)
     lift = np.uint64(0x8000 - lowest) * np.uint64(0x0001000100010001)
-    some = 0
-    for g in range(words.size // 4):
-        lifted = np.uint64(0)
-        for word in range(4 * g, 4 * g + 4):
-            lifted |= words[word] + lift
-        groups[some] = g
-        some += (lifted & np.uint64(0x8000800080008000)) != 0
-    n = 0
-    for g in groups[:some]:
-        for i in range(16 * g, 16 * g + 16):
+    groups = any_lifted(words, lift, words_found)
+    some = few = n = np.uint64(0)
+    for g in range(groups):
+        found[some] = g
+        some += np.uint64(words_found[g])
+    for i in range(some):
+        for word in range(np.uint64(found[i]), np.uint64(words.size), groups):
+            words_found[few] = word
+            few += np.uint64(((words[word] + lift) & HIGHEST) != 0)
+    for w in range(few):
+        first = np.uint64(words_found[w]) * np.uint64(4)
+        for i in range(first, first + np.uint64(4)):
             found[n] = i
-            n += bucket[i] >= lowest
-    return n
+            n += np.uint64(bucket[i] >= lowest)
+    return np.int64(n)

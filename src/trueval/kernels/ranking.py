@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from trueval.kernels.buckets import BUCKETS, MARK, at_least, bucketise, count, filled_up
+from trueval.kernels.buckets import BUCKETS, MARK, add_up, at_least, bucketise, count, filled_up
 from trueval.kernels.draws import tie_key, user_key
 from trueval.kernels.jit import inlined, inner, kernel
-from trueval.kernels.ordering import keep_best, sort_places
+from trueval.kernels.ordering import keep_best, order_distinct, sort_places
+
+SHORT = 256  # up to here a list is ordered faster by comparing each of its scores with all others
 
 
 @inner
-def meet(row, items, bucket, marked, stream, given, first, j_score, j_key, equal_end, above, before, tied):
+def meet(row, items, bucket, marked, stream, given, first, own, j_score, j_key, equal_end, above, before, tied):
     """Count the places of marked buckets against the judged items of their own bucket (sorted, best first).
 
     `above[p]`, `before[p]`: how many come strictly above, or above or earlier among equals, for judged
@@ -25,11 +27,16 @@ def meet(row, items, bucket, marked, stream, given, first, j_score, j_key, equal
     """
     for c in range(marked.size):
         j = marked[c]
-        score = row[j]
-        p, last = first[bucket[j], 0], first[bucket[j], 1]
-        if last - p == 1 and j_score[p] != score:  # nearly always; added without a branch, which nobody could predict
-            above[p] += score > j_score[p]
-            before[p] += score > j_score[p]
+        score, b = row[np.uint64(j)], bucket[np.uint64(j)]
+        p, last = np.int64(first[b, 0]), np.int64(first[b, 1])
+        at = np.uint64(p)  # without a sign: a place without a look whether it is below 0
+        itself = own[at] == j
+        if (last - p == 1) & (itself | (j_score[at] != score)):
+            # nearly always; one question, and added without any: whatever may go either way is guessed wrong
+            better = np.int32(score > j_score[at])
+            above[at] += better
+            before[at] += better
+            tied[at] += np.int32(itself)
             continue
         if last - p > 8:
             end = last
@@ -64,8 +71,8 @@ def meet(row, items, bucket, marked, stream, given, first, j_score, j_key, equal
 
 
 @inner
-def sort_judged(row, items, judged, stream, given, bucket, order, score, key):
-    """Which judged item comes first, second and so on, with scores and keys; those that are no targets behind.
+def sort_judged(row, items, judged, stream, given, bucket, order, score, key, own, best_score, best_place):
+    """Which judged item comes first, second and so on, with scores, keys and places; those that are no targets behind.
 
     Returns how many are targets.
     """
@@ -75,10 +82,15 @@ def sort_judged(row, items, judged, stream, given, bucket, order, score, key):
         j = judged[i]
         if j >= 0 and bucket[j] != 0:
             score[ranked] = row[j]
-            key[ranked] = tie_key(stream, items[j], j, given)
             order[ranked] = i
             ranked += 1
-    sort_places(score, key, order, ranked)
+    distinct = ranked <= SHORT and order_distinct(score[:ranked], order[:ranked], best_score, best_place)
+    for p in range(ranked):
+        key[p] = tie_key(stream, items[judged[order[p]]], judged[order[p]], given)
+    if not distinct:
+        sort_places(score, key, order, ranked)
+    for p in range(ranked):
+        own[p] = judged[order[p]]
     behind = ranked
     for i in range(n):
         j = judged[i]
@@ -91,17 +103,17 @@ def sort_judged(row, items, judged, stream, given, bucket, order, score, key):
 
 @inner
 def rank_judged(row, items, judged, stream, given, bucket, work, out):
-    """Counts the buckets, and gives exact ranks to the judged items."""
-    _, found, groups, counts, first, score, key, equal_end = work
+    """Counts the buckets, and gives exact ranks to the judged items; leaves the counts added up (see `add_up`)."""
+    _, found, groups, counts, first, score, key, equal_end, own, best_score, best_place = work
     order, rank, above, tied, out_score = out
-    ranked = sort_judged(row, items, judged, stream, given, bucket, order, score, key)
+    ranked = sort_judged(row, items, judged, stream, given, bucket, order, score, key, own, best_score, best_place)
     for p in range(judged.size):  # to assign slices would take seconds to compile
         out_score[p] = score[p]
         rank[p] = above[p] = tied[p] = 0
     for i in range(counts.size):
         counts[i] = 0
     for p in range(ranked):
-        b = bucket[judged[order[p]]]
+        b = bucket[own[p]]
         if counts[b] == 0:
             first[b, 0] = p
         first[b, 1] = p + 1
@@ -110,21 +122,20 @@ def rank_judged(row, items, judged, stream, given, bucket, work, out):
         equal_end[p] = equal_end[p + 1] if p + 1 < ranked and score[p + 1] == score[p] else p + 1
     n = count(bucket, counts, groups, found)
     for p in range(ranked):
-        counts[bucket[judged[order[p]]]] &= ~MARK
-    meet(row, items, bucket, found[:n], stream, given, first, score, key, equal_end, above, rank, tied)
-    better = more_above = more_before = 0  # targets in better buckets; in the bucket, before the judged item
-    last = np.int64(BUCKETS)
+        counts[bucket[own[p]]] &= ~MARK
+    meet(row, items, bucket, found[:n], stream, given, first, own, score, key, equal_end, above, rank, tied)
+    add_up(counts)
+    more_above = more_before = 0  # in the bucket, before the judged item
+    last = np.int64(BUCKETS + 1)
     for p in range(ranked):
-        b = np.int64(bucket[judged[order[p]]])
+        b = np.int64(bucket[own[p]])
         if b < last:
             more_above = more_before = 0
-            for other in range(b + 1, last + 1):
-                better += counts[other]
             last = b
         more_above += above[p]
         more_before += rank[p]
-        above[p] = better + more_above
-        rank[p] = 1 + better + more_before
+        above[p] = counts[b + 1] + more_above
+        rank[p] = 1 + counts[b + 1] + more_before
         if p > 0 and score[p] == score[p - 1]:
             tied[p] = tied[p - 1]
 
@@ -132,14 +143,25 @@ def rank_judged(row, items, judged, stream, given, bucket, work, out):
 @inner
 def fill_list(row, items, stream, given, bucket, targets, depth, work, out, splits):
     """The best items in order; `splits[k-1]` counts lists whose cut at k falls between equal scores."""
-    _, found, groups, counts, first, score, key, place = work
+    _, found, groups, counts, first, score, key, place, _, best_score, best_place = work
     want = min(depth + 1, targets)
-    lowest, size = BUCKETS + 1, 0
-    while size < want:  # where each bucket of the list begins
-        lowest -= 1
-        first[lowest, 0] = size
-        size += counts[lowest]
+    lowest, none = 1, BUCKETS + 1  # the best bucket with which there are enough: between this one and that
+    while none - lowest > 1:
+        mid = (lowest + none) // 2
+        if counts[mid] >= want:
+            lowest = mid
+        else:
+            none = mid
     n = at_least(bucket, lowest, groups, found)
+    if n <= SHORT:  # distinct scores, as nearly always, need neither keys nor a sort
+        for c in range(n):
+            score[c], place[c] = row[found[c]], found[c]
+        if order_distinct(score[:n], place[:n], best_score, best_place):
+            for r in range(depth):
+                out[r] = items[place[r]] if r < targets else -1
+            return
+    for b in range(lowest, BUCKETS + 1):  # where each bucket of the list begins
+        first[b, 0] = counts[b + 1]
     for c in range(n):
         j = found[c]
         at = first[bucket[j], 0]
@@ -223,12 +245,15 @@ def workspace(size, judged, kind):
     return (
         np.empty(filled_up(size), np.uint16),
         np.empty(size + 32, np.int32),
-        np.empty(filled_up(size) // 8, np.int32),
-        np.zeros(BUCKETS + 1, np.int32),
+        np.empty(filled_up(size) // 4, np.int32),
+        np.zeros(BUCKETS + 2, np.int32),
         np.zeros((BUCKETS + 1, 2), np.int32),
         np.empty(most, kind),
         np.empty(most, np.uint64),
         np.empty(most, np.int32),
+        np.empty(judged, np.int32),
+        np.empty(SHORT, kind),
+        np.empty(SHORT, np.int32),
     )
 
 

@@ -10,7 +10,10 @@ import numpy as np
 
 from trueval.data.by_user import ByUser
 from trueval.data.ids import Ids
+from trueval.kernels import blocks, in_order
 from trueval.render.shown import Shown
+
+_AT_ONCE = 1_000_000  # rows that one worker counts at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,17 @@ class TrainSet(Shown):
         if keep is not None:
             item, times = item[keep], None if times is None else times[keep]
         every = times if (count or self.count) == "rows" else None
-        return np.bincount(item, every, minlength=len(self.items)).astype(np.int64, copy=False)
+        return _counted(item, every, len(self.items))
+
+
+def _counted(item: np.ndarray, times: np.ndarray | None, items: int) -> np.ndarray:
+    """Rows of each item, or the sum of their times: by all workers, for a count of all rows at once copies them."""
+
+    def count(part: slice) -> np.ndarray:
+        counts = np.bincount(item[part], None if times is None else times[part], minlength=items)
+        return counts.astype(np.int64, copy=False)
+
+    return sum(in_order(count, blocks(len(item), max(_AT_ONCE, items))), start=np.zeros(items, np.int64))
 
 
 @runtime_checkable
