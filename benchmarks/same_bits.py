@@ -29,9 +29,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sources", nargs="*", help="two folders src")
     parser.add_argument("--only", choices=list(_CASES), help="compare one kind of cases")
-    parser.add_argument(
-        "--cases", choices=list(_CASES), help="print the results of one kind of cases"
-    )
+    parser.add_argument("--cases", choices=list(_CASES), help="print the results of one kind of cases")
     options = parser.parse_args()
     if options.cases:
         print(json.dumps({name: _outcome(case) for name, case in _CASES[options.cases]()}, indent=1))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import polars as pl
 import pytest
@@ -43,7 +45,7 @@ def test_ids_get_codes_in_the_order_in_which_they_are_first_seen(numbers, cuts, 
     before, first_seen._LEAST = first_seen._LEAST, least  # tables that are soon full
     try:
         seen = FirstSeen()
-        for begin, end in zip(bounds[:-1], bounds[1:]):
+        for begin, end in pairwise(bounds):
             seen.code(column[begin:end].rechunk(), codes[begin:end])
     finally:
         first_seen._LEAST = before

@@ -476,7 +476,12 @@ def test_hash_kernels_know_what_a_dictionary_knows(distinct, crowded, seed):
     assert out.tolist() == [place.get(key, -1) for key in asked]
 
 
-@given(seed=st.integers(0, 2**32), carried=st.booleans(), values=st.sampled_from([9, 10**9]), longest=st.sampled_from([30, 400]))
+@given(
+    seed=st.integers(0, 2**32),
+    carried=st.booleans(),
+    values=st.sampled_from([9, 10**9]),
+    longest=st.sampled_from([30, 400]),
+)
 @settings(max_examples=30)
 def test_segments_are_sorted_and_equals_keep_their_order(seed, carried, values, longest):
     rng = np.random.default_rng(seed)

@@ -65,7 +65,8 @@ class CodedColumn:
         """Where the rows of each code begin (one more: the end), where they stand in the order of codes; else None.
 
         >>> users = Ids(pl.Series([1, 2, 3]))
-        >>> CodedColumn(pl.Series([1, 1, 3]), Ids(pl.Series([1, 3])), np.array([0, 1]), None, np.array([0, 2, 3])).starts_within(users)
+        >>> places, runs = np.array([0, 1]), np.array([0, 2, 3])
+        >>> CodedColumn(pl.Series([1, 1, 3]), Ids(pl.Series([1, 3])), places, runs=runs).starts_within(users)
         array([0, 2, 2, 3])
         """
         if self.runs is None or self.places is None:

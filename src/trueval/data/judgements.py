@@ -75,11 +75,12 @@ def judge(
     value = np.broadcast_to(1.0, len(rows.item)) if rows.value is None else rows.value  # ones that take no memory
     rows = _distinct(ByUser(rows.start, rows.item, value), users, items, where=test.name)
     assert rows.value is not None
-    value = rows.value[:1] if rows.value.strides == (0,) else rows.value  # one value for all is looked at once
+    alike = rows.value.strides == (0,)  # one value for all is looked at once
+    value = rows.value[:1] if alike else rows.value
     relevant = value >= threshold if threshold is not None else value > 0
     if not relevant.any():
         raise _nothing_relevant(threshold, value, test.name)
-    return Judged(rows, np.broadcast_to(relevant, len(rows.item)) if value is not rows.value else relevant, float(value.max()))
+    return Judged(rows, np.broadcast_to(relevant, len(rows.item)) if alike else relevant, float(value.max()))
 
 
 def check_threshold(test: Interactions, threshold: float | None) -> None:

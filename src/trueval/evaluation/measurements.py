@@ -22,7 +22,7 @@ from trueval.metrics.compute import Measured, compute, merge
 from trueval.metrics.metric_inputs import Inputs
 from trueval.metrics.spec import Spec
 
-# Units whose metrics are worked out at a time: few enough for the cache, so many that threads seldom wait for each other.
+# Units whose metrics are worked out at a time: few enough for the cache, so many that threads seldom take turns.
 PIECE = 1 << 14
 
 

@@ -1,4 +1,4 @@
-"""Facts from lists that stood in order in their file: nothing is sorted, and of the lists only what is shown is coded."""
+"""Facts from lists that stood in order in their file: nothing is sorted, and only what is shown of them is coded."""
 
 from __future__ import annotations
 

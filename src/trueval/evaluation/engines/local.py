@@ -13,8 +13,8 @@ from trueval.data.failures import empty, reading
 from trueval.data.ids import Ids, plain
 from trueval.data.missing_ids import check_ids
 from trueval.data.run_tables import read_run, scan_run
-from trueval.data.together import first_rows
 from trueval.data.sorted_runs import SortedRun
+from trueval.data.together import first_rows
 from trueval.data.whole_runs import STREAMED_ROWS, read_at_once, read_whole
 from trueval.errors import DataError
 from trueval.evaluation.engines.plan import MeasurementPlan, Partition, RunOptions
