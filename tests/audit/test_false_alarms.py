@@ -55,6 +55,34 @@ def test_fitted_systems_of_clean_worlds() -> None:
     check_rate([alarms(audit_fitted(seed, 60)) for seed in range(8)])
 
 
+def uniform_world(seed: int, users: int) -> tv.Parts:
+    """Ratings observed with one probability, whatever the item's popularity or value: nobody can learn who rates what,
+    and systems that look for it rank by chance."""
+    size = {"users": users, "items": users * 2 // 5}
+    world = tv.simulate("world", gamma=0, value_bias=0, alignment=0, drift=0, seed=seed, **size)
+    return tv.split(world.log, "holdout", seed=seed)
+
+
+OWN = ["popularity", "random", "average", "itemknn", "userknn", "plsa"]
+
+
+def test_own_systems_that_are_hardly_better_than_chance_are_a_result() -> None:
+    hardly = 0
+    for seed in range(8):
+        found = tv.audit(uniform_world(seed, 300 + 300 * (seed % 2)), OWN, threshold=4)
+        assert alarms(found) == []
+        (finding,) = found["random_baseline"]
+        hardly += finding.verdict == "fine" and "hardly better than a random ranking" in finding.sentence
+    assert hardly  # some of these worlds would be cautioned if the lists came from elsewhere
+
+
+def test_a_finished_result_knows_which_systems_are_our_own() -> None:
+    for seed in (1, 6, 7):
+        parts = uniform_world(seed, 300)
+        result = tv.evaluate(parts, OWN, metrics="ndcg@10", threshold=4, interval="none", keep_facts=True)
+        assert alarms(result.audit(parts)) == []
+
+
 @pytest.mark.slow
 def test_many_fitted_systems_of_clean_worlds() -> None:
     check_rate([alarms(audit_fitted(seed, 80 + 40 * (seed % 3))) for seed in range(200)])

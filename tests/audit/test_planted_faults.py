@@ -8,6 +8,8 @@ import pytest
 from audit_worlds import clean_world, judged, one, ranked
 
 import trueval as tv
+from trueval.recommenders.protocol import TrainSet
+from trueval.recommenders.registry import make_system
 from trueval.splits.parts import Parts
 
 USERS = range(60)
@@ -309,6 +311,29 @@ def test_shuffled_ids_are_no_better_than_chance() -> None:
     finding = one(found, "random_baseline")
     assert finding.verdict == "caution"
     assert finding.sentence.startswith("mine is hardly better than a random ranking")
+
+
+class ShuffledScores:
+    """A reader's model: mean ratings, which are given to other items of each user."""
+
+    def fit(self, train: TrainSet) -> ShuffledScores:
+        self.model = make_system("average").fit(train)
+        return self
+
+    def score(self, users: np.ndarray) -> np.ndarray:
+        scores = self.model.score(users)
+        places = np.random.default_rng(5).integers(1, scores.shape[1], (1000, 1))[users]
+        return np.take_along_axis(scores, (np.arange(scores.shape[1]) + places) % scores.shape[1], axis=1)
+
+
+def test_shuffled_scores_of_a_readers_own_model_are_a_caution() -> None:
+    world = tv.simulate("world", users=1000, items=120, ratings=24_000, gamma=0, value_bias=0, alignment=0, seed=2)
+    parts = tv.split(world.log, "holdout", ratio=0.3, seed=1)
+    systems = {"mine": ShuffledScores(), "average": "average", "ours": "random"}
+    finding = one(tv.audit(parts, systems, metrics="ndcg@10", threshold=4), "random_baseline")
+    assert finding.verdict == "caution"
+    assert finding.sentence.startswith("mine is hardly better than a random ranking")
+    assert "scores and ids belong together" in finding.remedy
 
 
 def test_a_group_that_is_served_worse() -> None:

@@ -15,6 +15,7 @@ from trueval.audit.settings import RankedSystem, Setting, keep_pairs
 from trueval.audit.subject import POPULARITY, Subject, named_popularity
 from trueval.data.ids import Ids
 from trueval.data.interactions import Interactions
+from trueval.data.pair_keys import unique_pairs
 from trueval.data.run_tables import read_run
 from trueval.design.design import RunDesign
 from trueval.errors import DataError, TruevalError
@@ -203,7 +204,7 @@ def popular_lists(train: pl.DataFrame, users: pl.Series, depth: int) -> pl.DataF
     >>> popular_lists(train, pl.Series([1, 3]), 2).rows()
     [(1, 'b', 1)]
     """
-    pairs = train.select(_KEYS).unique()
+    pairs = unique_pairs(train)
     counts = pairs.group_by("item").len("count").sort(["count", "item"], descending=[True, False])
     items = counts["item"]
     left = pl.DataFrame({"user": users.unique().sort()})

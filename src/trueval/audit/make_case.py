@@ -17,6 +17,7 @@ from trueval.comparison.margins import Margins, parse_margins
 from trueval.data.column_roles import parse_columns
 from trueval.data.interactions import Interactions
 from trueval.data.judgements import check_threshold
+from trueval.data.pair_keys import repeated_rows
 from trueval.data.users import read_users
 from trueval.errors import DataError, DefinitionError
 from trueval.evaluation.groups import names_of
@@ -154,8 +155,9 @@ def _without_leaked(test: Interactions, train: Interactions | None) -> tuple[Int
     """The test set without rows whose pair is in train, and these rows."""
     if train is None:
         return test, test.frame.head(0)
-    pairs = train.frame.select(_KEYS).unique()
-    leaked = test.frame.join(pairs, on=_KEYS, how="semi")
+    near = repeated_rows({"train": train.frame, "test": test.frame})
+    pairs = near["train"].select(_KEYS).unique()
+    leaked = near["test"].join(pairs, on=_KEYS, how="semi")
     if not len(leaked):
         return test, leaked
     clean = test.frame.join(pairs, on=_KEYS, how="anti", maintain_order="left")

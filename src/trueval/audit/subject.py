@@ -91,6 +91,10 @@ class Subject(ABC):
         """Whether a system is meant to be random."""
         return name.lower() in ("random", CHANCE)
 
+    def is_registered(self, name: str) -> bool:
+        """Whether trueval fitted and ranked one of its own systems: ids and scores then belong together."""
+        return self.ranked is not None and bool(self.ranked[name].facts.label.get("registered", False))
+
     # ---- what follows --------------------------------------------------------------------------------------------
 
     @cached_property

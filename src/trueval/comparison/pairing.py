@@ -123,7 +123,9 @@ def _joint(left: Ids, right: Ids) -> Ids:
 
 def user_codes(system: SystemResult, users: Ids) -> np.ndarray:
     """Codes of the system's users, one per row of its sums, ascending: both vocabularies are sorted."""
-    own = np.unique(system.unit_user)
+    own = system.unit_user
+    if not (own[1:] > own[:-1]).all():  # users with several units, or in another order
+        own = np.unique(own)
     return own.astype(np.int64) if system.users is users else users.codes(system.users.decode(own)).astype(np.int64)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 
 from trueval.data.ids import Ids
+from trueval.data.pair_keys import unique_pairs
 from trueval.errors import DefinitionError, suggest
 
 COUNTS = ("users", "rows")
@@ -41,8 +42,7 @@ def chosen(frame: pl.DataFrame, count: str) -> pl.DataFrame:
     >>> len(chosen(plays, "users")), len(chosen(plays, "rows"))
     (2, 3)
     """
-    pairs = frame.select("user", "item")
-    return pairs if count == "rows" else pairs.unique()
+    return frame.select("user", "item") if count == "rows" else unique_pairs(frame)
 
 
 def item_counts(frames: Iterable[pl.DataFrame], items: Ids, count: str) -> np.ndarray:

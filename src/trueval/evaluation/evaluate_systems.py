@@ -28,7 +28,7 @@ from trueval.metrics.aspect_inputs import Targets
 from trueval.metrics.metric_inputs import ItemPopularity
 from trueval.metrics.spec import Spec
 from trueval.recommenders.protocol import Recommender, TrainSet
-from trueval.recommenders.registry import cautions_on, make_system, name_systems, text_of
+from trueval.recommenders.registry import cautions_on, make_system, name_systems, record_of, text_of
 from trueval.recommenders.run import Run
 from trueval.splits.parts import Parts
 
@@ -173,4 +173,6 @@ def rank_tasks(
         if design.percentiles:
             facts = facts.changed(stratum=np.full(len(facts), number, np.int32))
         parts.append(facts)
-    return concat(parts).changed(label={"design": str(design), "seed": tasks[0].seed, "notes": notes})
+    registered = record_of(system) is not None  # ids and scores of other people's systems may not belong together
+    label = {"design": str(design), "seed": tasks[0].seed, "notes": notes, "registered": registered}
+    return concat(parts).changed(label=label)

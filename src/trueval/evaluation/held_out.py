@@ -16,6 +16,7 @@ from trueval.data.ids import Ids, check_same_kind
 from trueval.data.interactions import Interactions
 from trueval.data.items import read_items
 from trueval.data.judgements import Judged, judge
+from trueval.data.pair_keys import unique_pairs
 from trueval.data.popularity import item_counts, repeat_notes, repeated_pairs
 from trueval.data.read import read
 from trueval.design.design import RunDesign
@@ -77,7 +78,7 @@ def read_held_out(
         for role in ("user", "item"):
             where = (train_log.name, test_log.name)
             check_same_kind(train_log.frame[role], test_log.frame[role], role=role, where=where)
-    pairs = None if train_log is None else train_log.frame.select("user", "item").unique()
+    pairs = None if train_log is None else unique_pairs(train_log.frame)
     table = None if items is None else read_items(items)
     parts = None
     if options.propensity is not None and isinstance(test, (str, Path)):

@@ -81,7 +81,7 @@ def measure_facts(
     """Compute every metric (by label) over the units of the population, and its value for a random ranking.
 
     Users without a list count as an empty one, unless `missing` says that they are dropped. Without `by_user`, system
-    metrics keep their counts alone, and can have no interval.
+    metrics keep their counts alone, and can have no interval, and recommendations are not counted.
     """
     lists = len(facts) if facts.listed is None else int(facts.listed.sum())
     facts = select(facts, in_population(facts, population))
@@ -106,7 +106,8 @@ def measure_facts(
     condensed = Condensed.of(facts) if facts.condensed else None
     return Measurements(
         facts.unit_user, facts.stratum, values, random, ties, facts.depth, by_group, uncut, condensed, missing_users,
-        facts.item[facts.start[:-1]] if facts.one_relevant else None, ItemCounts.of(facts, cutoffs),
+        facts.item[facts.start[:-1]] if facts.one_relevant else None,
+        ItemCounts.of(facts, cutoffs) if by_user else None,
     )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from trueval.data.exported_tables import Tabular
+from trueval.data.pair_keys import repeated_rows
 from trueval.errors import DefinitionError
 from trueval.render.numbers import percent
 from trueval.render.shown import Shown
@@ -123,10 +124,13 @@ def leakage(parts: Parts) -> Leakage:
     pairs = [(first, then) for then in frames for first in _LATER.get(then, ()) if first in frames]
     pairs.sort(key=lambda pair: pair != ("train", "test"))
     checks: list[Check] = []
-    checks += [find_overlap(frames, pair) for pair in pairs]
+    near = repeated_rows(frames)  # only pairs that are there twice can be shared or repeated
+    rows = {name: len(frame) for name, frame in frames.items()}
+    checks += [find_overlap(near, pair, among=rows[pair[1]]) for pair in pairs]
     checks += [check for pair in pairs for check in find_futures(frames, pair, parts.how)]
-    checks += [find_duplicates({name: frame for name, frame in frames.items() if name != OBSERVED})]
-    checks += [find_repeats(frames)]
+    own = [name for name in frames if name != OBSERVED]
+    checks += [find_duplicates({name: near[name] for name in own}, among=sum(rows[name] for name in own))]
+    checks += [find_repeats(near, among=sum(rows.values()))]
     checks += [
         check for name in ("test", "validation", OBSERVED) if name in frames for check in find_cold(parts, frames, name)
     ]

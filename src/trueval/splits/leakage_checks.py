@@ -42,8 +42,9 @@ class Check:
         return None if self.count is None else self.count / self.total if self.total else 0.0
 
 
-def find_overlap(frames: Frames, pair: Pair) -> Check:
-    """Users and items that are together in both parts, also where the values differ."""
+def find_overlap(frames: Frames, pair: Pair, *, among: int) -> Check:
+    """Users and items that are together in both parts, also where the values differ. `frames` have at least the rows
+    of pairs that are there twice, and `among` is the number of all rows of the second part."""
     first, then = (frames[name] for name in pair)
     found = then.join(first.select("user", "item").unique(), on=["user", "item"], how="semi")
     meaning = f"{pair[1]} rows whose user and item are also in {pair[0]}"
@@ -53,7 +54,7 @@ def find_overlap(frames: Frames, pair: Pair) -> Check:
         )
         meaning += f", {other:,} of them with a different value" if other else ""
     do = "keep one row per user and item, or judge with seen items allowed"
-    return _check(_named("overlap", pair), found, len(then), "wrong", meaning, do)
+    return _check(_named("overlap", pair), found, among, "wrong", meaning, do)
 
 
 def find_futures(frames: Frames, pair: Pair, how: Mapping[str, Any]) -> Iterator[Check]:
@@ -115,8 +116,9 @@ def _other_clocks(*times: pl.Series) -> bool:
     return len(known) == len(sizes) and len({ticks_per_second(size) for size in known}) > 1
 
 
-def find_duplicates(frames: Frames) -> Check:
-    """Rows that say the same as another one, of the same part or of another."""
+def find_duplicates(frames: Frames, *, among: int) -> Check:
+    """Rows that say the same as another one, of the same part or of another. `frames` have at least the rows of pairs
+    that are there twice, and `among` is the number of all rows."""
     columns = [role for role in ROLES if all(role in frame.columns for frame in frames.values())]
     rows = pl.concat(
         [frame.select(columns) for frame in frames.values()], how="vertical_relaxed"
@@ -124,11 +126,12 @@ def find_duplicates(frames: Frames) -> Check:
     alike = rows.filter(rows.is_duplicated()).group_by(columns).len("times")
     again = int(alike["times"].sum()) - len(alike)
     meaning = f"rows that repeat another row ({', '.join(columns)})"
-    return _check("duplicates", alike, len(rows), "caution", meaning, "drop repeated rows", count=again)
+    return _check("duplicates", alike, among, "caution", meaning, "drop repeated rows", count=again)
 
 
-def find_repeats(frames: Frames) -> Check:
-    """Rows that have user and item, but not all else, in common with another one of their part."""
+def find_repeats(frames: Frames, *, among: int) -> Check:
+    """Rows that have user and item, but not all else, in common with another one of their part. `frames` have at least
+    the rows of pairs that are there twice, and `among` is the number of all rows."""
     found, count = [], 0
     for name, frame in frames.items():
         again = frame.filter(frame.select("user", "item").is_duplicated())
@@ -138,8 +141,7 @@ def find_repeats(frames: Frames) -> Check:
         found.append(alike.with_columns(part=pl.lit(name)))
     meaning = "rows with the user and item of another row of the same part, but a different value or time"
     do = "each pair counts once, with the mean of its train values; keep one row per pair to use another value"
-    total = sum(map(len, frames.values()))
-    return _check("repeats", pl.concat(found), total, "caution", meaning, do, count=count)
+    return _check("repeats", pl.concat(found), among, "caution", meaning, do, count=count)
 
 
 def find_cold(parts: Parts, frames: Frames, name: str) -> Iterator[Check]:

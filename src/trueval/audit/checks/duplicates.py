@@ -9,6 +9,7 @@ from trueval.audit.finding import Finding
 from trueval.audit.given_runs import GivenRuns
 from trueval.audit.registry import check
 from trueval.audit.sentences import counted, listed
+from trueval.data.pair_keys import repeated_rows
 from trueval.splits.leakage_checks import find_duplicates, find_repeats
 
 
@@ -31,7 +32,8 @@ def duplicates(case: Case) -> Iterable[Finding]:
         yield Finding("duplicates", "data", "fine", "fact", "No list has the same item twice.", figures)
         return
     frames = {"train": case.given.train.frame, "test": case.given.test.frame}  # others have checks of their own
-    same, others = find_duplicates(frames).count or 0, find_repeats(frames).count or 0
+    near, among = repeated_rows(frames), sum(map(len, frames.values()))
+    same, others = find_duplicates(near, among=among).count or 0, find_repeats(near, among=among).count or 0
     figures |= {"rows": same, "other_value_or_time": others}
     if not same and not others:
         sentence = "No row of train or test is there twice."

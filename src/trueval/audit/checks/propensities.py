@@ -56,7 +56,8 @@ def propensities(case: Case) -> Iterable[Finding]:
         return  # nothing is relevant
     sample = case.random_sample
     if sample is None:
-        sizes = {power: _effective(train, rows, power) for power in _POWERS}
+        popularity = _popularity(train, rows)
+        sizes = {power: _effective(popularity, power) for power in _POWERS}
         told = [f"{own.effective:,.0f} where the power is {power:g}" for power, own in sizes.items()]
         sentence = (
             "It cannot be known from a log how likely its ratings were to be there, and whether they are there because "
@@ -82,7 +83,7 @@ def _with_sample(
     figures: dict[str, Any] = {"rows": len(rows), "power": power}
     said = []
     if not math.isnan(power):
-        own = _effective(train, rows, power)
+        own = _effective(_popularity(train, rows), power)
         figures["effective"] = own.effective
         said.append(
             f"The chance of liked items to be observed grows with their train popularity to the power of "
@@ -130,9 +131,13 @@ def odds_ratio(observed: LikedShare, random: LikedShare, *, level: float = 0.95)
     return math.exp(one - other), math.exp(one - other - reach), math.exp(one - other + reach)
 
 
-def _effective(train: Interactions, rows: pl.DataFrame, power: float) -> Diagnostics:
+def _popularity(train: Interactions, rows: pl.DataFrame) -> np.ndarray:
+    """Popularity of the item of each row; of the most popular item: 1."""
+    return Propensity.popularity(train, gamma=1).of(rows).to_numpy()
+
+
+def _effective(popularity: np.ndarray, power: float) -> Diagnostics:
     """Weights of relevant test rows under propensities by popularity to a power."""
-    popularity = Propensity.popularity(train, gamma=1).of(rows).to_numpy()  # of the most popular item: 1
     chance = popularity**power
     return Diagnostics.of(chance / chance.max())
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -21,6 +22,7 @@ _REMEDY = (
     "check that scores and ids belong together (a shuffled column, an offset of one), and that higher is better; a "
     "system that knows little of these users, or that recommends what the test set hardly has, looks the same"
 )
+_MORE = "more test users would tell"
 _SHARE = (
     0.25  # of the best lead over chance: what is shown to have less, and not shown to have any, is as good as random
 )
@@ -32,7 +34,10 @@ _SHARE = (
 )  # fmt: skip
 def random_baseline(case: Case) -> Iterable[Finding | Draft]:
     """Systems shown to have hardly any lead over chance: less than is relevant or, by default, than a quarter of the
-    lead of the best system. A lead that is not shown is no such evidence, and cannot be told."""
+    lead of the best system. A lead that is not shown is no such evidence, and cannot be told.
+
+    Such a system may have its ids or scores mixed up, unless it is one of trueval's own that was fitted here: then it
+    is a result, and fine."""
     subject = case.measured
     assert subject.with_chance is not None
     setting, label = subject.with_chance, subject.labels[0]
@@ -52,28 +57,46 @@ def random_baseline(case: Case) -> Iterable[Finding | Draft]:
         least, words = _SHARE * lead, f"a quarter of the lead of {best}"
 
     def conclude(q: np.ndarray) -> Finding:
-        none = [name for name, at in zip(leads, q) if at < ALPHA and not _above(leads[name])]
         below = [name for name, one in leads.items() if not _above(one)]
-        told = listed([f"{name} {size(leads[name])}" for name in none or below])
+        hardly = [name for name, at in zip(leads, q) if at < ALPHA and name in below]
+        unknown = [name for name in below if name not in hardly]
+        others = [name for name in below if not subject.is_registered(name)]  # their ids may be mixed up
         p = float(np.nanmin(q)) if not np.isnan(q).all() else math.nan
-        if none:
+        made = partial(Finding, "random_baseline", "robustness", kind="estimate", figures=figures, p=p)
+        if hardly:
             sentence = (
-                f"{listed(none)} {'is' if len(none) == 1 else 'are'} hardly better than a random ranking on {label} "
-                f"({number(chance)}), if at all: the lead is shown to be less than {words}, {number(least)}: {told}."
+                f"{listed(hardly)} {'is' if len(hardly) == 1 else 'are'} hardly better than a random ranking on "
+                f"{label} ({number(chance)}), if at all: the lead is shown to be less than {words}, {number(least)}: "
+                f"{_told(hardly, leads)}.{_result([name for name in hardly if name not in others])}"
             )
-            return Finding("random_baseline", "robustness", "caution", "estimate", sentence, figures, _REMEDY, p)
-        if below:
+            if set(hardly) & set(others):
+                return made(verdict="caution", sentence=sentence, remedy=_REMEDY)
+            if not others:
+                return made(verdict="fine", sentence=sentence)
+            sentence += f" Of {listed(unknown)} it cannot be told, by a lead of {_told(unknown, leads)}."
+            return made(verdict="cannot tell", sentence=sentence, remedy=_REMEDY)
+        if unknown:
             sentence = (
                 f"It cannot be told whether all systems are better than a random ranking on {label} "
-                f"({number(chance)}), by a lead of {told}."
+                f"({number(chance)}), by a lead of {_told(unknown, leads)}."
             )
-            return Finding("random_baseline", "robustness", "cannot tell", "estimate", sentence, figures, _REMEDY, p)
-        given = [name for name in subject.names if subject.is_random(name)]
-        others = f"all systems but {listed(given)}" if given else "all systems"
-        sentence = f"A random ranking scores {number(chance)} on {label}, and {others} are better."
-        return Finding("random_baseline", "robustness", "fine", "estimate", sentence, figures, "", p)
+            return made(verdict="cannot tell", sentence=sentence, remedy=_REMEDY if others else _MORE)
+        random = [name for name in subject.names if subject.is_random(name)]
+        every = f"all systems but {listed(random)}" if random else "all systems"
+        sentence = f"A random ranking scores {number(chance)} on {label}, and {every} are better."
+        return made(verdict="fine", sentence=sentence)
 
     yield Draft(np.array([_no_better(one, least) for one in leads.values()]), conclude)
+
+
+def _told(names: Iterable[str], leads: Mapping[str, Difference]) -> str:
+    return listed([f"{name} {size(leads[name])}" for name in names])
+
+
+def _result(names: Sequence[str]) -> str:
+    """Why it is no fault of these systems."""
+    whose = f" As trueval fitted {listed(names)} itself, ids and scores belong together: this is a result."
+    return whose if names else ""
 
 
 def _lead(setting: Setting, label: str, name: str) -> Difference:
