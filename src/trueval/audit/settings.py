@@ -92,6 +92,7 @@ def measure_setting(
         measured = measure_facts(
             facts, dict(specs), population=options.averaged_over, missing=options.missing, inputs=own.inputs,
             preset=options.preset, with_random=with_chance and CHANCE not in found, by_user=False,
+            count_items=False,
         )  # fmt: skip
         check_anyone(len(measured), options.averaged_over)
         found[own.name] = _summary(measured, facts, specs)

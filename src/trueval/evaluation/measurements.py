@@ -77,11 +77,13 @@ def measure_facts(
     with_random: bool = True,
     groups: Sequence[Groups] = (),
     by_user: bool = True,
+    count_items: bool = True,
 ) -> Measurements:
     """Compute every metric (by label) over the units of the population, and its value for a random ranking.
 
     Users without a list count as an empty one, unless `missing` says that they are dropped. Without `by_user`, system
-    metrics keep their counts alone, and can have no interval, and recommendations are not counted.
+    metrics keep their counts alone, and can have no interval; `count_items` says whether it is counted how often each
+    item was recommended.
     """
     lists = len(facts) if facts.listed is None else int(facts.listed.sum())
     facts = select(facts, in_population(facts, population))
@@ -107,7 +109,7 @@ def measure_facts(
     return Measurements(
         facts.unit_user, facts.stratum, values, random, ties, facts.depth, by_group, uncut, condensed, missing_users,
         facts.item[facts.start[:-1]] if facts.one_relevant else None,
-        ItemCounts.of(facts, cutoffs) if by_user else None,
+        ItemCounts.of(facts, cutoffs) if count_items else None,
     )  # fmt: skip
 
 
