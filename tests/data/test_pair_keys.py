@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from trueval.data.pair_keys import pair_keys, repeated_rows, unique_pairs
+from trueval.kernels import use_kernels
 
 Frames = dict[str, pl.DataFrame]
 
@@ -72,3 +73,26 @@ def test_numbers_differ_where_pairs_do() -> None:
 def test_missing_and_fractional_ids_have_no_number() -> None:
     assert pair_keys([pl.DataFrame({"user": [1, None], "item": [1, 2]})]) is None
     assert pair_keys([pl.DataFrame({"user": [1.5], "item": [1.0]})]) is None
+
+
+def test_long_columns_of_text_have_numbers() -> None:
+    rng = np.random.default_rng(2)
+
+    def ids(role: str, rows: int) -> pl.Series:
+        return pl.Series([f"{role}, and more {one}" for one in rng.integers(0, 400, rows)], dtype=pl.String)
+
+    sizes = {"train": 25_000, "test": 3_000, "none": 0}
+    frames = {name: pl.DataFrame({role: ids(role, rows) for role in ("user", "item")}) for name, rows in sizes.items()}
+    times = Counter(pair for frame in frames.values() for pair in pairs_of(frame))
+    with use_kernels("compiled"):
+        assert pair_keys(list(frames.values())) is not None
+        found = repeated_rows(frames)
+    for name, frame in frames.items():
+        assert pairs_of(found[name]) == [pair for pair in pairs_of(frame) if times[pair] > 1]
+    with use_kernels("plain"):
+        assert pair_keys(list(frames.values())) is None
+
+
+def test_numbers_below_0_and_above_int64_are_not_compared() -> None:
+    below, above = pl.DataFrame({"user": [-1], "item": [1]}), pl.DataFrame({"user": [1], "item": [1]})
+    assert pair_keys([below, above.with_columns(pl.all().cast(pl.UInt64))]) is None
