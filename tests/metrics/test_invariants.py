@@ -27,6 +27,7 @@ from metric_worlds import (
 
 import trueval as tv
 from trueval.errors import DefinitionError
+from trueval.evaluation.engines.plan import as_deep_as_needed, needed_depth
 from trueval.evaluation.measurements import measure_facts, merge_measurements
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.views import concat, condense, flip, one_relevant, random_ranking, select
@@ -485,6 +486,24 @@ def test_parts_add_up_to_the_whole(rule: str, complete: bool):
                 assert other.value() == pytest.approx(whole.value(), rel=1e-12, nan_ok=True), str(spec)
                 if whole.per_unit is not None:
                     np.testing.assert_array_equal(other.per_unit[order], whole.per_unit, err_msg=str(spec))
+
+
+@pytest.mark.parametrize("seed", [31, 32, 33])
+@pytest.mark.parametrize("complete", [True, False])
+def test_a_metric_looks_no_deeper_than_its_cutoff(seed: int, complete: bool):
+    """What is behind it is not even given to metrics of a run: see `needed_depth`."""
+    world = random_world(seed, complete=complete)
+    facts, inputs = scored(world.facts("random")), world.inputs()
+    tried = set()
+    for spec in [s for s in ADDABLE if usable(s, world) and needed_depth([s]) is not None]:
+        whole, cut = compute(spec, facts, inputs), compute(spec, as_deep_as_needed(facts, [spec]), inputs)
+        np.testing.assert_array_equal(cut.value(), whole.value(), err_msg=str(spec))
+        if whole.per_unit is not None:
+            np.testing.assert_array_equal(cut.per_unit, whole.per_unit, err_msg=str(spec))
+        if (facts.relevant & (facts.rank > spec.k)).any():  # there is something behind it
+            tried.add(spec.metric.name)
+    missed = {m.name for m in METRICS if m.cutoff == "required" and not m.exact} - tried
+    assert not missed
 
 
 @pytest.mark.parametrize("rule", ["random", "expected"])

@@ -57,7 +57,7 @@ def pieces(facts: RankingFacts, units: int) -> Iterator[RankingFacts]:
 
 
 def shortened(facts: RankingFacts, depth: int) -> RankingFacts:
-    """The facts for metrics that look no deeper: lists and hits are cut there.
+    """The facts as they are with lists of this length: nothing but the lists depends on it.
 
     >>> from trueval.metrics.measure import toy_facts
     >>> shortened(toy_facts(["a", "b", "c"], {"c"}), 2).list_item.tolist()
@@ -67,7 +67,7 @@ def shortened(facts: RankingFacts, depth: int) -> RankingFacts:
         return facts
     start, items = cut_lists(facts.list_start, facts.list_item, depth)
     same = None if facts.list_same is None else cut_lists(facts.list_start, facts.list_same, depth)[1]
-    return facts.changed(deepest=depth, list_start=start, list_item=items, list_same=same, splits=facts.splits[:depth])
+    return facts.changed(list_start=start, list_item=items, list_same=same, splits=facts.splits[:depth])
 
 
 def cut_lists(list_start: np.ndarray, column: np.ndarray, depth: int) -> tuple[np.ndarray, np.ndarray]:

@@ -147,7 +147,7 @@ class MeasurementPlan:
 
 
 def as_deep_as_needed(facts: RankingFacts, specs: Iterable[Spec]) -> RankingFacts:
-    """The facts with lists cut to the deepest cutoff, where all metrics have one and equal scores are settled.
+    """The facts with lists and hits cut to the deepest cutoff, where all metrics have one and equal scores are settled.
 
     >>> from trueval.metrics.grammar import parse
     >>> from trueval.metrics.measure import toy_facts
@@ -156,7 +156,9 @@ def as_deep_as_needed(facts: RankingFacts, specs: Iterable[Spec]) -> RankingFact
     [2, 3]
     """
     deepest = needed_depth(specs)
-    return facts if facts.ties not in SETTLED or deepest is None else shortened(facts, deepest)
+    if facts.ties not in SETTLED or deepest is None:
+        return facts
+    return shortened(facts, deepest).changed(deepest=deepest)
 
 
 def needed_depth(specs: Iterable[Spec]) -> int | None:
