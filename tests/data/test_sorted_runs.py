@@ -113,6 +113,13 @@ def test_what_is_not_sorted_or_looks_wrong_is_left_to_be_read_whole(monkeypatch,
     assert read_sorted(SOUND.lazy(), len(SOUND) + 1) is None  # a file that was written anew meanwhile
 
 
+def test_users_who_come_back_at_once_are_told_by_the_first_rows(monkeypatch):
+    back = pl.concat([SOUND, SOUND.head(1)])
+    assert read_sorted(back.lazy(), len(back)) is None
+    monkeypatch.setattr(sorted_runs, "_SAMPLE", len(SOUND))
+    assert read_sorted(back.lazy(), len(back)) is not None  # this one is seen by whoever brings lists to their users
+
+
 def test_a_file_that_cannot_be_read_to_its_end_is_left_too(tmp_path):
     path = tmp_path / "recs.parquet"
     run_of({user: range(50) for user in range(200)}).write_parquet(path, row_group_size=1000)

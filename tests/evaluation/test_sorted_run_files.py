@@ -18,6 +18,7 @@ DEEP = "ndcg,ap,rr,rprec,err@20,bpref"
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch):
     monkeypatch.setattr(sorted_runs, "_ROWS", 37)
+    monkeypatch.setattr(sorted_runs, "_SAMPLE", 5)
     with use_kernels("compiled"):
         yield
 

@@ -20,6 +20,7 @@ from trueval.kernels import choose
 # Rows that are read at a time. Memory of columns below eight megabytes is used again for the next rows; from there on
 # the allocator of polars gives it back, and most of the time would go into having it cleared.
 _ROWS = 1 << 19
+_SAMPLE = 10_000
 _AHEAD = 2  # times these rows are read while others are looked at
 
 
@@ -54,12 +55,19 @@ def read_sorted(run: pl.LazyFrame, rows: int) -> SortedRun | None:
         return None
     run = run.with_columns(pl.col(role).cast(pl.Int64) for role in _IDS if whole[role])
     try:
-        return _coded(run, rows)
+        return None if _user_comes_back(run) else _coded(run, rows)
     except FAILURES:  # who reads it in the other way is told
         return None
 
 
 _IDS = ("user", "item")
+
+
+def _user_comes_back(run: pl.LazyFrame) -> bool:
+    """Whether the first rows tell already that users do not stand together: to read them takes next to nothing."""
+    user = run.select("user").head(_SAMPLE).collect()["user"]
+    heads = user.filter(pl.Series(is_first(user.rechunk())))
+    return heads.n_unique() < len(heads)
 
 
 def _coded(run: pl.LazyFrame, rows: int) -> SortedRun | None:
@@ -91,7 +99,7 @@ def _first_rows(piece: pl.DataFrame, before: pl.DataFrame | None) -> np.ndarray 
     """The rows of a piece at which lists begin; `before` is the row before it. None where it is not in order."""
     if not len(piece) or any(column.null_count() for column in piece):
         return None
-    user, score = piece["user"].rechunk(), piece["score"].to_numpy()
+    user, score = piece["user"], piece["score"].to_numpy()
     first = is_first(user)
     first[0] = before is None or user[0] != before["user"][0]
     falling = np.empty(len(score), bool)
@@ -105,16 +113,13 @@ def _first_rows(piece: pl.DataFrame, before: pl.DataFrame | None) -> np.ndarray 
 
 
 def _slices(run: pl.LazyFrame, rows: int) -> Iterator[pl.DataFrame]:
-    """The rows some at a time, each column of them in one array, while the next ones are read.
-
-    The first ones are read alone: where the lists are not in order, they tell it as a rule, and no others are wanted.
-    """
+    """The rows some at a time, each column of them in one array, while the next ones are read."""
 
     def read(begin: int) -> pl.DataFrame:
-        return run.slice(begin, _ROWS).collect().rechunk()
+        piece = run.slice(begin, _ROWS).collect()
+        return piece if piece.n_chunks() == 1 else piece.rechunk()
 
-    yield read(0)
-    begins = iter(range(_ROWS, rows, _ROWS))
+    begins = iter(range(0, rows, _ROWS))
     with ThreadPoolExecutor(_AHEAD) as pool:
         ahead = [pool.submit(read, begin) for begin in islice(begins, _AHEAD)]
         while ahead:
