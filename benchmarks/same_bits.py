@@ -131,13 +131,13 @@ def _as_ids(kind: str) -> Callable[[Any, str], Any]:
         def one(role: str) -> Any:
             code = pl.col(role).cast(pl.Int64)
             if kind == "text":
-                return pl.format(f"{role[0]}-{{}}", (code * 7919) % 1009).alias(role)
+                return pl.format(f"{role[0]}-{{}}", (code * 7919) % 1_000_003).alias(role)
             if kind == "long text":
-                return pl.format(f"{role}-with-a-long-name-{{}}", (code * 7919) % 1009).alias(role)
+                return pl.format(f"{role}-with-a-long-name-{{}}", (code * 7919) % 1_000_003).alias(role)
             if kind == "categorical":
-                return pl.format(f"{role[0]}-{{}}", (code * 7919) % 1009).cast(pl.Categorical).alias(role)
+                return pl.format(f"{role[0]}-{{}}", (code * 7919) % 1_000_003).cast(pl.Categorical).alias(role)
             if kind == "sparse":
-                return ((code * 7919 % 1009) * 10**13 + 5).alias(role)
+                return ((code * 7919 % 1_000_003) * 10**10 + 5).alias(role)
             if kind == "unsigned":
                 return (code.cast(pl.UInt64) + 2**63 + 11).alias(role)
             if kind == "negative":
