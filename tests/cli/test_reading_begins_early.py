@@ -5,8 +5,10 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from trueval.cli.ahead import begin_reading
+from trueval.cli.ahead import PLAIN, begin_reading
 from trueval.data import whole_runs
+from trueval.metrics.compute import weighs_items
+from trueval.metrics.grammar import parse
 
 
 @pytest.fixture
@@ -16,7 +18,7 @@ def begun(tmp_path, monkeypatch):
     for name in ("recs.parquet", "more.parquet"):
         pl.DataFrame({"user": [1], "item": [2], "score": [0.5]}).write_parquet(name)
     names = []
-    monkeypatch.setattr(whole_runs, "read_ahead", names.append)
+    monkeypatch.setattr(whole_runs, "read_ahead", lambda name, depth: names.append(name))
     return lambda line: begin_reading(line.split()) or names
 
 
@@ -44,3 +46,11 @@ def test_a_run_is_begun(begun, line):
 )
 def test_what_is_read_in_another_way_waits(begun, line):
     assert begun(line) == []
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_metrics_whose_lists_are_cut_ahead_need_no_more(name):
+    spec = parse(f"{name}@7")
+    assert spec.k == 7
+    assert not spec.metric.exact
+    assert not weighs_items(spec)

@@ -70,20 +70,27 @@ def run_of(lists: dict, *, kind: str = "whole") -> pl.DataFrame:
     ),
     kind=st.sampled_from(["whole", "short", "long"]),
     rows=st.sampled_from([1, 2, 7, 100]),
+    depth=st.sampled_from([None, 1, 3, 20]),
+    arrays=st.integers(1, 4),
 )
-def test_a_sorted_run_is_read_as_it_is_whatever_the_pieces(lists, kind, rows):
+def test_a_sorted_run_is_read_as_it_is_whatever_the_pieces(lists, kind, rows, depth, arrays):
     run = run_of(lists, kind=kind)
-    before, sorted_runs._ROWS = sorted_runs._ROWS, rows
+    size = -(-len(run) // arrays)
+    parted = pl.concat([run[begin : begin + size] for begin in range(0, len(run), size)], rechunk=False)
+    before, sorted_runs._BYTES = sorted_runs._BYTES, rows * (8 if kind == "whole" else 16)
     try:
-        found = read_sorted(run.lazy(), len(run))
+        found = read_sorted(parted.lazy(), len(run), depth=depth)
     finally:
-        sorted_runs._ROWS = before
+        sorted_runs._BYTES = before
     heads = run["user"].unique(maintain_order=True)
     assert found is not None
     assert found.users.to_list() == heads.to_list()
-    assert np.diff(found.start).tolist() == [len(items) for items in lists.values()]
+    assert found.length.tolist() == [len(items) for items in lists.values()]
     assert found.items.values.to_list() == sorted(set(run["item"].to_list()))
-    assert found.items.decode(found.codes[found.places]).to_list() == run["item"].to_list()
+    kept = run.filter(pl.int_range(pl.len()).over("user") < (depth or len(run)))
+    assert found.items.decode(found.item).to_list() == kept["item"].to_list()
+    assert np.diff(found.start).tolist() == kept.group_by("user", maintain_order=True).len()["len"].to_list()
+    assert [found.reaches(other) for other in (None, 2)] == [depth is None, depth is None or depth >= 2]
 
 
 SOUND = run_of({1: [5, 6, 7], 2: [6, 5], 3: [9]})
@@ -99,6 +106,7 @@ SCORES = pl.col("score")
         *(SOUND.with_columns(pl.when(pl.int_range(6) == row).then(bad).otherwise(SCORES).alias("score"))
           for row in range(6) for bad in (float("nan"), float("inf"), float("-inf"), None)),
         SOUND.with_columns(item=pl.Series([5, None, 7, 6, 5, 9])),
+        SOUND.with_columns(item=pl.Series([5, 6, 5, 6, 5, 9])),  # twice in a list
         SOUND.with_columns(user=pl.Series([1, 1, None, 2, 2, 3])),
         SOUND.with_columns(rank=pl.Series([1, 2, 3, 1, 2, 1])),
         SOUND.drop("score"),
@@ -107,9 +115,10 @@ SCORES = pl.col("score")
     ],
 )  # fmt: skip
 def test_what_is_not_sorted_or_looks_wrong_is_left_to_be_read_whole(monkeypatch, run, rows):
-    monkeypatch.setattr(sorted_runs, "_ROWS", rows)
+    monkeypatch.setattr(sorted_runs, "_BYTES", 8 * rows)
     assert read_sorted(SOUND.lazy(), len(SOUND)) is not None
     assert read_sorted(run.lazy(), len(run)) is None
+    assert read_sorted(run.lazy(), len(run), depth=1) is None  # behind the depth, too
     assert read_sorted(SOUND.lazy(), len(SOUND) + 1) is None  # a file that was written anew meanwhile
 
 

@@ -17,7 +17,7 @@ DEEP = "ndcg,ap,rr,rprec,err@20,bpref"
 
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch):
-    monkeypatch.setattr(sorted_runs, "_ROWS", 37)
+    monkeypatch.setattr(sorted_runs, "_BYTES", 37 * 8)
     monkeypatch.setattr(sorted_runs, "_SAMPLE", 5)
     with use_kernels("compiled"):
         yield

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 from types import ModuleType
 from typing import Any
@@ -390,18 +391,70 @@ def test_group_lists(data, users, scored):
 
 
 @given(codes=st.lists(st.integers(-1, 6), max_size=30))
-def test_group_order_and_grouped_starts(codes):
+def test_grouped_starts(codes):
     array = np.array(codes, np.int32)
-    starts = [np.zeros(8, np.int64) for _ in range(4)]
-    orders = [kernels.group_order(array, start) for kernels, start in zip((plain, compiled("lists")), starts)]
-    truth = [j for code in range(7) for j, c in enumerate(codes) if c == code]
-    assert orders[0].tolist() == orders[1].tolist() == truth
-    bounds = [sum(0 <= c < code for c in codes) for code in range(8)]
-    assert starts[0].tolist() == starts[1].tolist() == bounds
+    bounds = [sum(c < code for c in codes) for code in range(8)]
     grouped = codes == sorted(codes) and -1 not in codes
-    for kernels, start in zip((plain, compiled("lists")), starts[2:]):
+    for kernels in (plain, compiled("lists")):
+        start = np.zeros(8, np.int64)
         assert kernels.grouped_starts(array, start) == grouped
         assert start.tolist() == (bounds if grouped else [0] * 8)
+
+
+@given(places=st.lists(st.integers(0, 4), max_size=30), kind=st.sampled_from(["<i4", "<f8", "|b1"]))
+def test_take(places, kind):
+    values, where = np.array([3, 0, 1, 7, 2]).astype(kind), np.array(places, np.int32)
+    for kernels in (plain, compiled("lists")):
+        out = np.empty(len(places), values.dtype)
+        kernels.take(values, where, out)
+        np.testing.assert_array_equal(out, [values[place] for place in places])
+    into = where.copy()
+    compiled("lists").take(np.array([4, 3, 2, 1, 0], np.int32), into, into)  # in place
+    assert into.tolist() == [4 - place for place in places]
+
+
+@given(
+    users=st.lists(st.integers(0, 2), min_size=1, max_size=8),
+    score=st.lists(st.sampled_from([3.0, 2.0, 1.0, 0.0, math.inf, math.nan]), min_size=8, max_size=8),
+    falling=st.booleans(), goes_on=st.booleans(), before=st.sampled_from([4.0, 1.5]), kind=st.sampled_from(FLOATS),
+)  # fmt: skip
+def test_list_heads(users, score, falling, goes_on, before, kind):
+    key, heads = np.array(users, np.uint64), np.empty(len(users), np.int32)
+    score = [-float(j) for j in range(len(users))] if falling else score[: len(users)]
+    new = [not goes_on, *(one != other for one, other in pairwise(users))]
+    above = [before, *score]
+    sound = all(math.isfinite(own) and (n or own < last) for own, n, last in zip(score, new, above))
+    column, last = np.array(score, kind), np.dtype(kind).type(before)
+    kernel = compiled("lists").list_heads
+    number = kernel(key, key, np.uint64(9), column, goes_on, last, heads)
+    assert number == (sum(new) if sound else -1)
+    assert not sound or heads[:number].tolist() == [j for j, is_new in enumerate(new) if is_new]
+    assert kernel(key, key << np.uint64(40), np.uint64(9), column, goes_on, last, heads) == number
+    assert kernel(key + np.uint64(10), key, np.uint64(9), column, goes_on, last, heads) == -2  # too long
+
+
+@given(
+    lists=st.lists(st.lists(st.integers(0, 5), max_size=7), min_size=1, max_size=5),
+    cut=st.integers(0, 40), depth=st.integers(0, 8),
+)  # fmt: skip
+def test_keep_first_whatever_the_pieces(lists, cut, depth):
+    rows = [(u, item) for u, items in enumerate(lists) for item in items]
+    last_list, kept = np.full(6, -1, np.int32), []
+    cut = min(cut, len(rows))
+    for piece, begun in ((rows[:cut], []), (rows[cut:], rows[:cut])):
+        if not piece:
+            continue
+        codes = np.array([item for _, item in piece], np.int32)
+        first = piece[0][0]
+        bounds = [0, *(j for j in range(1, len(piece)) for _ in range(piece[j][0] - piece[j - 1][0])), len(piece)]
+        before = min(depth, sum(u == first for u, _ in begun))
+        out = np.empty(len(piece), np.int32)
+        number = compiled("lists").keep_first(codes, np.array(bounds), first, before, depth, last_list, out)
+        kept.append(None if number < 0 else out[:number].tolist())
+    doubled = any(len(set(items)) < len(items) for items in lists)
+    assert (None in kept) == doubled
+    if not doubled:
+        assert [item for part in kept for item in part] == [item for items in lists for item in items[:depth]]
 
 
 @given(

@@ -30,8 +30,8 @@ from trueval.errors import DefinitionError
 from trueval.evaluation.engines.plan import as_deep_as_needed, needed_depth
 from trueval.evaluation.measurements import measure_facts, merge_measurements
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.facts.views import concat, condense, flip, one_relevant, random_ranking, select
-from trueval.metrics.compute import compute, merge
+from trueval.facts.views import concat, condense, flip, one_relevant, random_ranking, select, shortened
+from trueval.metrics.compute import compute, merge, weighs_items
 from trueval.metrics.families import FAMILIES
 from trueval.metrics.grammar import parse
 from trueval.metrics.metric_inputs import Inputs
@@ -504,6 +504,32 @@ def test_a_metric_looks_no_deeper_than_its_cutoff(seed: int, complete: bool):
             tried.add(spec.metric.name)
     missed = {m.name for m in METRICS if m.cutoff == "required" and not m.exact} - tried
     assert not missed
+
+
+def read_to(facts: RankingFacts, depth: int) -> RankingFacts:
+    """The facts of lists that were read to some depth: what is behind it has no rank, and its own order."""
+    shown = (facts.rank > 0) & (facts.rank <= depth)
+    order = np.lexsort((facts.item, np.where(shown, facts.rank, depth + 1), facts.unit))
+    ranks = {name: np.where(shown, getattr(facts, name), 0)[order] for name in ("rank", "above", "tied")}
+    rows = {name: getattr(facts, name)[order] for name in ("item", "value", "relevant", "score")}
+    return shortened(facts, depth).changed(deepest=depth, **ranks, **rows)
+
+
+@pytest.mark.parametrize("seed", [31, 32, 33])
+def test_where_items_weigh_alike_ranks_behind_the_cutoff_change_no_bit(seed: int):
+    """Lists are not even read any deeper then: see `reading_depth`."""
+    world = random_world(seed, complete=False)
+    facts, inputs = scored(world.facts("random")), world.inputs()
+    alike = [s for s in ADDABLE if usable(s, world) and needed_depth([s]) is not None and not weighs_items(s)]
+    tried = set()
+    for spec in alike:
+        whole, cut = compute(spec, facts, inputs), compute(spec, read_to(facts, spec.k), inputs)
+        np.testing.assert_array_equal(cut.value(), whole.value(), err_msg=str(spec))
+        if whole.per_unit is not None:
+            np.testing.assert_array_equal(cut.per_unit, whole.per_unit, err_msg=str(spec))
+        if (facts.relevant & (facts.rank > spec.k)).any():
+            tried.add(spec.metric.name)
+    assert {"precision", "recall", "ndcg", "ap", "rr", "hit", "rbp", "fallout"} <= tried
 
 
 @pytest.mark.parametrize("rule", ["random", "expected"])

@@ -41,12 +41,10 @@ class ByUser:
             known = item >= 0
             user, item, value = user[known], item[known], None if value is None else value[known]
         start = np.zeros(n_users + 1, np.int64)
-        order = None if kernels.grouped_starts(user, start) else kernels.group_order(user, start)
-        if order is not None:
-            item = item[order]
-        elif keep:
-            item = item.copy()
-        return _items_sorted(start, item, value, order)
+        if kernels.grouped_starts(user, start):
+            return _items_sorted(start, item.copy() if keep else item, value)
+        item, moved = kernels.group_lists(user, start, item, np.empty(0) if value is None else value)
+        return _items_sorted(start, item, None if value is None else moved)
 
     @staticmethod
     def code(frame: pl.DataFrame, users: Ids, items: Ids, coded: Mapping[str, CodedColumn] | None = None) -> ByUser:
@@ -56,10 +54,10 @@ class ByUser:
             return ByUser.of(
                 users.codes(frame["user"]), items.codes(frame["item"]), value, n_users=len(users), keep=False
             )
-        item = coded["item"].within(items)
-        start = coded["user"].starts_within(users)
-        if start is not None and item.flags.writeable and item.min(initial=0) >= 0:
-            return _items_sorted(start, item, value, None)
+        item, runs = coded["item"].within(items), coded["user"].runs_within(users)
+        if runs is not None and item.flags.writeable and item.min(initial=0) >= 0:
+            start, item, moved = move_to_users(*runs, len(users), item, np.empty(0) if value is None else value)
+            return _items_sorted(start, item, None if value is None else moved)
         return ByUser.of(coded["user"].within(users), item, value, n_users=len(users), keep=False)
 
     @property
@@ -169,15 +167,41 @@ class ByUser:
         return ByUser(np.zeros(n_users + 1, np.int64), np.empty(0, np.int32))
 
 
-def _items_sorted(start: np.ndarray, item: np.ndarray, value: np.ndarray | None, order: np.ndarray | None) -> ByUser:
-    """Rows by user with items that ascend, which are sorted in place; the rows of `value` are in that `order`."""
-    places = np.empty(0, np.int64) if value is None else np.arange(len(item)) if order is None else order
+def _items_sorted(start: np.ndarray, item: np.ndarray, value: np.ndarray | None) -> ByUser:
+    """Rows by user with items that ascend, which are sorted in place."""
+    places = np.empty(0, np.int64) if value is None else np.arange(len(item))
     kernels = choose("lists", len(item))
     for _ in in_order(
         lambda part: kernels.sort_up(start, item, places, part.start, part.stop), user_blocks(len(start) - 1)
     ):
         pass
     return ByUser(start, item, None if value is None else value[places])
+
+
+def move_to_users(
+    codes: np.ndarray, rows: np.ndarray, n_users: int, item: np.ndarray, key: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Lists by user, who has one at the most: where each starts, and items and keys (unless there are none).
+
+    The list of `codes[n]`, -1 for users who do not count, is in rows `rows[n]` to `rows[n + 1]`.
+    """
+    start = np.zeros(n_users + 1, np.int64)
+    known, length = codes >= 0, np.diff(rows)
+    start[codes[known] + 1] = length[known]
+    np.cumsum(start, out=start)
+    if known.all() and (codes[1:] > codes[:-1]).all():
+        return start, item, key
+    begin = np.zeros(n_users, np.int64)
+    begin[codes[known]] = rows[:-1][known]
+    out_item, out_key = np.empty(start[-1], item.dtype), np.empty(start[-1] if len(key) else 0, key.dtype)
+    kernels = choose("lists", len(item))
+
+    def move(part: slice) -> None:
+        kernels.move_lists(begin, start, item, key, part.start, part.stop, out_item, out_key)
+
+    for _ in in_order(move, user_blocks(n_users)):
+        pass
+    return start, out_item, out_key
 
 
 def user_blocks(n_users: int) -> list[slice]:

@@ -61,22 +61,22 @@ class CodedColumn:
         codes = self._coded(vocabulary, self.places)
         return codes if self.runs is None else np.repeat(codes, np.diff(self.runs))
 
-    def starts_within(self, vocabulary: Ids) -> np.ndarray | None:
-        """Where the rows of each code begin (one more: the end), where they stand in the order of codes; else None.
+    def runs_within(self, vocabulary: Ids) -> tuple[Codes, np.ndarray] | None:
+        """Codes of equal ids that stand together, and where these begin (one more: the end).
 
-        >>> users = Ids(pl.Series([1, 2, 3]))
-        >>> places, runs = np.array([0, 1]), np.array([0, 2, 3])
-        >>> CodedColumn(pl.Series([1, 1, 3]), Ids(pl.Series([1, 3])), places, runs=runs).starts_within(users)
-        array([0, 2, 2, 3])
+        None where this is not known, or rows of an id do not stand together.
+
+        >>> places, runs = np.array([0, 1], np.int32), np.array([0, 2, 3])
+        >>> column = CodedColumn(pl.Series([5, 5, 3]), Ids(pl.Series([3, 5])), places, np.array([1, 0], np.int32), runs)
+        >>> column.runs_within(Ids(pl.Series([3, 4, 5])))
+        (array([2, 0], dtype=int32), array([0, 2, 3]))
         """
         if self.runs is None or self.places is None:
             return None
         codes = self._coded(vocabulary, self.places)
-        if codes.min(initial=0) < 0 or (codes[1:] <= codes[:-1]).any():
+        if np.bincount(codes[codes >= 0], minlength=1).max() > 1:
             return None
-        start = np.zeros(len(vocabulary) + 1, np.int64)
-        start[codes + 1] = np.diff(self.runs)
-        return np.cumsum(start, out=start)
+        return codes, self.runs
 
     def _coded(self, vocabulary: Ids, places: Codes) -> Codes:
         own = vocabulary is self.ids or vocabulary.values.equals(self.ids.values)

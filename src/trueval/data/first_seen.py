@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from trueval.data.id_keys import SHORT, keys
+from trueval.data.id_keys import ANY, SHORT, keys
 from trueval.data.key_tables import Codes
 from trueval.kernels import SMALL, choose
 
 _LEAST, _GROWTH = 1 << 12, 8  # slots of the first table, and how many times as many a full one is followed by
-_ANY = 2**32 - 1  # longer than every text
 
 
 class FirstSeen:
@@ -60,7 +59,7 @@ class FirstSeen:
         if piece.dtype.is_integer():
             known = kernels.code_integers(left.view(np.int64), begin, self._known, limit, self._table, rows, out)
         else:
-            longest = np.uint64(SHORT if self._short else _ANY)
+            longest = np.uint64(SHORT if self._short else ANY)
             known = kernels.code_keys(left, right, longest, begin, self._known, limit, self._table, rows, out)
         return int(rows[-1]), rows[: known - self._known]
 

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 Keys = tuple[np.ndarray, np.ndarray]
+ANY = 2**32 - 1  # longer than every text
 SHORT = 12  # bytes of a text that polars (Arrow) keeps with its length, and zeros behind, in 16 bytes
 
 

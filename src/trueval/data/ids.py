@@ -12,7 +12,7 @@ from trueval.data.calendar import check_calendar
 from trueval.data.column_pieces import pieces
 from trueval.data.key_tables import Codes, KeyTable, by_hash, distinct
 from trueval.errors import DataError
-from trueval.kernels import choose, in_order
+from trueval.kernels import choose, gather, in_order
 
 # A lookup table is worth its memory while it is at most this many times the number of ids
 # (or small in absolute terms), and its time where no fewer ids than a share of it are looked up.
@@ -158,6 +158,17 @@ class Ids:
     def decode(self, codes: Codes) -> pl.Series:
         """Ids of some codes."""
         return self.values.gather(pl.Series(codes, dtype=pl.UInt32))
+
+
+def recode(codes: Codes, rows: Codes) -> Codes:
+    """The codes of rows in another vocabulary, given those of the ids that they have; as they are, where all stay.
+
+    >>> rows = np.array([1, 0, 1], np.int32)
+    >>> recode(np.array([2, 5], np.int32), rows).tolist(), recode(np.array([0, 1]), rows) is rows
+    ([5, 2, 5], True)
+    """
+    stay = (codes == np.arange(len(codes))).all()
+    return rows if stay else gather(codes.astype(np.int32, copy=False), rows)
 
 
 def _by_search(ids: np.ndarray, known: np.ndarray) -> Codes:

@@ -167,7 +167,7 @@ class Interactions:
             hashes = rows[part].hash_rows(seed=0).to_numpy()
             return int(hashes.sum(dtype=np.uint64)), int(np.bitwise_xor.reduce(hashes))
 
-        for part_sum, part_xor in in_order(digested, blocks(len(rows), 1 << 20)):
+        for part_sum, part_xor in in_order(digested, blocks(len(rows), 1 << 18)):
             sums, xor = (sums + part_sum) % 2**64, xor ^ part_xor
         mixed = sums, xor
         counted = "" if self.count == "users" else self.count

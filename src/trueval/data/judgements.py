@@ -9,10 +9,10 @@ import numpy as np
 
 from trueval.data.by_user import ByUser
 from trueval.data.coded_column import CodedColumn
-from trueval.data.ids import Ids
+from trueval.data.ids import Ids, recode
 from trueval.data.interactions import Interactions
 from trueval.errors import DataError, rows_found
-from trueval.kernels import gather, mark_present
+from trueval.kernels import mark_present
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Judged:
             start = np.zeros(n_users + 1, np.int64)
             start[users + 1] = self.rows.counts
             np.cumsum(start, out=start)
-        rows = ByUser(start, gather(items.astype(np.int32), self.rows.item), self.rows.value, self.rows.times)
+        rows = ByUser(start, recode(items, self.rows.item), self.rows.value, self.rows.times)
         return Judged(rows, self.relevant, self.highest)
 
     def pick(self, users: np.ndarray) -> Judged:

@@ -5,38 +5,53 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, pairwise
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from trueval.data.failures import FAILURES
 from trueval.data.first_seen import FirstSeen
+from trueval.data.id_keys import ANY, SHORT, keys
 from trueval.data.ids import Ids
 from trueval.data.key_tables import Codes
 from trueval.data.together import is_first
-from trueval.kernels import choose
+from trueval.kernels import SMALL, choose, gather
 
-# Rows that are read at a time. Memory of columns below eight megabytes is used again for the next rows; from there on
-# the allocator of polars gives it back, and most of the time would go into having it cleared.
-_ROWS = 1 << 19
-_SAMPLE = 10_000
+# What a column may take of the rows that are read at a time. Memory of columns below eight megabytes is used again for
+# the next rows; from there on the allocator of polars gives it back, and most time would go into having it cleared.
+_BYTES = 8_000_000
 _AHEAD = 2  # times these rows are read while others are looked at
+_SAMPLE = 10_000
 
 
 @dataclass(frozen=True)
 class SortedRun:
-    """Lists as they stand in a file: rows of a user together, best first, no two scores of a list equal."""
+    """Lists as they stand in a file: rows of a user together, best first, no two scores of a list equal, no item twice.
+
+    Of each list the first rows are here, `depth` of them; None: all.
+    """
 
     users: pl.Series = field(repr=False)  # one for each list
-    start: np.ndarray = field(repr=False)  # row at which each list starts, and the end
-    items: Ids = field(repr=False)
-    places: Codes = field(repr=False)  # of the item of each row, among the items as they were found
-    codes: Codes = field(repr=False)  # of the items as they were found
+    length: np.ndarray = field(repr=False)  # of each list, here or not
+    items: Ids = field(repr=False)  # of all rows, here or not
+    item: Codes = field(repr=False)  # of each row that is here
+    depth: int | None
+
+    def reaches(self, depth: int | None) -> bool:
+        """Whether lists cut to this depth (None: not cut) are here."""
+        return self.depth is None or (depth is not None and depth <= self.depth)
+
+    @property
+    def start(self) -> np.ndarray:
+        """The row at which each list starts, among those that are here, and the end."""
+        here = self.length if self.depth is None else np.minimum(self.length, self.depth)
+        return np.concatenate([[0], np.cumsum(here)])
 
 
-def read_sorted(run: pl.LazyFrame, rows: int) -> SortedRun | None:
-    """Read a run of so many rows; None where it is not sorted, or anything looks wrong with it.
+def read_sorted(run: pl.LazyFrame, rows: int, *, depth: int | None = None) -> SortedRun | None:
+    """Read a run of so many rows, and keep its lists to some depth; None where it is not sorted, or looks wrong.
 
     Whether a user has two lists is not looked at. None also for so few rows that no compiled kernel is worth loading.
 
@@ -44,8 +59,8 @@ def read_sorted(run: pl.LazyFrame, rows: int) -> SortedRun | None:
     >>> run = pl.LazyFrame({"user": [7, 7, 5], "item": [4, 2, 4], "score": [0.9, 0.1, 0.5]})
     >>> with use_kernels("compiled"):
     ...     found = read_sorted(run, 3)
-    >>> found.users.to_list(), found.start.tolist(), found.items.values.to_list(), found.codes[found.places].tolist()
-    ([7, 5], [0, 2, 3], [2, 4], [1, 0, 1])
+    >>> found.users.to_list(), found.length.tolist(), found.items.values.to_list(), found.item.tolist()
+    ([7, 5], [2, 1], [2, 4], [1, 0, 1])
     """
     schema = run.collect_schema()
     if "rank" in schema or "score" not in schema or not hasattr(choose("lists", rows), "code_keys"):
@@ -53,9 +68,11 @@ def read_sorted(run: pl.LazyFrame, rows: int) -> SortedRun | None:
     whole = {role: schema[role].is_integer() and schema[role] not in (pl.UInt64, pl.Int128) for role in _IDS}
     if not all(whole[role] or schema[role] == pl.String for role in _IDS) or not schema["score"].is_float():
         return None
-    run = run.with_columns(pl.col(role).cast(pl.Int64) for role in _IDS if whole[role])
+    narrow = [role for role in _IDS if whole[role] and schema[role] != pl.Int64]
+    run = run.with_columns(pl.col(narrow).cast(pl.Int64)) if narrow else run  # polars hands out more and smaller arrays
+    at_a_time = max(1, _BYTES // (8 if all(whole.values()) else 16))
     try:
-        return None if _user_comes_back(run) else _coded(run, rows)
+        return None if _user_comes_back(run) else _coded(_pieces(run, rows, at_a_time), rows, depth)
     except FAILURES:  # who reads it in the other way is told
         return None
 
@@ -70,59 +87,102 @@ def _user_comes_back(run: pl.LazyFrame) -> bool:
     return heads.n_unique() < len(heads)
 
 
-def _coded(run: pl.LazyFrame, rows: int) -> SortedRun | None:
-    seen, places = FirstSeen(), np.empty(rows, np.int32)
-    users: list[pl.Series] = []
-    starts: list[np.ndarray] = []
-    last: pl.DataFrame | None = None
-    at = 0
-    for piece in _slices(run, rows):
-        begin = _first_rows(piece, last)
-        if begin is None:
+def _coded(pieces: Iterator[pl.DataFrame], rows: int, depth: int | None) -> SortedRun | None:
+    lists, at = _Lists(depth, rows), 0
+    before: tuple[Any, float] | None = None  # user and score of the last row: a row of a table would hold all of it
+    for piece in pieces:
+        begin = _first_rows(piece, before)
+        if begin is None or not lists.add(piece, begin, at):
             return None
-        users.append(piece["user"].gather(pl.Series(begin, dtype=pl.UInt32)))
-        starts.append(begin + at)
-        seen.code(piece["item"], places[at : at + len(piece)])
-        last, at = piece[-1], at + len(piece)
-    if at != rows:
-        return None
-    found = seen.ids
-    order = found.arg_sort().to_numpy()
-    codes = np.empty(len(order), np.int32)
-    codes[order] = np.arange(len(order), dtype=np.int32)
-    return SortedRun(
-        pl.concat(users, rechunk=True), np.append(np.concatenate(starts), rows), Ids(found[order]), places, codes
-    )
+        before, at = (piece["user"][-1], piece["score"][-1]), at + len(piece)
+    return lists.run(rows) if at == rows else None
 
 
-def _first_rows(piece: pl.DataFrame, before: pl.DataFrame | None) -> np.ndarray | None:
-    """The rows of a piece at which lists begin; `before` is the row before it. None where it is not in order."""
+class _Lists:
+    """What is kept of the rows so far: items as codes in the order in which they are first seen."""
+
+    def __init__(self, depth: int | None, rows: int) -> None:
+        self.depth, self.codes = depth, np.empty(rows if depth is None else 0, np.int32)  # of all rows, or of a piece
+        self.seen, self.kept = FirstSeen(), list[Codes]()
+        self.users, self.starts = list[pl.Series](), list[np.ndarray]()
+        self.number, self.last = 0, 0  # of lists, and the row at which the last one starts
+        self.last_list = np.empty(0, np.int32)  # that had each item
+
+    def add(self, piece: pl.DataFrame, begin: np.ndarray, at: int) -> bool:
+        """Add a piece in which lists begin at some rows, and which begins at row `at`; False: an item comes twice."""
+        codes = self._room(len(piece), at)
+        self.seen.code(piece["item"], codes)
+        if len(self.last_list) < len(self.seen):
+            more = np.full(2 * len(self.seen) - len(self.last_list), -1, np.int32)
+            self.last_list = np.concatenate([self.last_list, more])
+        goes_on = int(not len(begin) or begin[0] > 0)  # whether the first rows are of the list before
+        bounds = np.concatenate([np.zeros(goes_on, np.int64), begin, [len(piece)]])
+        depth = self.depth or 0
+        out = np.empty(min(len(piece), depth * (len(bounds) - 1)), np.int32)
+        shown = min(at - self.last, depth) if goes_on else 0
+        first = self.number - goes_on
+        kept = choose("lists", SMALL + 1).keep_first(codes, bounds, first, shown, depth, self.last_list, out)
+        self.users.append(piece["user"].gather(pl.Series(begin, dtype=pl.UInt32)))
+        self.starts.append(begin + at)
+        self.kept.append(out[: max(kept, 0)])
+        self.number += len(begin)
+        self.last = int(begin[-1]) + at if len(begin) else self.last
+        return bool(kept >= 0)
+
+    def _room(self, size: int, at: int) -> Codes:
+        """For the codes of a piece: where they stay, or where those of the piece before were."""
+        if self.depth is None:
+            return self.codes[at : at + size]
+        if len(self.codes) < size:
+            self.codes = np.empty(size, np.int32)
+        return self.codes[:size]
+
+    def run(self, rows: int) -> SortedRun:
+        """All of it."""
+        found = self.seen.ids
+        order = found.arg_sort().to_numpy()
+        sorted_code = np.empty(len(order), np.int32)
+        sorted_code[order] = np.arange(len(order), dtype=np.int32)
+        users, length = pl.concat(self.users, rechunk=True), np.diff(np.concatenate([*self.starts, [rows]]))
+        codes = self.codes if self.depth is None else np.concatenate(self.kept)
+        return SortedRun(users, length, Ids(found[order]), gather(sorted_code, codes, out=codes), self.depth)
+
+
+def _first_rows(piece: pl.DataFrame, before: tuple[Any, float] | None) -> np.ndarray | None:
+    """The rows of a piece at which lists begin; `before` is of the row before it. None where it is not in order."""
     if not len(piece) or any(column.null_count() for column in piece):
         return None
     user, score = piece["user"], piece["score"].to_numpy()
-    first = is_first(user)
-    first[0] = before is None or user[0] != before["user"][0]
-    falling = np.empty(len(score), bool)
-    np.less(score[1:], score[:-1], out=falling[1:])
-    falling[0] = before is None or score[0] < before["score"][0]
-    falling |= first
-    begin = np.flatnonzero(first)
-    ends = np.append(begin - 1, -1)  # where lists fall, these and their heads tell of all
-    in_order = falling.all() and np.isfinite(score[begin]).all() and np.isfinite(score[ends]).all()
-    return begin if in_order else None
+    goes_on = before is not None and user[0] == before[0]
+    last, heads = score.dtype.type(np.inf if before is None else before[1]), np.empty(len(piece), np.int32)
+    whole = user.dtype.is_integer()
+    for short in (True, False):  # texts that are too long to be their own keys are told on the way
+        longest = np.uint64(SHORT if short and not whole else ANY)
+        kernel = choose("lists", SMALL + 1).list_heads
+        number = kernel(*keys(user, short=short), longest, score, goes_on, last, heads)
+        if number >= -1:
+            return heads[:number] if number >= 0 else None
+    raise AssertionError("no text is longer than any")
 
 
-def _slices(run: pl.LazyFrame, rows: int) -> Iterator[pl.DataFrame]:
+def _pieces(run: pl.LazyFrame, rows: int, at_a_time: int) -> Iterator[pl.DataFrame]:
     """The rows some at a time, each column of them in one array, while the next ones are read."""
 
     def read(begin: int) -> pl.DataFrame:
-        piece = run.slice(begin, _ROWS).collect()
-        return piece if piece.n_chunks() == 1 else piece.rechunk()
+        return run.slice(begin, at_a_time).collect()
 
-    begins = iter(range(0, rows, _ROWS))
+    begins = iter(range(0, rows, at_a_time))
     with ThreadPoolExecutor(_AHEAD) as pool:
         ahead = [pool.submit(read, begin) for begin in islice(begins, _AHEAD)]
         while ahead:
             piece = ahead.pop(0).result()
             ahead += [pool.submit(read, begin) for begin in islice(begins, 1)]
-            yield piece
+            yield from _arrays(piece)
+
+
+def _arrays(piece: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """The parts of a table that are one array a column, in turn: to join them would take as much memory again."""
+    ends = np.cumsum([0, *piece["user"].chunk_lengths()])
+    for begin, end in pairwise(ends.tolist()):
+        part = piece[begin:end]
+        yield part if set(part.n_chunks("all")) == {1} else part.rechunk()

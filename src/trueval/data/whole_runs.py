@@ -55,17 +55,25 @@ AtOnce = SortedRun | WholeRun
 _ahead: dict[Version | None, Future[AtOnce | None]] = {}
 
 
-def read_at_once(source: Any, columns: ColumnMap | None = None, *, likely: Ids | None = None) -> AtOnce | None:
+def read_at_once(
+    source: Any, columns: ColumnMap | None = None, *, likely: Ids | None = None, depth: int | None = None
+) -> AtOnce | None:
     """A run, in the way that takes least; None for a parquet file of so many rows that it had better be streamed.
 
-    `likely` are items that most rows have, as a rule.
+    `likely` are items that most rows have, as a rule. Nothing depends on rows of a list behind `depth`, but that they
+    are sound.
     """
     here = isinstance(source, (str, Path)) and columns is None
     begun = _ahead.pop(_version(source), None) if here else None
-    return _at_once(source, columns, likely) if begun is None else begun.result()
+    run = None if begun is None else begun.result()
+    if begun is None or (isinstance(run, SortedRun) and not run.reaches(depth)):
+        return _at_once(source, columns, likely, depth)
+    return run
 
 
-def _at_once(source: Any, columns: ColumnMap | None, likely: Ids | None, *, ahead: bool = False) -> AtOnce | None:
+def _at_once(
+    source: Any, columns: ColumnMap | None, likely: Ids | None, depth: int | None, *, ahead: bool = False
+) -> AtOnce | None:
     if isinstance(source, (str, Path)) and Path(source).suffix == ".parquet" and Path(source).is_file():
         lazy = scan_run(source, columns=columns)
         with reading(str(source), what="recommendations"):
@@ -73,7 +81,7 @@ def _at_once(source: Any, columns: ColumnMap | None, likely: Ids | None, *, ahea
         if rows > MANY_ROWS:
             return None
         _check_fits(source)
-        run = read_sorted(lazy, rows)
+        run = read_sorted(lazy, rows, depth=depth)
         if run is not None:
             return run
     return read_whole(source, columns, likely=likely, ahead=ahead)
@@ -91,10 +99,10 @@ def read_whole(
     return WholeRun(frame, CodedColumn.of(frame["item"], likely, ahead=ahead))
 
 
-def read_ahead(source: Any) -> None:
+def read_ahead(source: Any, *, depth: int | None = None) -> None:
     """Begin to read and code a parquet file that `read_at_once` will ask for, while the caller does what else must be.
 
-    What goes wrong is told when it is asked for.
+    What goes wrong is told when it is asked for. A `depth` that turns out to be too small costs time alone.
     """
     if not isinstance(source, (str, Path)) or Path(source).suffix != ".parquet":
         return
@@ -105,7 +113,7 @@ def read_ahead(source: Any) -> None:
 
     def read() -> None:
         try:
-            future.set_result(_at_once(source, None, None, ahead=True))
+            future.set_result(_at_once(source, None, None, depth, ahead=True))
         except BaseException as problem:
             future.set_exception(problem)
 

@@ -13,7 +13,7 @@ from trueval.data.tables import stem
 from trueval.data.whole_runs import forget, read_ahead
 from trueval.design.design import RunDesign, choose_run_design
 from trueval.errors import DefinitionError, suggest
-from trueval.evaluation.engines.plan import RunOptions
+from trueval.evaluation.engines.plan import RunOptions, reading_depth
 from trueval.evaluation.held_out import HeldOut, notes_on_repeated_pairs, read_held_out
 from trueval.evaluation.kept_facts import OF_A_RUN, KeptFacts
 from trueval.evaluation.measure_and_conclude import MeasuredSystem, conclude
@@ -45,10 +45,11 @@ def evaluate_runs(
     specs = specs_of(options)
     runs = name_runs(recs)
     chosen = choose_run_design(design, without_head=without_head, condensed=condensed, seen=seen)
-    how = RunOptions(columns=columns, sorted_by_user=sorted_by_user)
+    depth = reading_depth(options, condensed=chosen.condensed)
+    how = RunOptions(columns=columns, sorted_by_user=sorted_by_user, depth=depth)
     test, train, items = (work.here(source) for source in (test, train, items))
     if engine == "local" and len(runs) == 1 and columns is None and not sorted_by_user:
-        read_ahead(*runs.values())
+        read_ahead(*runs.values(), depth=depth)
     try:
         held_out = read_held_out(test, options, train=train, items=items, columns=columns, design=chosen)
     except BaseException:

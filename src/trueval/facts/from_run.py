@@ -130,7 +130,7 @@ def _targets(truth: Truth) -> tuple[np.ndarray, int]:
 
 def _shows_all(lists: OrderedLists, truth: Truth) -> bool:
     """Whether every list holds all targets of its user and nothing else."""
-    if not may_show_all(lists.start, truth):
+    if not may_show_all(np.diff(lists.start), truth):
         return False
     if truth.train is None or truth.seen_allowed:
         return True
@@ -138,9 +138,9 @@ def _shows_all(lists: OrderedLists, truth: Truth) -> bool:
     return not truth.train.contains(user, lists.item).any()
 
 
-def may_show_all(list_start: np.ndarray, truth: Truth) -> bool:
+def may_show_all(length: np.ndarray, truth: Truth) -> bool:
     """Whether every list is as long as its user has targets."""
-    return truth.catalogue is not None and bool((np.diff(list_start) == _targets(truth)[0]).all())
+    return truth.catalogue is not None and bool((length == _targets(truth)[0]).all())
 
 
 def run_task_facts(run: pl.DataFrame, task: Task, *, ties: str = "random", name: str = "run") -> RankingFacts:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from trueval.data.by_user import user_blocks
+from trueval.data.by_user import move_to_users, user_blocks
 from trueval.data.coded_column import CodedColumn
 from trueval.data.column_pieces import in_one_array
 from trueval.data.ids import Ids, check_same_kind, plain
@@ -106,32 +106,6 @@ def _by_user(
         start = np.zeros(len(users) + 1, np.int64)
         return start, *kernels.group_lists(users.codes(column), start, item, key)
     return move_to_users(*together, len(users), item, key)
-
-
-def move_to_users(
-    codes: np.ndarray, rows: np.ndarray, n_users: int, item: np.ndarray, key: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Lists by user, who has one at the most: where each starts, and items and keys (unless there are none).
-
-    The list of `codes[n]`, -1 for users who do not count, is in rows `rows[n]` to `rows[n + 1]`.
-    """
-    start = np.zeros(n_users + 1, np.int64)
-    known, length = codes >= 0, np.diff(rows)
-    start[codes[known] + 1] = length[known]
-    np.cumsum(start, out=start)
-    if known.all() and (codes[1:] > codes[:-1]).all():
-        return start, item, key
-    begin = np.zeros(n_users, np.int64)
-    begin[codes[known]] = rows[:-1][known]
-    out_item, out_key = np.empty(start[-1], item.dtype), np.empty(start[-1] if len(key) else 0, key.dtype)
-    kernels = choose("lists", len(item))
-
-    def move(part: slice) -> None:
-        kernels.move_lists(begin, start, item, key, part.start, part.stop, out_item, out_key)
-
-    for _ in in_order(move, user_blocks(n_users)):
-        pass
-    return start, out_item, out_key
 
 
 def _in_order(kernels: Any, start: np.ndarray, key: np.ndarray) -> bool:

@@ -124,7 +124,9 @@ class RankingFacts:
     def best_gains(self) -> tuple[np.ndarray, np.ndarray]:
         """Gains of all relevant items of each unit in descending order: (start, gain)."""
         start = np.concatenate([[0], np.cumsum(self.R)])
-        gain = self.value[self.relevant].copy()
+        if self.value.strides == (0,):  # one value for all
+            return start, np.broadcast_to(self.value[:1], start[-1])
+        gain = self.value[self.relevant]
         if len(gain) and gain.min() != gain.max():
             from trueval.kernels import choose
 

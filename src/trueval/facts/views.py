@@ -77,7 +77,10 @@ def cut_lists(list_start: np.ndarray, column: np.ndarray, depth: int) -> tuple[n
     >>> start.tolist(), items.tolist()
     ([0, 2, 3], [7, 8, 5])
     """
-    start = np.concatenate([[0], np.cumsum(np.minimum(np.diff(list_start), depth))])
+    length = np.diff(list_start)
+    if length.max(initial=0) <= depth:
+        return list_start, column
+    start = np.concatenate([[0], np.cumsum(np.minimum(length, depth))])
     out, none = np.empty(start[-1], column.dtype), np.empty(0, column.dtype)
     kernels = choose("lists", len(out))
 

@@ -15,7 +15,7 @@ from types import ModuleType
 import numpy as np
 
 from trueval.kernels.compiled import is_loaded, load
-from trueval.kernels.threads import blocks, gather, in_order, threads, use_threads
+from trueval.kernels.threads import blocks, in_order, threads, use_threads
 
 __all__ = [
     "blocks",
@@ -43,6 +43,7 @@ _PLAIN = {
     "topics": "trueval.kernels.plain_topics",
 }
 
+_FEW = 250_000  # elements that are gathered before a second thread has begun
 _forced: str | None = os.environ.get("TRUEVAL_KERNELS")
 
 
@@ -105,5 +106,21 @@ def look_up(values: np.ndarray, low: int, table: np.ndarray) -> np.ndarray:
         lambda part: kernel(values[part], low_typed, table, out[part]),
         blocks(len(values), max(1 << 20, len(values) // (2 * threads()) + 1)),
     ):
+        pass
+    return out
+
+
+def gather(values: np.ndarray, places: np.ndarray, *, out: np.ndarray | None = None) -> np.ndarray:
+    """`values[places]`, by all workers; `out` may be the places themselves.
+
+    >>> gather(np.array([5, 7]), np.array([1, 1, 0])).tolist()
+    [7, 7, 5]
+    """
+    out = np.empty(len(places), values.dtype) if out is None else out
+    kernel, size = choose("lists", len(places)).take, max(_FEW, len(places) // (2 * threads()) + 1)
+    if len(places) <= _FEW:
+        kernel(values, places, out)
+        return out
+    for _ in in_order(lambda part: kernel(values, places[part], out[part]), blocks(len(places), size)):
         pass
     return out

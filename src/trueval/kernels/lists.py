@@ -1,5 +1,5 @@
 """Coding ids, grouping rows by user, ordering lists, joining lists with judgements: the compiled loops of
-`loops.lists`, `loops.integer_ids` and `loops.key_tables`, with room to work in."""
+`loops.lists`, `loops.sorted_lists`, `loops.integer_ids` and `loops.key_tables`, with room to work in."""
 
 from __future__ import annotations
 
@@ -13,21 +13,22 @@ from trueval.kernels.threads import blocks, in_order, threads
 
 Rows = np.ndarray
 
-_LOOPS, _TABLES, _INTEGERS = "lists", "key_tables", "integer_ids"
+_LOOPS, _SORTED, _TABLES, _INTEGERS = "lists", "sorted_lists", "key_tables", "integer_ids"
 _BLOCK_BITS = 6  # of the number of blocks that rows are parted into
 _MARKING = 8  # workers at the most that mark ids, each in memory of its own
 look_up = Kernel(_INTEGERS, "look_up")
 mark_present = Kernel(_INTEGERS, "mark_present")
-starts_of = Kernel(_LOOPS, "starts_of")
 count_splits = Kernel(_LOOPS, "count_splits")
 move_lists = Kernel(_LOOPS, "move_lists")
+take = Kernel(_LOOPS, "take")
+list_heads, keep_first = Kernel(_SORTED, "list_heads"), Kernel(_SORTED, "keep_first")
 sort_down = Kernel(_LOOPS, "sort_down")
 look_up_keys = Kernel(_TABLES, "look_up_keys")
 code_integers, code_keys = Kernel(_TABLES, "code_integers"), Kernel(_TABLES, "code_keys")
 _mark_bits, _marked_ids = Kernel(_INTEGERS, "mark_bits"), Kernel(_INTEGERS, "marked_ids")
 _grouped_starts, _falls = Kernel(_LOOPS, "grouped_starts"), Kernel(_LOOPS, "falls")
 _count_blocks, _part_rows = Kernel(_LOOPS, "count_blocks"), Kernel(_LOOPS, "part_rows")
-_group_block, _group_order = Kernel(_LOOPS, "group_block"), Kernel(_LOOPS, "group_order")
+_group_block = Kernel(_LOOPS, "group_block")
 _sort_up = Kernel(_LOOPS, "sort_up")
 _order_lists, _join_lists = Kernel(_LOOPS, "order_lists"), Kernel(_LOOPS, "join_lists")
 _first_rows, _hash_table = Kernel(_TABLES, "first_rows"), Kernel(_TABLES, "hash_table")
@@ -99,14 +100,6 @@ def group_lists(codes: Rows, start: Rows, item: Rows, score: Rows) -> tuple[Rows
 def _all(work: Callable[[int], None], jobs: Iterable[int]) -> None:
     for _ in in_order(work, jobs):
         pass
-
-
-def group_order(codes: Rows, start: Rows) -> Rows:
-    """Stable order of rows by code, fills `start` as `starts_of` does."""
-    starts_of(codes, start)
-    order = np.empty(start[-1], np.int64)
-    _group_order(codes, start[:-1].copy(), order)
-    return order
 
 
 def order_lists(

@@ -25,21 +25,22 @@ def mark_present(values: np.ndarray, low: int, present: np.ndarray) -> None:
     present[values - low] = True
 
 
+def take(values: np.ndarray, places: np.ndarray, out: np.ndarray) -> None:
+    """See `loops.lists.take`."""
+    np.take(values, places, out=out, mode="clip")  # other modes would copy once more
+
+
 def distinct_integers(parts: Sequence[np.ndarray], low: int, high: int) -> np.ndarray:
     """See `lists.distinct_integers`."""
     return np.unique(np.concatenate(parts)).astype(np.int64)
-
-
-def starts_of(codes: np.ndarray, start: np.ndarray) -> None:
-    """See `lists.starts_of`."""
-    np.cumsum(np.bincount(codes[codes >= 0], minlength=len(start) - 1), out=start[1:])
 
 
 def group_lists(
     codes: np.ndarray, start: np.ndarray, item: np.ndarray, score: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """See `lists.group_lists`."""
-    order = group_order(codes, start)
+    np.cumsum(np.bincount(codes[codes >= 0], minlength=len(start) - 1), out=start[1:])
+    order = np.argsort(codes, kind="stable")[np.count_nonzero(codes < 0) :]
     return item[order], score[order] if len(score) else score
 
 
@@ -61,12 +62,6 @@ def move_lists(
     out_item[own] = item[rows]
     if len(score):
         out_score[own] = score[rows]
-
-
-def group_order(codes: np.ndarray, start: np.ndarray) -> np.ndarray:
-    """See `lists.group_order`."""
-    starts_of(codes, start)
-    return np.argsort(codes, kind="stable")[np.count_nonzero(codes < 0) :]
 
 
 def grouped_starts(codes: np.ndarray, start: np.ndarray) -> bool:

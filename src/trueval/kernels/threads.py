@@ -8,15 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TypeVar
 
-import numpy as np
-
 from trueval.arguments import check_range
 
 Job = TypeVar("Job")
 Done = TypeVar("Done")
 
 _threads: int | None = None
-_FEW = 250_000  # elements that are gathered before a second thread has begun
 
 
 def threads() -> int:
@@ -69,24 +66,6 @@ def in_order(work: Callable[[Job], Done], jobs: Iterable[Job]) -> Iterator[Done]
         finally:
             for future in waiting:
                 future.cancel()
-
-
-def gather(values: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """`values[places]`, by all workers.
-
-    >>> gather(np.array([5, 7]), np.array([1, 1, 0])).tolist()
-    [7, 7, 5]
-    """
-    if len(places) < _FEW or threads() == 1:
-        return values[places]
-    out = np.empty(len(places), values.dtype)
-
-    def fill(part: slice) -> None:
-        np.take(values, places[part], out=out[part], mode="clip")  # other modes would copy once more
-
-    for _ in in_order(fill, blocks(len(places), max(_FEW, len(places) // (2 * threads()) + 1))):
-        pass
-    return out
 
 
 def blocks(length: int, size: int) -> list[slice]:

@@ -52,6 +52,18 @@ def inputs_of(spec: Spec) -> set[str]:
     return {*spec.metric.needs, *spec.metric.wants, *(["propensity"] if _weighted(spec) else [])}
 
 
+def weighs_items(spec: Spec) -> bool:
+    """Whether judged items may weigh differently in a metric: then the last bits of sums depend on their order.
+
+    >>> from trueval.metrics.grammar import parse
+    >>> [weighs_items(parse(name)) for name in ("recall@5", "recall@5[beta=1]", "novelty@5", "ips(dcg)@5")]
+    [False, True, True, True]
+    """
+    metric = spec.metric
+    as_usual = all(spec.parameters[name] == known.default for name, known in metric.parameters.items())
+    return bool(metric.needs) or _weighted(spec) or (bool(metric.wants) and not as_usual)
+
+
 def _weighted(spec: Spec) -> bool:
     return not {"ips", "snips"}.isdisjoint(spec.transforms)
 

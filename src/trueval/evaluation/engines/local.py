@@ -46,7 +46,7 @@ def items_of(source: Any, how: RunOptions) -> pl.Series:
 
 def measure_run(source: Any, name: str, held_out: HeldOut, how: RunOptions, *, first: bool) -> MeasuredSystem:
     """Measure one run."""
-    run = None if how.sorted_by_user else read_at_once(source, how.run_columns, likely=held_out.items)
+    run = None if how.sorted_by_user else read_at_once(source, how.run_columns, likely=held_out.items, depth=how.depth)
     if run is None:
         need_memory(_LEAST, "chunks of the run", where=name, do="allow more memory, or use --engine spark")
         lazy = scan_run(source, columns=how.run_columns)

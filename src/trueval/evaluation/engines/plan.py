@@ -24,6 +24,7 @@ from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.tie_rules import SETTLED
 from trueval.facts.truth import Truth
 from trueval.facts.views import condense, shortened
+from trueval.metrics.compute import weighs_items
 from trueval.metrics.spec import Spec
 
 
@@ -33,6 +34,7 @@ class RunOptions:
 
     columns: Mapping[str, Any] | None = None
     sorted_by_user: bool = False
+    depth: int | None = None  # of the lists that anything depends on; None: they are read as they are
 
     @property
     def run_columns(self) -> dict[str, Any] | None:
@@ -159,6 +161,16 @@ def as_deep_as_needed(facts: RankingFacts, specs: Iterable[Spec]) -> RankingFact
     if facts.ties not in SETTLED or deepest is None:
         return facts
     return shortened(facts, deepest).changed(deepest=deepest)
+
+
+def reading_depth(options: EvaluationOptions, *, condensed: bool) -> int | None:
+    """How much of each list must be read: what is behind the deepest cutoff matters to nobody, as a rule.
+
+    Where judged items weigh differently, or belong to groups, sums go over all of them in the order of their ranks.
+    """
+    specs = specs_of(options).values()
+    plain = options.ties in SETTLED and not options.by and not any(map(weighs_items, specs))
+    return needed_depth(specs) if plain and not condensed else None
 
 
 def needed_depth(specs: Iterable[Spec]) -> int | None:

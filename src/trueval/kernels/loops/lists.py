@@ -37,16 +37,6 @@ def falls(start, score, first, last):
 
 
 @loop
-def starts_of(codes, start):
-    """Fill `start` (one longer than codes go): where the rows of each code begin. Codes below 0 go nowhere."""
-    for j in range(codes.size):
-        if codes[j] >= 0:
-            start[codes[j] + 1] += 1
-    for u in range(1, start.size):
-        start[u] += start[u - 1]
-
-
-@loop
 def count_blocks(codes, shift, counts):
     """How many rows fall into each block of 2^shift codes. Codes below 0 fall into none."""
     for j in range(codes.size):
@@ -104,13 +94,10 @@ def move_lists(begin, start, item, score, first, last, out_item, out_score):
 
 
 @loop
-def group_order(codes, place, order):
-    """Stable order of rows by code; `place` is where the next row of each code goes."""
-    for j in range(codes.size):
-        u = codes[j]
-        if u >= 0:
-            order[place[u]] = j
-            place[u] += 1
+def take(values, places, out):
+    """`values[places]`, with places of 32 bits as they are: NumPy would copy them to 64 bits first."""
+    for j in range(places.size):
+        out[j] = values[places[j]]
 
 
 @loop
