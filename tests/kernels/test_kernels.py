@@ -376,18 +376,20 @@ def test_order_lists_of_any_length(length, equals, kind):
     assert found[0] == found[1]
 
 
-@given(data=st.data(), users=st.sampled_from([1, 7, 64, 300, 5000]), scored=st.booleans())
-def test_group_lists(data, users, scored):
+@given(data=st.data(), users=st.sampled_from([1, 7, 64, 300, 5000]), scored=st.booleans(), kind=st.sampled_from(FLOATS))
+def test_group_lists(data, users, scored, kind):
     codes = data.draw(st.lists(st.integers(-1, users - 1), max_size=30))
     array, item = np.array(codes, np.int32), np.arange(100, 100 + len(codes), dtype=np.int32)
-    score = -item.astype(np.float32) if scored else np.empty(0, np.float32)
+    score = -item.astype(kind) if scored else np.empty(0, kind)
     truth = [100 + j for code in range(users) for j, c in enumerate(codes) if c == code]
     for kernels in (plain, compiled("lists")):
-        start = np.zeros(users + 1, np.int64)
-        out_item, out_score = kernels.group_lists(array, start, item, score)
-        assert start.tolist() == [sum(0 <= c < code for c in codes) for code in range(users + 1)]
-        assert out_item.tolist() == truth
-        assert out_score.tolist() == ([-i for i in truth] if scored else [])
+        for keep in (True, False):
+            start, given = np.zeros(users + 1, np.int64), (array.copy(), item.copy())
+            out_item, out_score = kernels.group_lists(given[0], start, given[1], score, keep=keep)
+            assert start.tolist() == [sum(0 <= c < code for c in codes) for code in range(users + 1)]
+            assert out_item.tolist() == truth
+            assert out_score.tolist() == ([-i for i in truth] if scored else [])
+            assert not keep or (given[0].tolist(), given[1].tolist()) == (codes, item.tolist())
 
 
 @given(codes=st.lists(st.integers(-1, 6), max_size=30))

@@ -33,7 +33,7 @@ class ByUser:
     ) -> ByUser:
         """Group coded rows by user. Rows whose user or item is -1 are left out; equal rows keep their order.
 
-        Unless the columns must be kept as they are, items are sorted in place.
+        Unless the columns must be kept as they are, users and items are used up.
         """
         kernels = choose("lists", len(user))
         user, item = user.astype(np.int32, copy=False), item.astype(np.int32, copy=False)
@@ -43,7 +43,7 @@ class ByUser:
         start = np.zeros(n_users + 1, np.int64)
         if kernels.grouped_starts(user, start):
             return _items_sorted(start, item.copy() if keep else item, value)
-        item, moved = kernels.group_lists(user, start, item, np.empty(0) if value is None else value)
+        item, moved = kernels.group_lists(user, start, item, np.empty(0) if value is None else value, keep=keep)
         return _items_sorted(start, item, None if value is None else moved)
 
     @staticmethod

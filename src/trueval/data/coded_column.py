@@ -9,7 +9,7 @@ import polars as pl
 
 from trueval.data.column_pieces import pieces
 from trueval.data.first_seen import FirstSeen
-from trueval.data.ids import Ids
+from trueval.data.ids import Ids, in_order_of_ids
 from trueval.data.key_tables import Codes, KeyTable, by_hash, distinct
 from trueval.data.together import first_rows, stands_together
 from trueval.kernels import gather, mark_present
@@ -89,14 +89,13 @@ def _sorted(
     column: pl.Series, known: pl.Series, places: Codes, runs: np.ndarray | None = None, *, every: bool = True
 ) -> CodedColumn:
     """The column with its ids in order; unless `every` one of those known has a row, others are left out."""
-    order = known.arg_sort().to_numpy()
+    present = np.ones(len(known), bool)
     if not every:
-        present = np.zeros(len(known), bool)
+        present[:] = False
         mark_present(places, present)
-        order = order[present[order]]
     codes = np.full(len(known), -1, np.int32)
-    codes[order] = np.arange(len(order), dtype=np.int32)
-    return CodedColumn(column, Ids(known.gather(pl.Series(order, dtype=pl.UInt32))), places, codes, runs)
+    ids, codes[present] = in_order_of_ids(known if present.all() else known.filter(pl.Series(present)))
+    return CodedColumn(column, ids, places, codes, runs)
 
 
 def _few(column: pl.Series) -> tuple[pl.Series, Codes] | None:
@@ -122,10 +121,9 @@ def _in_runs(column: pl.Series) -> CodedColumn:
     runs = np.append(rows, len(column))
     if (heads[1:] > heads[:-1]).all():
         return CodedColumn(column, Ids(heads), np.arange(len(heads), dtype=np.int32), None, runs)
-    known = distinct(heads)
-    once = len(known) == len(heads)  # as a rule each id has one run
-    if once:
+    if heads.n_unique() == len(heads):  # as a rule each id has one run
         return _sorted(column, heads, np.arange(len(heads), dtype=np.int32), runs)
+    known = distinct(heads)
     return _sorted(column, known, KeyTable(known).look_up(heads), runs)
 
 

@@ -103,6 +103,19 @@ class Ids:
         joined = found[0] if len(found) == 1 else pl.concat(found).unique()
         return Ids(joined.drop_nulls().sort())
 
+    def joined(self, *columns: pl.Series) -> Ids:
+        """The vocabulary of these ids and those of some columns, of which most are here as a rule.
+
+        >>> Ids(pl.Series(["a", "c"])).joined(pl.Series(["b", "c"])).values.to_list()
+        ['a', 'b', 'c']
+        """
+        if any(column.dtype != self.values.dtype for column in columns):
+            return Ids.of(self.values, *columns)
+        new = [column.filter(pl.Series(self.codes(column) < 0)) for column in columns]
+        if not any(map(len, new)):
+            return self
+        return Ids(pl.concat([self.values, Ids.of(*new).values]).sort())
+
     def __len__(self) -> int:
         return len(self.values)
 
@@ -158,6 +171,19 @@ class Ids:
     def decode(self, codes: Codes) -> pl.Series:
         """Ids of some codes."""
         return self.values.gather(pl.Series(codes, dtype=pl.UInt32))
+
+
+def in_order_of_ids(found: pl.Series) -> tuple[Ids, Codes]:
+    """Distinct ids as a vocabulary, and the codes that they have in it.
+
+    >>> ids, codes = in_order_of_ids(pl.Series(["b", "c", "a"]))
+    >>> ids.values.to_list(), codes.tolist()
+    (['a', 'b', 'c'], [1, 2, 0])
+    """
+    order = found.arg_sort().to_numpy()
+    codes = np.empty(len(order), np.int32)
+    codes[order] = np.arange(len(order), dtype=np.int32)
+    return Ids(found[order]), codes
 
 
 def recode(codes: Codes, rows: Codes) -> Codes:

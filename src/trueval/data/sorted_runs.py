@@ -14,7 +14,7 @@ import polars as pl
 from trueval.data.failures import FAILURES
 from trueval.data.first_seen import FirstSeen
 from trueval.data.id_keys import ANY, SHORT, keys
-from trueval.data.ids import Ids
+from trueval.data.ids import Ids, in_order_of_ids
 from trueval.data.key_tables import Codes
 from trueval.data.together import is_first
 from trueval.kernels import SMALL, choose, gather
@@ -139,13 +139,10 @@ class _Lists:
 
     def run(self, rows: int) -> SortedRun:
         """All of it."""
-        found = self.seen.ids
-        order = found.arg_sort().to_numpy()
-        sorted_code = np.empty(len(order), np.int32)
-        sorted_code[order] = np.arange(len(order), dtype=np.int32)
+        items, own = in_order_of_ids(self.seen.ids)
         users, length = pl.concat(self.users, rechunk=True), np.diff(np.concatenate([*self.starts, [rows]]))
         codes = self.codes if self.depth is None else np.concatenate(self.kept)
-        return SortedRun(users, length, Ids(found[order]), gather(sorted_code, codes, out=codes), self.depth)
+        return SortedRun(users, length, items, gather(own, codes, out=codes), self.depth)
 
 
 def _first_rows(piece: pl.DataFrame, before: tuple[Any, float] | None) -> np.ndarray | None:

@@ -32,6 +32,7 @@ _TOO_LARGE = (
     "users (--users), or use --engine spark"
 )
 Version = tuple[int, int, int, int]
+Scanned = tuple[pl.LazyFrame, int]  # a file, and how many rows it has
 
 
 class WholeRun(NamedTuple):
@@ -72,19 +73,27 @@ def read_at_once(
 
 
 def _at_once(
-    source: Any, columns: ColumnMap | None, likely: Ids | None, depth: int | None, *, ahead: bool = False
+    source: Any, columns: ColumnMap | None, likely: Ids | None, depth: int | None, scanned: Scanned | None = None
 ) -> AtOnce | None:
+    ahead = scanned is not None
     if isinstance(source, (str, Path)) and Path(source).suffix == ".parquet" and Path(source).is_file():
-        lazy = scan_run(source, columns=columns)
-        with reading(str(source), what="recommendations"):
-            rows = lazy.select(pl.len()).collect().item()
+        lazy, rows = scanned or _scan(source, columns)
         if rows > MANY_ROWS:
             return None
-        _check_fits(source)
         run = read_sorted(lazy, rows, depth=depth)
         if run is not None:
             return run
     return read_whole(source, columns, likely=likely, ahead=ahead)
+
+
+def _scan(source: str | Path, columns: ColumnMap | None) -> Scanned:
+    """A parquet file as it can be read, and its rows, once it is known that they fit into memory, or are streamed."""
+    lazy = scan_run(source, columns=columns)
+    with reading(str(source), what="recommendations"):
+        rows = lazy.select(pl.len()).collect().item()
+    if rows <= MANY_ROWS:
+        _check_fits(source)
+    return lazy, rows
 
 
 def read_whole(
@@ -110,14 +119,19 @@ def read_ahead(source: Any, *, depth: int | None = None) -> None:
     if version is None or version in _ahead:
         return
     future: Future[AtOnce | None] = Future()
+    _ahead[version] = future
+    try:
+        scanned = _scan(source, None)  # now: in the thread it would wait for what the caller reads meanwhile
+    except Exception as problem:
+        future.set_exception(problem)
+        return
 
     def read() -> None:
         try:
-            future.set_result(_at_once(source, None, None, depth, ahead=True))
+            future.set_result(_at_once(source, None, None, depth, scanned))
         except BaseException as problem:
             future.set_exception(problem)
 
-    _ahead[version] = future
     Thread(target=read).start()
 
 

@@ -125,19 +125,16 @@ def prepare_run(held_out: HeldOut, run_users: pl.Series, run_items: pl.Series) -
 def _vocabularies(held_out: HeldOut, run_users: pl.Series, item_columns: list[pl.Series]) -> tuple[Ids, Ids]:
     """Users who can be evaluated, and all items there are."""
     everyone = held_out.options.averaged_over == "all"
-    users, items = [held_out.users.values], list(item_columns)
-    if everyone:
-        users.append(run_users)
+    users, items = [run_users] if everyone else [], item_columns[1:]
     if held_out.pairs is not None:
         items.append(held_out.pairs["item"])
         users += [held_out.pairs["user"]] if everyone else []
     if held_out.catalogue is not None:
         items.append(held_out.catalogue)
     tested = held_out.known.test
-    for column in items[1:]:
+    for column in items:
         check_same_kind(column, tested.frame["item"], role="item", where=("the run", tested.name))
-    same_items = all(column.equals(held_out.items.values) for column in items[1:])
-    return held_out.users if len(users) == 1 else Ids.of(*users), held_out.items if same_items else Ids.of(*items)
+    return held_out.users.joined(*users), held_out.items.joined(*items)
 
 
 def _truth(held_out: HeldOut, users: Ids, items: Ids) -> tuple[Truth, RemovedHead | None]:

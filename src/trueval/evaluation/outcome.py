@@ -93,7 +93,7 @@ def summarise(
 ) -> SystemResult:  # fmt: skip
     """Estimates of one system; `ranges` of the metrics bound what users who were not seen can have."""
     ranges = ranges or {}
-    clusters, cluster = np.unique(measured.unit_user, return_inverse=True)
+    clusters, cluster = _clusters(measured.unit_user)
     by_label: dict[str, Sums] = {}
     for label, m in measured.values.items():
         if m.tally is None:
@@ -112,9 +112,21 @@ def summarise(
     )  # fmt: skip
 
 
+def _clusters(user: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The users of some units, each once and ascending, and for each unit which one it is.
+
+    >>> _clusters(np.array([4, 7])), _clusters(np.array([7, 4, 7]))
+    ((array([4, 7]), array([0, 1])), (array([4, 7]), array([1, 0, 1])))
+    """
+    if (user[1:] > user[:-1]).all():  # as a rule: one unit for each, in their order
+        return user, np.arange(len(user))
+    clusters, cluster = np.unique(user, return_inverse=True)
+    return clusters, cluster
+
+
 def random_values(measured: Measurements) -> dict[str, float]:
     """Exact expected values of a random ranking, averaged like the systems'."""
-    clusters, cluster = np.unique(measured.unit_user, return_inverse=True)
+    clusters, cluster = _clusters(measured.unit_user)
     return {
         label: float(sums(m, cluster, len(clusters), measured.stratum).value()[0])
         for label, m in measured.random.items()

@@ -104,7 +104,7 @@ def _by_user(
     together = users_together(column, users)
     if together is None:
         start = np.zeros(len(users) + 1, np.int64)
-        return start, *kernels.group_lists(users.codes(column), start, item, key)
+        return start, *kernels.group_lists(users.codes(column), start, item, key, keep=False)
     return move_to_users(*together, len(users), item, key)
 
 

@@ -80,9 +80,15 @@ class RankingFacts:
         return np.repeat(np.arange(len(self), dtype=np.int32), np.diff(self.start))
 
     @cached_property
+    def all_relevant(self) -> bool:
+        """Whether every judged item is relevant."""
+        same = self.relevant.strides == (0,)  # one value for all, which NumPy would look at again and again
+        return bool(self.relevant[:1].all() if same else self.relevant.all())
+
+    @cached_property
     def R(self) -> np.ndarray:
         """Number of relevant items of each unit, counted over the whole test set."""
-        if self.relevant.all():
+        if self.all_relevant:
             return np.diff(self.start)
         return np.bincount(self.unit[self.relevant], minlength=len(self))
 
@@ -117,7 +123,9 @@ class RankingFacts:
         ranked = self.rank > 0
         if self.deepest is not None:
             ranked &= self.rank <= self.deepest
-        rows = np.flatnonzero(self.relevant & ranked)
+        if not self.all_relevant:
+            ranked &= self.relevant
+        rows = np.flatnonzero(ranked)
         return Hits(self.unit[rows], self.rank[rows], self.above[rows], self.tied[rows], self.value[rows], rows)
 
     @cached_property

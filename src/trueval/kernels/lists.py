@@ -60,8 +60,10 @@ def falls(start: Rows, score: Rows, first: int, last: int) -> bool:
     return bool(_falls(start, score, first, last))
 
 
-def group_lists(codes: Rows, start: Rows, item: Rows, score: Rows) -> tuple[Rows, Rows]:
+def group_lists(codes: Rows, start: Rows, item: Rows, score: Rows, *, keep: bool = True) -> tuple[Rows, Rows]:
     """Items and scores (unless there are none) of all rows by code, in their order; fills `start`.
+
+    Unless codes and items must be kept, the result takes their place: fresh memory would cost as much as the work.
 
     Rows first go to blocks of codes, and then, within a block, to their places: these are then few enough to stay in
     the cache, while places among all rows would be a miss each.
@@ -82,7 +84,12 @@ def group_lists(codes: Rows, start: Rows, item: Rows, score: Rows) -> tuple[Rows
         ),
         range(len(parts)),
     )
-    out_item, out_score = np.empty(size[0], item.dtype), np.empty(size[1], score.dtype)
+    out_item, out_score = (
+        room[:number].view(kind)
+        if not keep and room.itemsize == kind.itemsize and room.flags.carray
+        else np.empty(number, kind)
+        for room, number, kind in zip((item, codes), size, (item.dtype, score.dtype))
+    )
 
     def group(block: int) -> None:
         rows, first = slice(begin[block], begin[block + 1]), block << shift

@@ -36,7 +36,7 @@ def distinct_integers(parts: Sequence[np.ndarray], low: int, high: int) -> np.nd
 
 
 def group_lists(
-    codes: np.ndarray, start: np.ndarray, item: np.ndarray, score: np.ndarray
+    codes: np.ndarray, start: np.ndarray, item: np.ndarray, score: np.ndarray, *, keep: bool = True
 ) -> tuple[np.ndarray, np.ndarray]:
     """See `lists.group_lists`."""
     np.cumsum(np.bincount(codes[codes >= 0], minlength=len(start) - 1), out=start[1:])

@@ -13,9 +13,11 @@ import numpy as np
 from trueval.facts.equal_scores import list_blocks, tied_lists
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.tie_rules import SETTLED
+from trueval.kernels import blocks
 from trueval.metrics.discount import Table, log2
 from trueval.metrics.metric_values import Added, Tally
 
+_AT_ONCE = 1 << 17  # rows whose items are counted: few enough for the cache
 Amount = Callable[[np.ndarray], np.ndarray]  # what some rows of the lists (a mask of them) are worth
 
 
@@ -82,8 +84,13 @@ def recommended_counts(facts: RankingFacts, k: int) -> np.ndarray:
         counted: np.ndarray = facts.memory[key]
         return counted
     inside, amount = within(facts, k)
-    amount = None if amount is None else _rounded(amount, 32)
-    return np.bincount(facts.list_item[inside], weights=amount, minlength=len(facts.items))
+    items = facts.list_item if inside.all() else facts.list_item[inside]
+    if amount is not None:
+        return np.bincount(items, weights=_rounded(amount, 32), minlength=len(facts.items))
+    counts = np.zeros(len(facts.items), np.int64)
+    for part in blocks(len(items), max(_AT_ONCE, len(counts))):  # at once, all would be copied to 64 bits
+        counts += np.bincount(items[part], minlength=len(counts))
+    return counts
 
 
 def recommended_to_anyone(facts: RankingFacts, k: int, finish: Callable[[np.ndarray], float]) -> Tally:
