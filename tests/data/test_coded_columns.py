@@ -114,3 +114,15 @@ def test_numbers_in_one_array():
     assert np.array_equal(in_one_array(in_pieces(values.tolist(), [100, 101]).cast(pl.Float32)), values)
     one = pl.Series(values)
     assert np.shares_memory(in_one_array(one), one.to_numpy())
+
+
+@pytest.mark.parametrize("kinds", [("<i8", "<i8"), ("<i8", "<u8"), ("<U4", "<U4")])
+@given(st.sets(st.integers(0, 9)), st.lists(st.lists(st.integers(0, 12), max_size=8), max_size=3))
+def test_a_vocabulary_joined_with_columns_is_that_of_all(kinds, known, columns):
+    ids = Ids(pl.Series(np.sort(np.array(sorted(known)).astype(kinds[0]))))
+    more = [pl.Series(np.array(column, int).astype(kinds[1])) for column in columns]
+    every = sorted({*ids.values.to_list(), *(value for column in more for value in column.to_list())})
+    assert ids.joined(*more).values.to_list() == every
+    with_gaps = [pl.concat([column, pl.Series([None], dtype=column.dtype)]) for column in more]
+    assert ids.joined(*with_gaps).values.to_list() == every
+    assert every != ids.values.to_list() or kinds[0] != kinds[1] or ids.joined(*more) is ids
