@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from trueval.data import first_seen, sorted_runs
 from trueval.data.first_seen import FirstSeen
-from trueval.data.sorted_runs import read_sorted
+from trueval.data.sorted_runs import looks_sorted, read_sorted
 from trueval.kernels import use_kernels
 
 
@@ -124,8 +124,10 @@ def test_what_is_not_sorted_or_looks_wrong_is_left_to_be_read_whole(monkeypatch,
 
 def test_users_who_come_back_at_once_are_told_by_the_first_rows(monkeypatch):
     back = pl.concat([SOUND, SOUND.head(1)])
-    assert read_sorted(back.lazy(), len(back)) is None
+    assert looks_sorted(SOUND.lazy())
+    assert not looks_sorted(back.lazy())
     monkeypatch.setattr(sorted_runs, "_SAMPLE", len(SOUND))
+    assert looks_sorted(back.lazy())
     assert read_sorted(back.lazy(), len(back)) is not None  # this one is seen by whoever brings lists to their users
 
 
@@ -138,3 +140,5 @@ def test_a_file_that_cannot_be_read_to_its_end_is_left_too(tmp_path):
     spoiled[len(spoiled) // 4 : len(spoiled) // 2] = b"\xff" * (len(spoiled) // 2 - len(spoiled) // 4)
     path.write_bytes(bytes(spoiled))
     assert read_sorted(lazy, 10_000) is None
+    path.unlink()
+    assert not looks_sorted(lazy)

@@ -53,7 +53,8 @@ class SortedRun:
 def read_sorted(run: pl.LazyFrame, rows: int, *, depth: int | None = None) -> SortedRun | None:
     """Read a run of so many rows, and keep its lists to some depth; None where it is not sorted, or looks wrong.
 
-    Whether a user has two lists is not looked at. None also for so few rows that no compiled kernel is worth loading.
+    Whether a user has two lists is not looked at (but see `looks_sorted`). None also for so few rows that no compiled
+    kernel is worth loading.
 
     >>> from trueval.kernels import use_kernels
     >>> run = pl.LazyFrame({"user": [7, 7, 5], "item": [4, 2, 4], "score": [0.9, 0.1, 0.5]})
@@ -72,7 +73,7 @@ def read_sorted(run: pl.LazyFrame, rows: int, *, depth: int | None = None) -> So
     run = run.with_columns(pl.col(narrow).cast(pl.Int64)) if narrow else run  # polars hands out more and smaller arrays
     at_a_time = max(1, _BYTES // (8 if all(whole.values()) else 16))
     try:
-        return None if _user_comes_back(run) else _coded(_pieces(run, rows, at_a_time), rows, depth)
+        return _coded(_pieces(run, rows, at_a_time), rows, depth)
     except FAILURES:  # who reads it in the other way is told
         return None
 
@@ -80,11 +81,18 @@ def read_sorted(run: pl.LazyFrame, rows: int, *, depth: int | None = None) -> So
 _IDS = ("user", "item")
 
 
-def _user_comes_back(run: pl.LazyFrame) -> bool:
-    """Whether the first rows tell already that users do not stand together: to read them takes next to nothing."""
-    user = run.select("user").head(_SAMPLE).collect()["user"]
+def looks_sorted(run: pl.LazyFrame) -> bool:
+    """Whether users stand together in the first rows: to read these takes next to nothing.
+
+    >>> looks_sorted(pl.LazyFrame({"user": [7, 7, 5]})), looks_sorted(pl.LazyFrame({"user": [7, 5, 7]}))
+    (True, False)
+    """
+    try:
+        user = run.select("user").head(_SAMPLE).collect()["user"]
+    except FAILURES:  # who reads it whole is told
+        return False
     heads = user.filter(pl.Series(is_first(user.rechunk())))
-    return heads.n_unique() < len(heads)
+    return heads.n_unique() == len(heads)
 
 
 def _coded(pieces: Iterator[pl.DataFrame], rows: int, depth: int | None) -> SortedRun | None:

@@ -17,7 +17,7 @@ from trueval.data.failures import reading
 from trueval.data.ids import Ids
 from trueval.data.read import locate
 from trueval.data.run_tables import read_run, scan_run
-from trueval.data.sorted_runs import SortedRun, read_sorted
+from trueval.data.sorted_runs import SortedRun, looks_sorted, read_sorted
 from trueval.data.table_size import check_fits
 from trueval.kernels import load_compiler
 
@@ -32,7 +32,14 @@ _TOO_LARGE = (
     "users (--users), or use --engine spark"
 )
 Version = tuple[int, int, int, int]
-Scanned = tuple[pl.LazyFrame, int]  # a file, and how many rows it has
+
+
+class Scanned(NamedTuple):
+    """A file, how many rows it has, and what the first of them tell."""
+
+    lazy: pl.LazyFrame
+    rows: int
+    looks_sorted: bool
 
 
 class WholeRun(NamedTuple):
@@ -77,23 +84,24 @@ def _at_once(
 ) -> AtOnce | None:
     ahead = scanned is not None
     if isinstance(source, (str, Path)) and Path(source).suffix == ".parquet" and Path(source).is_file():
-        lazy, rows = scanned or _scan(source, columns)
-        if rows > MANY_ROWS:
+        scanned = scanned or _scan(source, columns)
+        if scanned.rows > MANY_ROWS:
             return None
-        run = read_sorted(lazy, rows, depth=depth)
+        run = read_sorted(scanned.lazy, scanned.rows, depth=depth) if scanned.looks_sorted else None
         if run is not None:
             return run
     return read_whole(source, columns, likely=likely, ahead=ahead)
 
 
 def _scan(source: str | Path, columns: ColumnMap | None) -> Scanned:
-    """A parquet file as it can be read, and its rows, once it is known that they fit into memory, or are streamed."""
+    """A parquet file as it can be read, once it is known that it fits into memory, or is streamed."""
     lazy = scan_run(source, columns=columns)
     with reading(str(source), what="recommendations"):
         rows = lazy.select(pl.len()).collect().item()
-    if rows <= MANY_ROWS:
-        _check_fits(source)
-    return lazy, rows
+    if rows > MANY_ROWS:
+        return Scanned(lazy, rows, looks_sorted=False)
+    _check_fits(source)
+    return Scanned(lazy, rows, looks_sorted(lazy))
 
 
 def read_whole(
