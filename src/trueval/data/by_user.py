@@ -54,11 +54,11 @@ class ByUser:
             return ByUser.of(
                 users.codes(frame["user"]), items.codes(frame["item"]), value, n_users=len(users), keep=False
             )
-        item, runs = coded["item"].within(items), coded["user"].runs_within(users)
+        item, runs = coded["item"].within(items, keep=False), coded["user"].runs_within(users)
         if runs is not None and item.flags.writeable and item.min(initial=0) >= 0:
             start, item, moved = move_to_users(*runs, len(users), item, np.empty(0) if value is None else value)
             return _items_sorted(start, item, None if value is None else moved)
-        return ByUser.of(coded["user"].within(users), item, value, n_users=len(users), keep=False)
+        return ByUser.of(coded["user"].within(users, keep=False), item, value, n_users=len(users), keep=False)
 
     @property
     def counts(self) -> np.ndarray:

@@ -54,11 +54,14 @@ class CodedColumn:
         found = _by_hashes(column, likely.values if most and likely else distinct(column[:_FIRST]))
         return _sorted(column, *found, every=not most)
 
-    def within(self, vocabulary: Ids) -> Codes:
-        """The codes of the rows in a vocabulary, -1 for ids that it does not have."""
+    def within(self, vocabulary: Ids, *, keep: bool = True) -> Codes:
+        """The codes of the rows in a vocabulary, -1 for ids that it does not have.
+
+        Unless the column must be kept, to be asked again, its codes take the place of what they were found with.
+        """
         if self.places is None:
             return vocabulary.codes(self.column)
-        codes = self._coded(vocabulary, self.places)
+        codes = self._coded(vocabulary, self.places, keep=keep)
         return codes if self.runs is None else np.repeat(codes, np.diff(self.runs))
 
     def runs_within(self, vocabulary: Ids) -> tuple[Codes, np.ndarray] | None:
@@ -78,11 +81,13 @@ class CodedColumn:
             return None
         return codes, self.runs
 
-    def _coded(self, vocabulary: Ids, places: Codes) -> Codes:
+    def _coded(self, vocabulary: Ids, places: Codes, *, keep: bool = True) -> Codes:
         own = vocabulary is self.ids or vocabulary.values.equals(self.ids.values)
-        if self.codes is None:
-            return places if own else gather(vocabulary.codes(self.ids.values), places)
-        return gather(self.codes if own else vocabulary.codes(self.ids.values)[self.codes], places)
+        codes = self.codes
+        if not own:
+            within = vocabulary.codes(self.ids.values)
+            codes = within if codes is None else within[codes]
+        return places if codes is None else gather(codes, places, out=None if keep else places)
 
 
 def _sorted(

@@ -143,6 +143,11 @@ def read_ahead(source: Any, *, depth: int | None = None) -> None:
     Thread(target=read).start()
 
 
+def being_read() -> list[Future[AtOnce | None]]:
+    """What is being read ahead now."""
+    return list(_ahead.values())
+
+
 def forget() -> None:
     """Let go of what was read ahead, where nobody will ask for it."""
     _ahead.clear()

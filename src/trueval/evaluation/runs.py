@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from trueval.data.tables import stem
-from trueval.data.whole_runs import forget, read_ahead
+from trueval.data.whole_runs import being_read, forget, read_ahead
 from trueval.design.design import RunDesign, choose_run_design
 from trueval.errors import DefinitionError, suggest
 from trueval.evaluation.engines.plan import RunOptions, reading_depth
@@ -22,6 +22,7 @@ from trueval.evaluation.outcome import Evaluation
 from trueval.metrics.spec import Spec
 
 ENGINES = ("local", "spark")
+Done = TypeVar("Done")
 
 
 def evaluate_runs(
@@ -58,14 +59,21 @@ def evaluate_runs(
     if len(runs) > 1 and items is None:  # one catalogue for all, or coverage would not be comparable
         held_out = replace(held_out, other_items=tuple(work.items_of(source, how) for source in runs.values()))
     logs = {"train": held_out.known.train, "test": held_out.known.test}
-    with ThreadPoolExecutor(1) as beside:  # while a run is read, or one core works alone
-        prints = {name: beside.submit(log.fingerprint) for name, log in logs.items() if log is not None}
+    begun = being_read()
+    with ThreadPoolExecutor(1) as beside:  # while one core works alone, as it does once a run is read
+        prints = {name: beside.submit(_after, begun, log.fingerprint) for name, log in logs.items() if log is not None}
         found: dict[str, MeasuredSystem] = {}
         for name, source in runs.items():
             found[name] = work.measure_run(source, name, held_out, how, first=not found)
         fingerprints = {name: future.result() for name, future in prints.items()}
     concluded = _conclude(held_out, specs, found, fingerprints)
     return replace(concluded, facts=KeptFacts(otherwise=OF_A_RUN))
+
+
+def _after(begun: Sequence[Future[Any]], work: Callable[[], Done]) -> Done:
+    """Do some work once others are done, or have failed."""
+    wait(begun)
+    return work()
 
 
 def _conclude(

@@ -39,7 +39,7 @@ def order_run(
     """Code a run and put every list in order, equal scores by the tie rule; `items` is its column, if it is coded."""
     if ties in BY_ID:
         run, ties, items = _by_falling_id(run, ties, name), "given", None
-    item = code_ids(run, "item", truth.items, name) if items is None else items.within(truth.items)
+    item = code_ids(run, "item", truth.items, name) if items is None else items.within(truth.items, keep=False)
     if truth.catalogue is not None:
         check_catalogue(run, item, truth.catalogue, name)
     has_score, has_rank = "score" in run.columns, "rank" in run.columns
