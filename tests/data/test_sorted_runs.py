@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trueval.data import first_seen, sorted_runs
+from trueval.data import first_seen, kept_items, sorted_runs
 from trueval.data.first_seen import FirstSeen
 from trueval.data.sorted_runs import looks_sorted, read_sorted
 from trueval.kernels import use_kernels
@@ -142,3 +142,36 @@ def test_a_file_that_cannot_be_read_to_its_end_is_left_too(tmp_path):
     assert read_sorted(lazy, 10_000) is None
     path.unlink()
     assert not looks_sorted(lazy)
+
+
+@given(
+    lists=st.lists(st.lists(st.integers(-5, 40), min_size=1, max_size=30), min_size=1, max_size=6),
+    cuts=st.lists(st.integers(1, 60), max_size=4), depth=st.integers(1, 12), far=st.sampled_from([1, 1000]),
+    span=st.sampled_from([1 << 27, 1 << 9]),
+)  # fmt: skip
+def test_marked_items_are_kept_as_coded_ones_are(lists, cuts, depth, far, span):
+    items = pl.Series([far * item for items in lists for item in items])
+    starts = np.cumsum([0, *map(len, lists)])
+    ends = sorted({*(cut for cut in cuts if cut < len(items)), len(items)})
+    known = {name: getattr(kept_items, name) for name in ("_SPAN", "_LEAST", "_SPARE")}
+    try:
+        kept_items._SPAN, kept_items._LEAST, kept_items._SPARE = span, 2, 2  # tables that grow, and bits that run out
+        ways = kept_items._Coded(depth, len(items)), kept_items._Marked(depth)
+        sound = [True, True]
+        for begin, end in pairwise([0, *ends]):
+            inside = starts[(starts > begin) & (starts < end)] - begin
+            number = int(np.searchsorted(starts, begin, side="right")) - 1
+            for n, way in enumerate(ways):
+                bounds = np.concatenate([[0], inside, [end - begin]])
+                sound[n] = sound[n] and way.add(items[begin:end], bounds, number, begin - int(starts[number]))
+    finally:
+        for name, value in known.items():
+            setattr(kept_items, name, value)
+    fits = items.max() // 64 - items.min() // 64 + 1 <= span // 64 + 1
+    assert sound[0] == all(len(set(items)) == len(items) for items in lists)
+    assert sound[1] == (sound[0] and fits)
+    if all(sound):
+        (ids, codes), (own, own_codes) = (way.coded() for way in ways)
+        assert own.values.to_list() == ids.values.to_list() == sorted(set(items.to_list()))
+        assert own_codes.tolist() == codes.tolist()
+        assert own.decode(own_codes).to_list() == [far * item for items in lists for item in items[:depth]]

@@ -439,24 +439,43 @@ def test_list_heads(users, score, falling, goes_on, before, kind):
     lists=st.lists(st.lists(st.integers(0, 5), max_size=7), min_size=1, max_size=5),
     cut=st.integers(0, 40), depth=st.integers(0, 8),
 )  # fmt: skip
-def test_keep_first_whatever_the_pieces(lists, cut, depth):
+def test_first_items_are_kept_whatever_the_pieces(lists, cut, depth):
     rows = [(u, item) for u, items in enumerate(lists) for item in items]
-    last_list, kept = np.full(6, -1, np.int32), []
+    last_list, kept, kept_marked = np.full(6, -1, np.int32), [], []
+    words, table = np.zeros(1, np.uint64), (np.zeros(16, np.int64), np.full(16, -1, np.int32))
     cut = min(cut, len(rows))
     for piece, begun in ((rows[:cut], []), (rows[cut:], rows[:cut])):
         if not piece:
             continue
-        codes = np.array([item for _, item in piece], np.int32)
+        items = np.array([item for _, item in piece])
         first = piece[0][0]
         bounds = [0, *(j for j in range(1, len(piece)) for _ in range(piece[j][0] - piece[j - 1][0])), len(piece)]
         before = min(depth, sum(u == first for u, _ in begun))
-        out = np.empty(len(piece), np.int32)
-        number = compiled("lists").keep_first(codes, np.array(bounds), first, before, depth, last_list, out)
+        given = np.array(bounds), first, before, depth
+        out, out_marked = np.empty(len(piece), np.int32), np.empty(len(piece), np.int64)
+        number = compiled("lists").keep_first(items.astype(np.int32), *given, last_list, out)
         kept.append(None if number < 0 else out[:number].tolist())
+        number = compiled("lists").keep_marked(7 * items - 9, *given, -64, words, *table, out_marked)
+        kept_marked.append(None if number < 0 else out_marked[:number].tolist())
     doubled = any(len(set(items)) < len(items) for items in lists)
-    assert (None in kept) == doubled
+    assert (None in kept) == (None in kept_marked) == doubled
     if not doubled:
         assert [item for part in kept for item in part] == [item for items in lists for item in items[:depth]]
+        assert [value for part in kept_marked for value in part] == [7 * item - 9 for part in kept for item in part]
+
+
+@given(st.sets(st.integers(-1000, 1000), min_size=1))
+def test_marked_numbers(drawn):
+    numbers = sorted(drawn)
+    low = numbers[0] // 64 * 64
+    words = np.zeros((numbers[-1] - low) // 64 + 1, np.uint64)
+    for number in numbers:
+        words[(number - low) // 64] |= np.uint64(1 << (number - low) % 64)
+    assert compiled("lists").marked_integers(words, low).tolist() == numbers
+    out = np.empty(len(numbers), np.int32)
+    upto = np.cumsum(np.bitwise_count(words), dtype=np.int32)
+    compiled("lists").rank_marked(np.array(numbers[::-1]), low, words, upto, out)
+    assert out.tolist() == list(range(len(numbers)))[::-1]
 
 
 @given(

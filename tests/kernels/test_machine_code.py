@@ -65,6 +65,45 @@ def test_a_loop_refers_to_nothing_outside():
         compile_loop(allocates, [3])
 
 
+# evaluates runs in files: ids of every kind, in order and not
+EVALUATE = """
+import sys
+import tempfile
+import numpy as np
+import polars as pl
+import trueval as tv
+rng = np.random.default_rng(1)
+users, length = 60, 12
+lists = pl.DataFrame({
+    "user": np.repeat(np.arange(users), length),
+    "item": np.concatenate([rng.permutation(40)[:length] for _ in range(users)]),
+    "score": np.tile(-np.arange(length, dtype=np.float32), users),
+})
+test = lists.filter(pl.col("score") > -3).select("user", "item")
+with tempfile.TemporaryDirectory() as folder:
+    for form in ("{}", "id {}", "an id of many letters {}"):
+        for column in ("score", "item"):
+            for metrics in (["ndcg@5", "recall@5"], ["ndcg", "coverage@5"]):
+                ids = [pl.format(form, role).alias(role) if "id" in form else pl.col(role) for role in ("user", "item")]
+                recs = lists.sort("user", column, descending=column == "score").sample(
+                    fraction=1, shuffle=column == "item", seed=3)
+                recs.with_columns(ids).write_parquet(folder + "/recs.parquet")
+                test.with_columns(ids).write_parquet(folder + "/test.parquet")
+                tv.evaluate_run(folder + "/recs.parquet", folder + "/test.parquet", metrics=metrics, interval="none")
+print("numba" in sys.modules)
+"""
+
+
+def test_a_second_process_evaluates_without_numba():
+    """Every loop on the way has code that can be kept: others would be compiled in each process."""
+    surroundings = {**os.environ, "TRUEVAL_KERNELS": "compiled"}
+    said = [
+        subprocess.run([sys.executable, "-c", EVALUATE], env=surroundings, capture_output=True, text=True, check=True)
+        for _ in range(2)
+    ]
+    assert said[1].stdout == "False\n"
+
+
 def test_where_numba_does_not_give_its_code_it_calls_the_function_itself(tmp_path):
     """Its inner parts may have other names in another version, and machines other needs."""
     other = """

@@ -12,12 +12,12 @@ import numpy as np
 import polars as pl
 
 from trueval.data.failures import FAILURES
-from trueval.data.first_seen import FirstSeen
 from trueval.data.id_keys import ANY, SHORT, keys
-from trueval.data.ids import Ids, in_order_of_ids
+from trueval.data.ids import Ids
+from trueval.data.kept_items import KeptItems, kept_items
 from trueval.data.key_tables import Codes
 from trueval.data.together import is_first
-from trueval.kernels import SMALL, choose, gather
+from trueval.kernels import SMALL, choose
 
 # What a column may take of the rows that are read at a time. Memory of columns below eight megabytes is used again for
 # the next rows; from there on the allocator of polars gives it back, and most time would go into having it cleared.
@@ -103,54 +103,37 @@ def _coded(pieces: Iterator[pl.DataFrame], rows: int, depth: int | None) -> Sort
         if begin is None or not lists.add(piece, begin, at):
             return None
         before, at = (piece["user"][-1], piece["score"][-1]), at + len(piece)
-    return lists.run(rows) if at == rows else None
+    return lists.run() if at == rows else None
 
 
 class _Lists:
-    """What is kept of the rows so far: items as codes in the order in which they are first seen."""
+    """What is kept of the rows so far."""
 
     def __init__(self, depth: int | None, rows: int) -> None:
-        self.depth, self.codes = depth, np.empty(rows if depth is None else 0, np.int32)  # of all rows, or of a piece
-        self.seen, self.kept = FirstSeen(), list[Codes]()
+        self.depth, self.rows = depth, rows
+        self.items: KeptItems | None = None
         self.users, self.starts = list[pl.Series](), list[np.ndarray]()
         self.number, self.last = 0, 0  # of lists, and the row at which the last one starts
-        self.last_list = np.empty(0, np.int32)  # that had each item
 
     def add(self, piece: pl.DataFrame, begin: np.ndarray, at: int) -> bool:
-        """Add a piece in which lists begin at some rows, and which begins at row `at`; False: an item comes twice."""
-        codes = self._room(len(piece), at)
-        self.seen.code(piece["item"], codes)
-        if len(self.last_list) < len(self.seen):
-            more = np.full(2 * len(self.seen) - len(self.last_list), -1, np.int32)
-            self.last_list = np.concatenate([self.last_list, more])
+        """Add a piece in which lists begin at some rows, and which begins at row `at`; False: it cannot be kept."""
+        items = self.items = self.items or kept_items(piece["item"], self.rows, self.depth)
         goes_on = int(not len(begin) or begin[0] > 0)  # whether the first rows are of the list before
         bounds = np.concatenate([np.zeros(goes_on, np.int64), begin, [len(piece)]])
-        depth = self.depth or 0
-        out = np.empty(min(len(piece), depth * (len(bounds) - 1)), np.int32)
-        shown = min(at - self.last, depth) if goes_on else 0
-        first = self.number - goes_on
-        kept = choose("lists", SMALL + 1).keep_first(codes, bounds, first, shown, depth, self.last_list, out)
+        if not items.add(piece["item"], bounds, self.number - goes_on, goes_on * (at - self.last)):
+            return False
         self.users.append(piece["user"].gather(pl.Series(begin, dtype=pl.UInt32)))
         self.starts.append(begin + at)
-        self.kept.append(out[: max(kept, 0)])
         self.number += len(begin)
         self.last = int(begin[-1]) + at if len(begin) else self.last
-        return bool(kept >= 0)
+        return True
 
-    def _room(self, size: int, at: int) -> Codes:
-        """For the codes of a piece: where they stay, or where those of the piece before were."""
-        if self.depth is None:
-            return self.codes[at : at + size]
-        if len(self.codes) < size:
-            self.codes = np.empty(size, np.int32)
-        return self.codes[:size]
-
-    def run(self, rows: int) -> SortedRun:
-        """All of it."""
-        items, own = in_order_of_ids(self.seen.ids)
-        users, length = pl.concat(self.users, rechunk=True), np.diff(np.concatenate([*self.starts, [rows]]))
-        codes = self.codes if self.depth is None else np.concatenate(self.kept)
-        return SortedRun(users, length, items, gather(own, codes, out=codes), self.depth)
+    def run(self) -> SortedRun | None:
+        """All of it; None where there is nothing."""
+        if self.items is None:
+            return None
+        users, length = pl.concat(self.users, rechunk=True), np.diff(np.concatenate([*self.starts, [self.rows]]))
+        return SortedRun(users, length, *self.items.coded(), self.depth)
 
 
 def _first_rows(piece: pl.DataFrame, before: tuple[Any, float] | None) -> np.ndarray | None:

@@ -22,6 +22,7 @@ count_splits = Kernel(_LOOPS, "count_splits")
 move_lists = Kernel(_LOOPS, "move_lists")
 take = Kernel(_LOOPS, "take")
 list_heads, keep_first = Kernel(_SORTED, "list_heads"), Kernel(_SORTED, "keep_first")
+keep_marked, rank_marked = Kernel(_SORTED, "keep_marked"), Kernel(_SORTED, "rank_marked")
 sort_down = Kernel(_LOOPS, "sort_down")
 look_up_keys = Kernel(_TABLES, "look_up_keys")
 code_integers, code_keys = Kernel(_TABLES, "code_integers"), Kernel(_TABLES, "code_keys")
@@ -44,9 +45,13 @@ def distinct_integers(parts: Sequence[Rows], low: int, high: int) -> Rows:
             _mark_bits(values, values.dtype.type(low), words[worker])
 
     _all(mark, range(workers))
-    marked = np.bitwise_or.reduce(words)
-    found = np.empty(int(np.bitwise_count(marked).sum()), np.int64)
-    _marked_ids(marked, low, found)
+    return marked_integers(np.bitwise_or.reduce(words), low)
+
+
+def marked_integers(words: Rows, low: int) -> Rows:
+    """The numbers from `low` on whose bits are marked, ascending."""
+    found = np.empty(int(np.bitwise_count(words).sum()), np.int64)
+    _marked_ids(words, low, found)
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trueval.kernels.jit import loop
+from trueval.kernels.jit import loop, within
 
 
 @loop
@@ -40,9 +40,58 @@ def keep_first(codes, bounds, number, before, depth, last_list, out):
         for j in range(bounds[u], bounds[u + 1]):
             doubled |= last_list[codes[j]] == number
             last_list[codes[j]] = number
-        for j in range(bounds[u], min(bounds[u + 1], bounds[u] + depth - before)):
+        end = bounds[u] + depth - before
+        for j in range(bounds[u], end if end < bounds[u + 1] else bounds[u + 1]):
             out[at] = codes[j]
             at += 1
         number += 1
         before = 0
     return -1 if doubled else at
+
+
+@loop
+def keep_marked(values, bounds, number, before, depth, low, words, table, list_of, out):
+    """The same of whole numbers as they are: each is marked, in the bits of `words` from `low` on.
+
+    `table` has the numbers of one list at places by their hash, and `list_of` the list for which each was put there; a
+    power of two, so many that most places are free.
+    """
+    at, doubled = 0, False
+    last = np.uint64(table.size - 1)
+    for u in range(bounds.size - 1):
+        for j in range(bounds[u], bounds[u + 1]):
+            value = values[j]
+            place = np.uint64(value - low)
+            word, bit = place >> np.uint64(6), np.uint64(1) << (place & np.uint64(63))
+            if not words[word] & bit:  # what is marked is left alone: as a rule it is
+                words[word] |= bit
+            slot = ((np.uint64(value) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(40)) & last
+            while list_of[slot] == number and table[slot] != value:
+                slot = (slot + np.uint64(1)) & last
+            doubled |= list_of[slot] == number
+            table[slot], list_of[slot] = value, number
+        end = bounds[u] + depth - before
+        for j in range(bounds[u], end if end < bounds[u + 1] else bounds[u + 1]):
+            out[at] = values[j]
+            at += 1
+        number += 1
+        before = 0
+    return -1 if doubled else at
+
+
+@within
+def ones(word):
+    """How many bits of a word are set."""
+    word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
+    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int32((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
+
+
+@loop
+def rank_marked(values, low, words, upto, out):
+    """Which of the marked numbers each of the values is; `upto` counts those in a word and in all before it."""
+    for j in range(values.size):
+        place = np.uint64(values[j] - low)
+        word, bit = place >> np.uint64(6), place & np.uint64(63)
+        out[j] = upto[word] - ones(words[word] >> bit)
