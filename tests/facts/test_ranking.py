@@ -14,6 +14,7 @@ from trueval.design.task import make_tasks
 from trueval.errors import DataError
 from trueval.facts.from_scores import rank_system
 from trueval.facts.ranking_facts import RankingFacts
+from trueval.facts.scorer import Scorer, same_bits
 from trueval.kernels import use_kernels, use_threads
 from trueval.recommenders.baselines import Random
 from trueval.recommenders.given import Factors, Function, Scores
@@ -202,13 +203,62 @@ def test_factors_score_what_their_product_scores():
 @pytest.mark.parametrize("large", [0, 10**9])
 def test_factors_of_large_and_small_catalogues_score_the_same(monkeypatch, design, large):
     """They lie in memory differently; whole numbers, whose products no order of adding up can change."""
-    monkeypatch.setattr("trueval.facts.from_scores.LARGE_PRODUCT", large)
+    monkeypatch.setattr("trueval.facts.scorer.LARGE_PRODUCT", large)
     task, train = bigger_task(design)
     rng = np.random.default_rng(4)
     users, items = (rng.integers(-9, 9, (n, 5)).astype("f4") for n in (len(train.users), len(train.items)))
     exact = rank_system(Scores(users @ items.T).fit(train), task, depth=7)
     assert_same_facts(rank_system(Factors(users, items).fit(train), task, depth=7), exact)
     assert_same_facts(rank_system(Factors(users, np.asfortranarray(items)).fit(train), task, depth=7), exact)
+
+
+@pytest.mark.parametrize("design", ["AR-AI-AN", "AR-AI-NN30", "1R-AI-NN20"])
+@pytest.mark.parametrize("kind", ["factors32", "factors64"])
+@pytest.mark.parametrize("items", [64, 220, 3001])
+def test_products_of_more_rows_change_nothing(monkeypatch, design, kind, items):
+    """Whether this machine's products of more rows have the same bits, or not: then they are not taken."""
+    task, train = bigger_task(design, users=600, items=items)
+    system = a_system(kind, (len(train.users), len(train.items))).fit(train)
+    narrow = rank_system(system, task, depth=10)  # for so few users nothing is tried
+    monkeypatch.setattr("trueval.facts.scorer.TRIED_FOR", 1)
+    for block in (64, 100, 256, 10**6):
+        assert_same_facts(rank_system(system, task, depth=10, block=block), narrow)
+
+
+@pytest.mark.parametrize(
+    ("users", "block", "scores", "same", "rows"),
+    [
+        (300, 256, 10**9, True, 256),  # as many as there may be
+        (300, 256, 10**9, False, 64),  # other bits
+        (300, 255, 10**9, True, 128),  # products and blocks begin together
+        (300, 63, 10**9, True, 64),
+        (200, 256, 10**9, True, 128),  # too few users for a trial
+        (300, 256, 4 * 200 * 220, True, 128),  # scores that are too large for a cache
+        (300, 256, 1, True, 64),
+    ],
+)
+def test_products_have_more_rows_where_that_pays(monkeypatch, users, block, scores, same, rows):
+    task, train = bigger_task("AR-AI-AN", users=users)
+    assert (len(task.candidates), len(task.unit_user)) == (220, users)
+    system = a_system("factors32", (len(train.users), len(train.items))).fit(train)
+    for name, value in (("TRIED_FOR", 1), ("MOST_SCORES", scores), ("same_bits", lambda *_: same)):
+        monkeypatch.setattr(f"trueval.facts.scorer.{name}", value)
+    scorer = Scorer(system, task)
+    scorer.widen(block)
+    assert scorer.rows == rows
+
+
+def test_products_of_other_bits_are_noticed(monkeypatch):
+    factors = np.random.default_rng(1).standard_normal((40, 301)).astype("f4")
+    real = np.matmul
+
+    def other_last_item(left, right, out):
+        real(left, right, out=out)
+        out[-1, -1] = np.nextafter(out[-1, -1], np.float32(9))
+        return out
+
+    monkeypatch.setattr("trueval.facts.scorer.np.matmul", other_last_item)
+    assert not same_bits(128, factors)
 
 
 @pytest.mark.parametrize("kinds", [("f8", "f4"), ("f4", "f8"), ("i4", "i8"), ("f2", "f2")])

@@ -137,6 +137,18 @@ def test_rank_rows_is_exact_on_long_rows(kind, dtype):
         assert_same(block.ranked_by(compiled("ranking")), block.ranked_by(plain))
 
 
+@pytest.mark.parametrize("depth", [1, 100, 1500, 2999])
+@pytest.mark.parametrize("size", [3000, 3001, 3016, 3031])
+def test_rank_rows_is_exact_wherever_the_list_ends_and_judged_items_stand(size, depth):
+    # in the best bucket or the worst, with the best and the worst item judged, one alone, all of them, or none
+    scores = rows_of("noise", (4, size), size, np.float32)
+    block = Block(scores, 7, depth=depth, given=False)
+    block.excluded = [np.arange(0, size, step) for step in (size, 3, 50, 7)]
+    ends = np.array([np.argmax(scores[0]), np.argmin(scores[0])])
+    block.judged = [ends, np.array([1]), np.arange(size), np.arange(0)]
+    assert_same(block.ranked_by(compiled("ranking")), block.ranked_by(plain))
+
+
 @pytest.mark.parametrize("equals", [0, 1, 2])
 @pytest.mark.parametrize("length", [254, 255, 256, 257, 600])
 def test_rank_rows_is_exact_for_lists_and_judgements_of_any_length(length, equals):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,6 +10,7 @@ from trueval.data.judgements import Judged
 from trueval.design.task import Task
 from trueval.errors import DataError
 from trueval.facts.ranking_facts import RankingFacts
+from trueval.facts.scorer import Scorer
 from trueval.facts.tie_rules import SETTLED, with_ties
 from trueval.kernels import blocks, choose, in_order
 from trueval.kernels.seeds import derive
@@ -20,12 +19,6 @@ from trueval.memory import need_memory
 from trueval.progress import progress
 from trueval.recommenders.protocol import Recommender
 from trueval.statistics.resampling import one_thread
-
-# Rows of one matrix product. A BLAS may round differently for different shapes, and for different rows of one
-# product. So the shape is fixed, and a user's row is the user's place among all who are ranked for, modulo this:
-# scores must not depend on how users are cut into blocks.
-PRODUCT_ROWS = 64
-LARGE_PRODUCT = 100_000  # numbers in the factors of all items
 
 
 def rank_system(
@@ -46,7 +39,7 @@ def rank_system(
     depth = max(1, min(depth, len(task.candidates)))
     # one place more tells whether the last item of a list has equals behind it
     out = _Output(task.judged, depth) if ties in SETTLED else _Output(task.judged, depth + 1, equals=True)
-    scorer = _Scorer(system, task)
+    scorer = Scorer(system, task)
     if scorer.factors is None:  # whose products are made in small pieces
         at_once = min(units, block * threads())
         what = f"scores of {len(task.items):,} items for {at_once:,} users at once"
@@ -61,6 +54,7 @@ def rank_system(
 
     # workers bring the parallelism; a BLAS with threads of its own would fight them
     with one_thread(), progress(f"ranking {name}", units) as step:
+        scorer.widen(block * len(scorer.ranked) // max(units, 1))
         for part, splits in in_order(rank, blocks(units, block)):
             out.splits += splits
             step(part.stop - part.start)
@@ -105,69 +99,8 @@ class _Output:
                 kernels.follow(start, order, given, own)
 
 
-class _Scorer:
-    """Scores of a block of users for the candidates (full ranking) or for all items (sampled)."""
-
-    def __init__(self, system: Recommender, task: Task) -> None:
-        self.system = system
-        whole = task.sample is not None or len(task.candidates) == len(task.items)
-        self.columns = None if whole else task.candidates
-        self.n_items = len(task.items)
-        self.ranked = np.unique(task.unit_user)
-        self.kept = threading.local()
-        self.factors: tuple[np.ndarray, np.ndarray] | None = None
-        offered: Any = getattr(system, "factors", None)
-        if offered is not None:
-            user_factors, item_factors = offered()
-            chosen = item_factors if self.columns is None else item_factors[self.columns]
-            kind = np.result_type(user_factors, item_factors)
-            kind = kind if kind in (np.float32, np.float64) else np.dtype(np.float64)
-            # Row by row a BLAS copies the factors of items into its own order faster. For small products it may have
-            # another way for each order, and round differently: those stay as they were.
-            by_item = chosen.size >= LARGE_PRODUCT
-            laid = np.ascontiguousarray(chosen if by_item else chosen.T, dtype=kind)
-            self.factors = user_factors, laid.T if by_item else laid
-
-    def __call__(self, users: np.ndarray, name: str) -> Iterator[tuple[slice, np.ndarray]]:
-        """Scores of some users, piece by piece: a piece of products is used while it is in the cache."""
-        if self.factors is not None:
-            yield from self._products(users)
-            return
-        scores = np.asarray(self.system.score(users))
-        if scores.shape != (len(users), self.n_items):
-            raise DataError(
-                f"{name} returned scores of the wrong shape",
-                found=f"{scores.shape}, expected {(len(users), self.n_items)}",
-                do="return one row per user asked for and one column per item",
-            )
-        if scores.dtype not in (np.float32, np.float64):
-            scores = scores.astype(np.float64)
-        yield slice(0, len(users)), np.ascontiguousarray(scores if self.columns is None else scores[:, self.columns])
-
-    def _products(self, users: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
-        assert self.factors is not None
-        user_factors, item_factors = self.factors
-        scores, rows = self._buffers(item_factors)
-        row = int(np.searchsorted(self.ranked, users[0])) % PRODUCT_ROWS
-        begin = 0
-        while begin < len(users):
-            end = min(begin + PRODUCT_ROWS - row, len(users))
-            rows[row : row + end - begin] = user_factors[users[begin:end]]
-            np.matmul(rows, item_factors, out=scores)
-            yield slice(begin, end), scores[row : row + end - begin]
-            begin, row = end, 0
-
-    def _buffers(self, item_factors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """A worker's own scores and users, used again and again: fresh memory costs more than the product."""
-        if not hasattr(self.kept, "buffers"):
-            factors, items = item_factors.shape
-            shapes = ((PRODUCT_ROWS, items), (PRODUCT_ROWS, factors))
-            self.kept.buffers = tuple(np.zeros(shape, item_factors.dtype) for shape in shapes)
-        return self.kept.buffers
-
-
 def _rank_block(
-    kernels: Any, scorer: _Scorer, task: Task, part: slice, ties: str, out: _Output, splits: np.ndarray, name: str
+    kernels: Any, scorer: Scorer, task: Task, part: slice, ties: str, out: _Output, splits: np.ndarray, name: str
 ) -> None:
     rank = _rank_all if task.sample is None else _rank_sample
     how = (derive(task.seed, "ties"), ties == "given", out.top.shape[1])
@@ -185,7 +118,7 @@ def _rank_block(
 
 
 def _rank_all(
-    kernels: Any, scorer: _Scorer, task: Task, part: slice, how: Any, out: _Output, splits: np.ndarray, name: str
+    kernels: Any, scorer: Scorer, task: Task, part: slice, how: Any, out: _Output, splits: np.ndarray, name: str
 ) -> int:
     """Rank all candidates but the barred ones; the first unit with a score that is not finite, or -1."""
     start, barred_start = (rows.start[part.start : part.stop + 1] for rows in (task.judged.rows, task.barred))
@@ -214,7 +147,7 @@ def _rank_all(
 
 
 def _rank_sample(
-    kernels: Any, scorer: _Scorer, task: Task, part: slice, how: Any, out: _Output, splits: np.ndarray, name: str
+    kernels: Any, scorer: Scorer, task: Task, part: slice, how: Any, out: _Output, splits: np.ndarray, name: str
 ) -> int:
     """Rank each unit's own targets; the first unit with a score that is not finite, or -1."""
     assert task.sample is not None

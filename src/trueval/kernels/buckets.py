@@ -29,9 +29,10 @@ def spread(row):
     """Least and greatest of a sample of the scores; what lies outside is put into the end buckets.
 
     The sample is of short runs all over the row: neighbours come from memory together. Two runs go side by side,
-    so that neither waits for the other.
+    so that neither waits for the other. More runs would cost more than they save: all of them come from far away,
+    while a better spread spares a few scores in the end buckets.
     """
-    pairs, length = 32, min(16, row.size)
+    pairs, length = 16, min(16, row.size)
     low, high = row[0], row[0]
     other_low, other_high = row[0], row[0]
     for pair in range(pairs):
@@ -46,12 +47,13 @@ def spread(row):
     return low if low < other_low else other_low, high if high > other_high else other_high
 
 
-@njit(**INNER, fastmath={"reassoc"})
+@njit(**INNER, fastmath={"reassoc", "contract"})
 def quantise(row, low, high, scale, bucket):
     """Bucket of every score; returns whether all scores are finite (0 · x is NaN for those that are not).
 
     Clamping and rounding keep the map monotone, so order between buckets is exact. The bounds are scores, not
-    numbers of buckets: the compiler would work with the latter as constants, and much slower.
+    numbers of buckets: the compiler would work with the latter as constants, and much slower. It may put a product
+    and a sum into one instruction; there is but one such pair, which looks for scores that are not finite.
     """
     zero = row.dtype.type(0)
     nothing = zero
@@ -105,29 +107,36 @@ def count(bucket, counts, groups, marked):
         some += np.uint64(seen < 0)
     for g in range(some):
         first = np.uint64(groups[g]) * eight
-        for i in range(first, first + eight):
-            marked[n] = i
-            n += np.uint64(counts[bucket[i]] < 0)
+        for i in range(eight):
+            marked[n] = first + i
+            n += np.uint64(counts[bucket[first + i]] < 0)
     return np.int64(n)
 
 
 @inner
-def add_up(counts):
-    """Turn the counts of buckets into numbers of targets in this bucket and all better ones.
-
-    Four at a time, of which only the last sum has to wait for those before.
-    """
-    one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+def add_up(counts, first, last):
+    """How many targets are in the buckets from this one to before that one."""
     total = np.int32(0)
-    for i in range(np.uint64(BUCKETS // 4)):
-        b = np.uint64(BUCKETS - 3) - four * i
-        best, second = counts[b + three], counts[b + three] + counts[b + two]
-        third, fourth = second + counts[b + one], second + (counts[b + one] + counts[b])
-        counts[b + three] = total + best
-        counts[b + two] = total + second
-        counts[b + one] = total + third
-        total += fourth
-        counts[b] = total
+    for b in range(np.uint64(first), np.uint64(last)):
+        total += counts[b]
+    return total
+
+
+@inner
+def end_of_list(counts, want):
+    """The best bucket with which there are so many targets: among few, as soon as it is known among which."""
+    few = 64
+    b, total = BUCKETS + 1, np.int32(0)
+    while b > few:
+        more = add_up(counts, b - few, b)
+        if total + more >= want:
+            break
+        total += more
+        b -= few
+    while total < want:
+        b -= 1
+        total += counts[b]
+    return b
 
 
 @inner
@@ -160,12 +169,13 @@ def at_least(bucket, lowest, words_found, found):
         found[some] = g
         some += np.uint64(words_found[g])
     for i in range(some):
-        for word in range(np.uint64(found[i]), np.uint64(words.size), groups):
+        for part in range(np.uint64(8)):
+            word = np.uint64(found[i]) + part * groups
             words_found[few] = word
             few += np.uint64(((words[word] + lift) & HIGHEST) != 0)
     for w in range(few):
         first = np.uint64(words_found[w]) * np.uint64(4)
-        for i in range(first, first + np.uint64(4)):
-            found[n] = i
-            n += np.uint64(bucket[i] >= lowest)
+        for i in range(np.uint64(4)):
+            found[n] = first + i
+            n += np.uint64(bucket[first + i] >= lowest)
     return np.int64(n)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trueval.kernels.buckets import BUCKETS, MARK, add_up, at_least, bucketise, count, filled_up
+from trueval.kernels.buckets import BUCKETS, MARK, add_up, at_least, bucketise, count, end_of_list, filled_up
 from trueval.kernels.draws import tie_key, user_key
 from trueval.kernels.jit import inlined, inner, kernel
 from trueval.kernels.ordering import keep_best, order_distinct, sort_places
@@ -103,7 +103,7 @@ def sort_judged(row, items, judged, stream, given, bucket, order, score, key, ow
 
 @inner
 def rank_judged(row, items, judged, stream, given, bucket, work, out):
-    """Counts the buckets, and gives exact ranks to the judged items; leaves the counts added up (see `add_up`)."""
+    """Counts the buckets, and gives exact ranks to the judged items."""
     _, found, groups, counts, first, score, key, equal_end, own, best_score, best_place = work
     order, rank, above, tied, out_score = out
     ranked = sort_judged(row, items, judged, stream, given, bucket, order, score, key, own, best_score, best_place)
@@ -124,18 +124,18 @@ def rank_judged(row, items, judged, stream, given, bucket, work, out):
     for p in range(ranked):
         counts[bucket[own[p]]] &= ~MARK
     meet(row, items, bucket, found[:n], stream, given, first, own, score, key, equal_end, above, rank, tied)
-    add_up(counts)
-    more_above = more_before = 0  # in the bucket, before the judged item
-    last = np.int64(BUCKETS + 1)
+    more_above = more_before = np.int32(0)  # in better buckets, and in its own before the judged item
+    better, last = np.int32(0), np.int64(BUCKETS)  # in buckets better than the last
     for p in range(ranked):
         b = np.int64(bucket[own[p]])
         if b < last:
-            more_above = more_before = 0
+            better += add_up(counts, b + 1, last + 1)
+            more_above = more_before = better
             last = b
         more_above += above[p]
         more_before += rank[p]
-        above[p] = counts[b + 1] + more_above
-        rank[p] = 1 + counts[b + 1] + more_before
+        above[p] = more_above
+        rank[p] = 1 + more_before
         if p > 0 and score[p] == score[p - 1]:
             tied[p] = tied[p - 1]
 
@@ -145,13 +145,7 @@ def fill_list(row, items, stream, given, bucket, targets, depth, work, out, spli
     """The best items in order; `splits[k-1]` counts lists whose cut at k falls between equal scores."""
     _, found, groups, counts, first, score, key, place, _, best_score, best_place = work
     want = min(depth + 1, targets)
-    lowest, none = 1, BUCKETS + 1  # the best bucket with which there are enough: between this one and that
-    while none - lowest > 1:
-        mid = (lowest + none) // 2
-        if counts[mid] >= want:
-            lowest = mid
-        else:
-            none = mid
+    lowest = end_of_list(counts, want)
     n = at_least(bucket, lowest, groups, found)
     if n <= SHORT:  # distinct scores, as nearly always, need neither keys nor a sort
         for c in range(n):
@@ -160,8 +154,10 @@ def fill_list(row, items, stream, given, bucket, targets, depth, work, out, spli
             for r in range(depth):
                 out[r] = items[place[r]] if r < targets else -1
             return
-    for b in range(lowest, BUCKETS + 1):  # where each bucket of the list begins
-        first[b, 0] = counts[b + 1]
+    begin = np.int32(0)
+    for b in range(BUCKETS, lowest - 1, -1):  # where each bucket of the list begins
+        first[b, 0] = begin
+        begin += counts[b]
     for c in range(n):
         j = found[c]
         at = first[bucket[j], 0]
