@@ -17,7 +17,7 @@ from trueval.data.ids import Ids
 from trueval.data.kept_items import KeptItems, kept_items
 from trueval.data.key_tables import Codes
 from trueval.data.together import is_first
-from trueval.kernels import SMALL, choose
+from trueval.kernels import SMALL, choose, load_compiler
 
 # What a column may take of the rows that are read at a time. Memory of columns below eight megabytes is used again for
 # the next rows; from there on the allocator of polars gives it back, and most time would go into having it cleared.
@@ -162,6 +162,7 @@ def _pieces(run: pl.LazyFrame, rows: int, at_a_time: int) -> Iterator[pl.DataFra
     begins = iter(range(0, rows, at_a_time))
     with ThreadPoolExecutor(_AHEAD) as pool:
         ahead = [pool.submit(read, begin) for begin in islice(begins, _AHEAD)]
+        load_compiler(rows)
         while ahead:
             piece = ahead.pop(0).result()
             ahead += [pool.submit(read, begin) for begin in islice(begins, 1)]
