@@ -103,6 +103,25 @@ def test_a_file_in_order_gives_what_its_table_gives(tmp_path, measured, kind, op
     assert measured == [True, True]
 
 
+KINDS = [
+    *(("score", kind) for kind in (pl.Float16, pl.Float32, pl.Int8, pl.UInt16, pl.Int64, pl.Int128, pl.Decimal(12, 6))),
+    *((role, kind) for role in ("user", "item")
+      for kind in (pl.Int8, pl.UInt8, pl.Int32, pl.UInt32, pl.UInt64, pl.Int128, pl.UInt128, pl.Categorical)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("role", "kind"), KINDS, ids=str)
+def test_columns_of_every_kind(tmp_path, role, kind):
+    data = tables()
+    scores = data["run"].with_columns(-pl.int_range(pl.len()).over("user").cast(pl.Float64).alias("score") + 100)
+    change = pl.col(role).cast(pl.String) if kind == pl.Categorical else pl.col(role)
+    run = scores.with_columns(change.cast(kind))
+    test = data["test"].with_columns(change.cast(pl.String)) if kind == pl.Categorical else data["test"]
+    table, file = both(run, tmp_path, test=test, metrics=CUT.replace(",novelty@10", ""), interval="none")
+    assert isinstance(table[0], pl.DataFrame)
+    assert same(table, file)
+
+
 def test_with_a_catalogue(tmp_path, measured):
     data = tables()
     asked = {"test": data["test"], "metrics": CUT.replace(",novelty@10", ""), "interval": "none"}

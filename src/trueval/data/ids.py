@@ -14,6 +14,8 @@ from trueval.data.key_tables import Codes, KeyTable, by_hash, distinct
 from trueval.errors import DataError
 from trueval.kernels import choose, gather, in_order
 
+# Integers of 128 bits, which NumPy does not have; nor has every version of polars both.
+WIDE = tuple(getattr(pl, name) for name in ("Int128", "UInt128") if hasattr(pl, name))
 # A lookup table is worth its memory while it is at most this many times the number of ids
 # (or small in absolute terms), and its time where no fewer ids than a share of it are looked up.
 _TABLE_FACTOR, _TABLE_SMALL, _TABLE_SHARE = 16, 1 << 24, 1 / 32

@@ -135,9 +135,9 @@ class _Marked:
 
     def coded(self) -> tuple[Ids, Codes]:
         kernels = choose("lists", SMALL + 1)
-        values, before = np.concatenate(self.kept), np.cumsum(np.bitwise_count(self.words), dtype=np.int32)
+        values, upto = np.concatenate(self.kept), np.cumsum(np.bitwise_count(self.words), dtype=np.int32)
         codes = np.empty(len(values), np.int32)
-        kernels.rank_marked(values, self.low, self.words, before, codes)
+        kernels.rank_marked(values, self.low, self.words, upto, codes)
         return Ids(pl.Series(kernels.marked_integers(self.words, self.low))), codes
 
 

@@ -12,14 +12,11 @@ from trueval.data.calendar import showable
 from trueval.data.column_roles import RUN_ROLES, ColumnMap, find_roles, parse_columns, renaming
 from trueval.data.failures import empty, reading
 from trueval.data.frames import as_polars, is_table
-from trueval.data.ids import plain
+from trueval.data.ids import WIDE, plain
 from trueval.data.missing_ids import check_ids
 from trueval.data.read import locate
 from trueval.data.tables import ids_are_text, scan_table
 from trueval.errors import DataError, rows_found
-
-# Integers of 128 bits, of which a rank may not fit into 64; not every version of polars has both.
-_WIDE = tuple(getattr(pl, name) for name in ("Int128", "UInt128") if hasattr(pl, name))
 
 
 def read_run(source: Any, *, columns: ColumnMap | str | None = None) -> pl.DataFrame:
@@ -103,7 +100,7 @@ def _chosen(frame: pl.LazyFrame, where: str) -> pl.LazyFrame:
         if not schema["score"].is_numeric() and schema["score"] != pl.Null:
             raise _not_numbers(frame, "score", where)
         frame = frame.with_columns(pl.col("score").cast(pl.Float64))
-    if "rank" in schema and (schema["rank"] in _WIDE or not schema["rank"].is_integer()):
+    if "rank" in schema and (schema["rank"] in WIDE or not schema["rank"].is_integer()):
         _check_whole(frame, schema["rank"], where)
         frame = frame.with_columns(pl.col("rank").cast(pl.Int64))
     return frame
@@ -123,7 +120,7 @@ def _not_numbers(frame: pl.LazyFrame, role: str, where: str) -> DataError:
 
 
 def _check_whole(frame: pl.LazyFrame, kind: pl.DataType, where: str) -> None:
-    if not kind.is_float() and kind not in _WIDE:
+    if not kind.is_float() and kind not in WIDE:
         raise _not_numbers(frame, "rank", where)
     rank = pl.col("rank")
     broken = rank.is_null() | rank.cast(pl.Int64, strict=False).is_null()

@@ -67,11 +67,12 @@ def read_sorted(run: pl.LazyFrame, rows: int, *, depth: int | None = None) -> So
     if "rank" in schema or "score" not in schema or not hasattr(choose("lists", rows), "code_keys"):
         return None
     whole = {role: schema[role].is_integer() and schema[role] not in (pl.UInt64, pl.Int128) for role in _IDS}
-    if not all(whole[role] or schema[role] == pl.String for role in _IDS) or not schema["score"].is_float():
+    texts = {role: schema[role] == pl.String for role in _IDS}
+    if not all(whole[role] or texts[role] for role in _IDS) or schema["score"] not in (pl.Float32, pl.Float64):
         return None
     narrow = [role for role in _IDS if whole[role] and schema[role] != pl.Int64]
     run = run.with_columns(pl.col(narrow).cast(pl.Int64)) if narrow else run  # polars hands out more and smaller arrays
-    at_a_time = max(1, _BYTES // (8 if all(whole.values()) else 16))
+    at_a_time = max(1, _BYTES // (16 if any(texts.values()) else 8))
     try:
         return _coded(_pieces(run, rows, at_a_time), rows, depth)
     except FAILURES:  # who reads it in the other way is told

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from trueval.data.column_pieces import pieces
-from trueval.data.ids import Ids
+from trueval.data.ids import WIDE, Ids
 from trueval.kernels import in_order
 
 
@@ -65,7 +65,7 @@ def is_first(piece: pl.Series) -> np.ndarray:
     [True, False, True]
     """
     first = np.ones(len(piece), bool)
-    if piece.dtype.is_integer() and not piece.null_count():
+    if piece.dtype.is_integer() and piece.dtype not in WIDE and not piece.null_count():
         values = piece.to_numpy()
         np.not_equal(values[1:], values[:-1], out=first[1:])
     else:
