@@ -22,7 +22,7 @@ from trueval.kernels import SMALL, choose, load_compiler
 # What a column may take of the rows that are read at a time. Memory of columns below eight megabytes is used again for
 # the next rows; from there on the allocator of polars gives it back, and most time would go into having it cleared.
 _BYTES = 8_000_000
-_AHEAD = 1  # times these rows are read while others are looked at: more would take more fresh memory
+_AHEAD = 2  # times these rows are read while others are looked at
 _SAMPLE = 10_000
 
 
