@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from trueval.kernels.greedy import added_dcg, room, unified_dcg
-from trueval.kernels.interest import CHUNK, either_gain, fade_by, in_chunks, weigh
+from trueval.kernels.interest import CHUNK, chunked_fade, chunked_gain, either_gain, fade_by, in_chunks, weigh
 from trueval.kernels.jit import inner, kernel
 
 
@@ -87,10 +87,11 @@ def unified(aspects, lists, rows, profile, pool, barred, alpha, discount, first,
         total = 0.0
         for r in range(list_start[u], min(list_start[u + 1], list_start[u] + discount.size - 1)):
             i = list_item[r]
-            p = gain[row_of[i]] if a <= row_of[i] < b else alpha
-            low, high = begin[of_item[i]], begin[of_item[i] + 1]
-            total += discount[r - list_start[u] + 1] * either_gain(aspect, low, high, p, left)
-            fade_by(aspect, low, high, p, left)
+            row = row_of[i]
+            p = gain[row] if a <= row < b else alpha
+            low, high = edge[of_item[i]], edge[of_item[i] + 1]
+            total += discount[r - list_start[u] + 1] * chunked_gain(chunked, low, high, p, left)
+            chunked_fade(chunked, low, high, p, left)
         shown[u] = total
         left[: weight.size] = weight
         ideal[u] = unified_dcg(

@@ -9,7 +9,9 @@ bucket.
 
 The processor waits for what it cannot predict, so candidates near the best are first collected and then worked out one
 after the other, without asking in between whether the best one has changed; and sets of aspects are filled up to whole
-chunks (see `interest.in_chunks`). A heap, or asking every time, works out fewer gains in more time.
+chunks (see `interest.in_chunks`). A heap, or asking every time, works out fewer gains in more time. It also waits for
+what it has just changed, so where little is left to change (an item takes away less than LITTLE of the interest in its
+aspects), the next best gain is bounded from below before it is known: gains fall by no larger part than interest does.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ BUCKETS = 16
 # How far groups had to wake for one unit, and a little further, is how far they are sorted for the next. Where that was
 # not enough, the next level is this part of the last one, and then falls faster and faster.
 FURTHER, FALL = 0.9, 0.95
+LITTLE = 0.05
 
 
 @inner
@@ -56,10 +59,11 @@ def room(rows, pool, number, first, last):
         items = max(items, rows.start[u + 1] - rows.start[u])
         groups = max(groups, pool.last[u] - pool.first[u])
     size = items + groups
-    # of those awake, by place: bound and number, and the places near the best; by number: gain; item, group (-1 for a
-    # rated one), begin and end of its aspects
+    # of those awake, by place: bound and number, and the places near the best; by number: gain, begin and end of its
+    # aspects, item, group (-1 for a rated one)
     awake = (np.empty(size), np.empty(size, np.int64), np.empty(size + 1, np.int64))
-    about = (np.empty(size), np.empty((size, 4), np.int32))
+    whole = (np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32))
+    about = (np.empty(size), *whole)
     asleep = (np.empty(groups), np.empty(groups, np.int64), np.empty(groups, np.int64), np.empty(groups, np.int64))
     buckets = (np.empty(BUCKETS + 2, np.int64), np.empty(BUCKETS + 1))
     return awake, about, asleep, buckets, (np.empty(pool.parent.size), np.empty(number), np.ones(1))
@@ -69,7 +73,7 @@ def room(rows, pool, number, first, last):
 def unified_dcg(of_item, edge, chunked, item, gain, target, pool, alpha, discount, u, left, closed, space):
     """αβ-DCG of the greedy order of a unit's rated items (those that are targets) and its unrated targets."""
     awake, about, (gains, found, order, following), (start, highest), (none, factor, habit) = space
-    (bound, which, _), (worth, what) = awake, about
+    (bound, which, _), (worth, low, high, code, group) = awake, about
     own, groups = pool.first[u], pool.last[u] - pool.first[u]
     size = 0
     for j in range(item.size):
@@ -80,11 +84,11 @@ def unified_dcg(of_item, edge, chunked, item, gain, target, pool, alpha, discoun
     asleep = alpha * factor.size + 1e-12 if alpha > 0.0 and groups > 0 else 0.0  # no group asleep gains more
     most = -1.0  # no group gained more when gains of groups were worked out; below 0 as long as they are not
     level, fall, bucket = 0.0, FALL, BUCKETS  # groups from this gain on are sorted; the next bucket of them to wake
-    best = total = 0.0
+    best = sure = total = 0.0  # sure: the next best gain is not below it
     for place in range(1, discount.size):
         best, close, looked = 0.0, 0, 0
         while True:
-            best, close = look(chunked, left, awake, about, looked, size, best, close)
+            best, close = look(chunked, left, awake, about, looked, size, best, sure, close)
             looked = size
             if asleep <= 0.0 or best * LESS - NEAR_ONE > asleep:
                 break
@@ -106,12 +110,13 @@ def unified_dcg(of_item, edge, chunked, item, gain, target, pool, alpha, discoun
                 level, fall = (fall * level if level > 0.01 * most else 0.0), fall * fall
         if best <= 0.0:
             break
-        chosen, second = choose(awake, what, close, best)
+        chosen, second, next_gain = choose(awake, code, close, best)
         total += discount[place] * bound[chosen]
         c = which[chosen]
-        chunked_fade(chunked, what[c, 2], what[c, 3], worth[c], left)
-        g = what[c, 1]
-        if g < 0 or not go_on(pool, own, closed, u, following, g, what, c):
+        chunked_fade(chunked, low[c], high[c], worth[c], left)
+        sure = (1.0 - worth[c]) * next_gain * LESS - NEAR_ONE if worth[c] < LITTLE else 0.0
+        g = group[c]
+        if g < 0 or not go_on(pool, own, closed, u, following, g, code, c):
             size -= 1
             bound[chosen], which[chosen] = bound[size], which[size]
             second = chosen if second == size else second
@@ -126,10 +131,10 @@ def unified_dcg(of_item, edge, chunked, item, gain, target, pool, alpha, discoun
 @within
 def add(awake, about, size, met, most, gain, item, group, edge, aspects):
     """One more candidate, with a set of aspects."""
-    (bound, which, _), (worth, what) = awake, about
+    (bound, which, _), (worth, low, high, code, groups) = awake, about
     bound[size], which[size] = most, met
-    worth[met] = gain
-    what[met, 0], what[met, 1], what[met, 2], what[met, 3] = item, group, edge[aspects], edge[aspects + 1]
+    worth[met], low[met], high[met] = gain, edge[aspects], edge[aspects + 1]
+    code[met], groups[met] = item, group
 
 
 @within
@@ -147,62 +152,65 @@ def wake(pool, own, some, edge, alpha, u, closed, gains, following, awake, about
 
 
 @within
-def go_on(pool, own, closed, u, following, group, what, candidate):
+def go_on(pool, own, closed, u, following, group, code, candidate):
     """Let the next item of a group stand for it; False when there is none."""
     following[group] += 1
     if not step(pool.item, closed, u, following, group, pool.start[own + group + 1]):
         return False
-    what[candidate, 0] = pool.item[following[group]]
+    code[candidate] = pool.item[following[group]]
     return True
 
 
 @within
-def look(chunked, left, awake, about, low, high, best, close):
-    """Work out what candidates at places low to high - 1 gain, where it may be the best, and note them as near.
+def look(chunked, left, awake, about, first, last, best, sure, close):
+    """Work out what candidates at places first to last - 1 gain, where it may be the best, and note them as near.
 
     Returns the best gain, and the number of those near. The first of all is one that is likely to be good.
     """
-    (bound, which, near), (worth, what) = awake, about
-    n, stop, first = np.uint64(low), np.uint64(high), np.uint64(close)
-    if low == 0 and stop > n:
+    (bound, which, near), (worth, low, high, _, _) = awake, about
+    n, stop, begin = np.uint64(first), np.uint64(last), np.uint64(close)
+    if first == 0 and stop > n and sure <= 0.0:
         c = np.uint64(which[n])
-        best = bound[n] = chunked_gain(chunked, what[c, 2], what[c, 3], worth[c], left)
+        best = bound[n] = chunked_gain(chunked, low[c], high[c], worth[c], left)
         near[n] = n
         n += np.uint64(1)
-        first = n
-    enough = best * LESS - NEAR_ONE  # from here on a gain is equal to the best, or better
-    end = first
+        begin = n
+    enough = max(best, sure) * LESS - NEAR_ONE  # from here on a gain is equal to the best, or better
+    end = begin
     while n < stop:
         near[end] = n
         end += np.uint64(bound[n] >= enough)
         n += np.uint64(1)
-    for x in range(first, end):
+    for x in range(begin, end):
         n = np.uint64(near[x])
         c = np.uint64(which[n])
-        gain = chunked_gain(chunked, what[c, 2], what[c, 3], worth[c], left)
+        gain = chunked_gain(chunked, low[c], high[c], worth[c], left)
         bound[n] = gain
         best = max(best, gain)
     return best, np.int64(end)
 
 
 @within
-def choose(awake, what, close, best):
-    """Place of the smallest item that gains as much as the best (and anything at all), and of the best besides it."""
+def choose(awake, code, close, best):
+    """Place of the smallest item that gains as much as the best (and anything at all), of the best besides, its gain.
+
+    Without branches: there is no telling which of those near are equal to the best, or come next.
+    """
     bound, which, near = awake
-    enough = best * LESS - NEAR_ONE
+    enough = max(best * LESS - NEAR_ONE, 5e-324)
     chosen = second = np.uint64(0)
     most, smallest = 0.0, np.int32(2147483647)
     for x in range(np.uint64(close)):
         n = np.uint64(near[x])
-        gain = bound[n]
-        if gain > most:
-            if gain < enough:
-                second, most = n, gain
-            else:
-                i = what[np.uint64(which[n]), 0]
-                if i < smallest:
-                    chosen, smallest = n, i
-    return np.int64(chosen), np.int64(second)
+        gain, i = bound[n], code[np.uint64(which[n])]
+        equal = gain >= enough
+        first = equal and i < smallest
+        chosen = n if first else chosen
+        smallest = i if first else smallest
+        next_best = gain > most and not equal
+        second = n if next_best else second
+        most = gain if next_best else most
+    return np.int64(chosen), np.int64(second), most
 
 
 @within
@@ -246,27 +254,27 @@ def work_out(pool, own, groups, alpha, left, none, factor, gains):
 def sort_roughly(gains, level, found, order, start, highest):
     """Groups whose gain is at least the level, by bucket, the highest gains first; those awake have none any more.
 
-    Bucket b begins at start[b + 1] and ends where the next one begins; highest[b] is the highest gain from it on.
+    Bucket b begins at start[b + 1] and ends where the next one begins; no gain from it on is above highest[b].
     """
     number = 0
     for g in range(gains.size):
         found[number] = g
         number += gains[g] >= level
     high = 0.0
-    for g in found[:number]:
-        high = max(high, gains[g])
+    for x in range(np.uint64(number)):
+        high = max(high, gains[np.uint64(found[x])])
+    width = (high - level) / (BUCKETS - 1)
     scale = (BUCKETS - 1) / (high - level) if high > level else 0.0
+    for b in range(BUCKETS):
+        highest[b] = (high - b * width) * MORE
+    highest[BUCKETS] = 0.0
     start[:] = 0
-    highest[:] = 0.0
-    for g in found[:number]:
-        b = int((high - gains[g]) * scale)
-        start[b + 1] += 1
-        highest[b] = max(highest[b], gains[g])
-    for b in range(BUCKETS, 0, -1):
-        highest[b - 1] = max(highest[b - 1], highest[b])
+    for x in range(np.uint64(number)):
+        start[np.uint64((high - gains[np.uint64(found[x])]) * scale) + np.uint64(1)] += 1
     for b in range(BUCKETS + 1):
         start[b + 1] += start[b]
-    for g in found[:number]:  # from the end of each bucket to its beginning
-        b = int((high - gains[g]) * scale)
-        start[b + 1] -= 1
-        order[start[b + 1]] = g
+    for x in range(np.uint64(number)):  # from the end of each bucket to its beginning
+        g = np.uint64(found[x])
+        b = np.uint64((high - gains[g]) * scale) + np.uint64(1)
+        start[b] -= 1
+        order[np.uint64(start[b])] = g
