@@ -233,7 +233,7 @@ def test_products_of_more_rows_change_nothing(monkeypatch, design, kind, items):
         (300, 255, 10**9, True, 128),  # products and blocks begin together
         (300, 63, 10**9, True, 64),
         (200, 256, 10**9, True, 128),  # too few users for a trial
-        (300, 256, 4 * 200 * 220, True, 128),  # scores that are too large for a cache
+        (300, 256, 2 * 4 * 200 * 220, True, 128),  # scores of two workers that take too much memory
         (300, 256, 1, True, 64),
     ],
 )
@@ -244,7 +244,8 @@ def test_products_have_more_rows_where_that_pays(monkeypatch, users, block, scor
     for name, value in (("TRIED_FOR", 1), ("MOST_SCORES", scores), ("same_bits", lambda *_: same)):
         monkeypatch.setattr(f"trueval.facts.scorer.{name}", value)
     scorer = Scorer(system, task)
-    scorer.widen(block)
+    with use_threads(2):
+        scorer.widen(block)
     assert scorer.rows == rows
 
 

@@ -10,7 +10,7 @@ from trueval.data.judgements import Judged
 from trueval.design.task import Task
 from trueval.errors import DataError
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.facts.scorer import Scorer
+from trueval.facts.scorer import MOST_ROWS, PRODUCT_ROWS, Scorer
 from trueval.facts.tie_rules import SETTLED, with_ties
 from trueval.kernels import blocks, choose, in_order
 from trueval.kernels.seeds import derive
@@ -20,6 +20,8 @@ from trueval.progress import progress
 from trueval.recommenders.protocol import Recommender
 from trueval.statistics.resampling import one_thread
 
+BLOCK = 256  # units that one worker takes at a time
+
 
 def rank_system(
     system: Recommender,
@@ -27,13 +29,14 @@ def rank_system(
     *,
     depth: int = 100,
     ties: str = "random",
-    block: int = 256,
+    block: int | None = None,
     name: str = "system",
 ) -> RankingFacts:
     """Rank every unit's targets with a fitted system.
 
-    `depth` is the length of the lists kept; ranks are exact to the last target whatever it is. `block` is
-    the number of units one worker takes at a time; it changes nothing but speed.
+    `depth` is the length of the lists kept; ranks are exact to the last target whatever it is. `block` is the number
+    of units one worker takes at a time (256, or as many as one product of factors is made for); it changes nothing but
+    speed.
     """
     units = len(task.unit_user)
     depth = max(1, min(depth, len(task.candidates)))
@@ -41,7 +44,7 @@ def rank_system(
     out = _Output(task.judged, depth) if ties in SETTLED else _Output(task.judged, depth + 1, equals=True)
     scorer = Scorer(system, task)
     if scorer.factors is None:  # whose products are made in small pieces
-        at_once = min(units, block * threads())
+        at_once = min(units, (block or BLOCK) * threads())
         what = f"scores of {len(task.items):,} items for {at_once:,} users at once"
         need_memory(4.0 * at_once * len(task.items), what, where=name, do="use fewer threads, or fewer items")
     work = units * (len(task.candidates) if task.sample is None else 10 * (task.design.sample or 1))
@@ -54,8 +57,10 @@ def rank_system(
 
     # workers bring the parallelism; a BLAS with threads of its own would fight them
     with one_thread(), progress(f"ranking {name}", units) as step:
-        scorer.widen(block * len(scorer.ranked) // max(units, 1))
-        for part, splits in in_order(rank, blocks(units, block)):
+        users = max(len(scorer.ranked), 1)
+        scorer.widen((block or MOST_ROWS) * users // max(units, 1))
+        widest = scorer.rows * units // users if scorer.rows > PRODUCT_ROWS else 0
+        for part, splits in in_order(rank, blocks(units, block or max(BLOCK, widest))):
             out.splits += splits
             step(part.stop - part.start)
     facts = _facts(task, out, depth)

@@ -10,7 +10,8 @@ import numpy as np
 
 from trueval.design.task import Task
 from trueval.errors import DataError
-from trueval.kernels import blocks
+from trueval.kernels import blocks, in_order
+from trueval.kernels.threads import threads
 from trueval.recommenders.protocol import Recommender
 
 # Rows of one matrix product. A BLAS may round differently for different shapes, and for different rows of one
@@ -20,8 +21,8 @@ PRODUCT_ROWS = 64
 LARGE_PRODUCT = 100_000  # numbers in the factors of all items
 # More rows at once are faster, for a BLAS copies the factors of all items into its own order once for each product.
 # They are taken where they give the same bits. That has to be tried, which costs two such products.
-MOST_ROWS = 256
-MOST_SCORES = 32_000_000  # bytes of one product: a cache has room for it
+MOST_ROWS = 512
+MOST_SCORES = 256_000_000  # bytes of the products that all workers hold together
 TRIED_FOR = 64  # products that are made after a trial
 
 
@@ -33,7 +34,8 @@ class Scorer:
         whole = task.sample is not None or len(task.candidates) == len(task.items)
         self.columns = None if whole else task.candidates
         self.n_items = len(task.items)
-        self.ranked = np.unique(task.unit_user)
+        units = task.unit_user
+        self.ranked = units if (units[1:] > units[:-1]).all() else np.unique(units)
         self.rows = PRODUCT_ROWS
         self.kept = threading.local()
         self.factors: tuple[np.ndarray, np.ndarray] | None = None
@@ -71,7 +73,7 @@ class Scorer:
             return
         item_factors = self.factors[1]
         row_bytes = max(1, item_factors.shape[1]) * item_factors.itemsize
-        most = min(most, MOST_ROWS, MOST_SCORES // row_bytes, len(self.ranked) // TRIED_FOR)
+        most = min(most, MOST_ROWS, MOST_SCORES // threads() // row_bytes, len(self.ranked) // TRIED_FOR)
         rows = PRODUCT_ROWS
         while 2 * rows <= most:  # doubled, so that products and blocks begin together
             rows *= 2
@@ -108,8 +110,10 @@ def same_bits(rows: int, item_factors: np.ndarray) -> bool:
     """
     factors, items = item_factors.shape
     drawn = np.random.default_rng(0).normal(size=(rows, factors)).astype(item_factors.dtype)
-    together, alone = drawn @ item_factors, np.empty((PRODUCT_ROWS, items), item_factors.dtype)
-    return all(
-        np.array_equal(np.matmul(drawn[part], item_factors, out=alone), together[part])
-        for part in blocks(rows, PRODUCT_ROWS)
-    )
+    together = drawn @ item_factors
+
+    def same(part: slice) -> bool:
+        alone = np.empty((PRODUCT_ROWS, items), item_factors.dtype)
+        return np.array_equal(np.matmul(drawn[part], item_factors, out=alone), together[part])
+
+    return all(in_order(same, blocks(rows, PRODUCT_ROWS)))

@@ -11,6 +11,7 @@ import numpy as np
 from numba import njit
 from numba.extending import register_jitable
 
+from trueval.kernels.fetching import fetch
 from trueval.kernels.jit import INNER, inner
 
 BUCKETS = 4096
@@ -87,8 +88,11 @@ def bucketise(row, excluded, bucket):
 
 
 @inner
-def count(bucket, counts, groups, marked):
+def count(bucket, counts, groups, marked, following):
     """Add every place to the count of its bucket; collects the places in marked buckets, and returns their number.
+
+    The scores of the `following` row come from far away, and counting needs little memory: they are asked for on the
+    way, sixteen at a time, and are near when they are read.
 
     Few places are, so it is asked of eight at once (the number of places is a multiple of it), and never by a branch:
     the processor would guess, and often wrong. Numbers without a sign are places without a look whether they are
@@ -98,6 +102,8 @@ def count(bucket, counts, groups, marked):
     some = n = np.uint64(0)
     for g in range(np.uint64(bucket.size) // eight):
         seen = np.int32(0)
+        if g % np.uint64(2) == np.uint64(0):
+            fetch(following, g * eight)
         for i in range(eight):
             b = bucket[g * eight + i]
             before = counts[b]

@@ -274,7 +274,7 @@ def sort_roughly(gains, level, found, order, start, highest):
     for b in range(BUCKETS + 1):
         start[b + 1] += start[b]
     for x in range(np.uint64(number)):  # from the end of each bucket to its beginning
-        g = np.uint64(found[x])
-        b = np.uint64((high - gains[g]) * scale) + np.uint64(1)
-        start[b] -= 1
-        order[np.uint64(start[b])] = g
+        which = np.uint64(found[x])
+        at = np.uint64((high - gains[which]) * scale) + np.uint64(1)
+        start[at] -= 1
+        order[np.uint64(start[at])] = which

@@ -102,7 +102,7 @@ def sort_judged(row, items, judged, stream, given, bucket, order, score, key, ow
 
 
 @inner
-def rank_judged(row, items, judged, stream, given, bucket, work, out):
+def rank_judged(row, following, items, judged, stream, given, bucket, work, out):
     """Counts the buckets, and gives exact ranks to the judged items."""
     _, found, groups, counts, first, score, key, equal_end, own, best_score, best_place = work
     order, rank, above, tied, out_score = out
@@ -120,7 +120,7 @@ def rank_judged(row, items, judged, stream, given, bucket, work, out):
         counts[b] = MARK
     for p in range(ranked - 1, -1, -1):
         equal_end[p] = equal_end[p + 1] if p + 1 < ranked and score[p + 1] == score[p] else p + 1
-    n = count(bucket, counts, groups, found)
+    n = count(bucket, counts, groups, found, following)
     for p in range(ranked):
         counts[bucket[own[p]]] &= ~MARK
     meet(row, items, bucket, found[:n], stream, given, first, own, score, key, equal_end, above, rank, tied)
@@ -175,12 +175,15 @@ def fill_list(row, items, stream, given, bucket, targets, depth, work, out, spli
 
 
 @inlined
-def rank_row(row, items, excluded, judged, stream, given, depth, out_top, out, splits, work):
-    """Rank one row of scores; returns the number of targets, -1 for a score that is not finite. See `rank_rows`."""
+def rank_row(row, following, items, excluded, judged, stream, given, depth, out_top, out, splits, work):
+    """Rank one row of scores; returns the number of targets, -1 for a score that is not finite. See `rank_rows`.
+
+    `following` is the row that will be ranked next.
+    """
     bucket = work[0][: filled_up(row.size)]
     targets = bucketise(row, excluded, bucket)
     if targets >= 0:
-        rank_judged(row, items, judged, stream, given, bucket, work, out)
+        rank_judged(row, following, items, judged, stream, given, bucket, work, out)
         fill_list(row, items, stream, given, bucket, targets, depth, work, out_top, splits)
     return targets
 
@@ -202,8 +205,9 @@ def rank_every_row(
         e = excluded[excluded_start[r] : excluded_start[r + 1]]
         a, b = judged_start[r], judged_start[r + 1]
         stream = user_key(seed, users[r])
+        following = scores[min(r + 1, scores.shape[0] - 1)]
         targets[r] = rank_row(
-            scores[r], items, e, judged[a:b], stream, given, depth, top[r], part(out, a, b), splits, work
+            scores[r], following, items, e, judged[a:b], stream, given, depth, top[r], part(out, a, b), splits, work
         )
         if targets[r] < 0:
             return r
@@ -229,8 +233,8 @@ def rank_every_unit(
             for p in range(a, b):
                 out[0][p] = p - a
             continue
-        none = items[:0]
-        if rank_row(row, items, none, judged[a:b], stream, given, depth, top[r], part(out, a, b), splits, work) < 0:
+        own, none = part(out, a, b), items[:0]
+        if rank_row(row, row, items, none, judged[a:b], stream, given, depth, top[r], own, splits, work) < 0:
             return r
     return -1
 
