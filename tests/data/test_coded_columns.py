@@ -126,3 +126,19 @@ def test_a_vocabulary_joined_with_columns_is_that_of_all(kinds, known, columns):
     with_gaps = [pl.concat([column, pl.Series([None], dtype=column.dtype)]) for column in more]
     assert ids.joined(*with_gaps).values.to_list() == every
     assert every != ids.values.to_list() or kinds[0] != kinds[1] or ids.joined(*more) is ids
+
+
+@pytest.mark.parametrize("low", [-(2**63), -1000, 5, 2**62])
+@pytest.mark.parametrize("span", [10, 64, 70_000, 30_000_000])
+def test_whole_numbers_that_lie_close_together_have_a_bit_each(low, span):
+    rows = 30_000
+    drawn = np.random.default_rng(span).integers(0, span, rows)
+    drawn[:2] = 0, span - 1
+    parts = np.split(low + drawn, [7, 20_000])
+    column = pl.concat([pl.Series(part) for part in parts], rechunk=False)
+    with use_kernels("compiled"):
+        coded = CodedColumn.of(column)
+    assert coded.ids.values.to_list() == np.unique(low + drawn).tolist()
+    assert coded.within(coded.ids).tolist() == np.unique(drawn, return_inverse=True)[1].tolist()
+    # bits only where they are few beside the rows
+    assert (coded.places is not None and coded.codes is None) == (span < 64 * rows)

@@ -12,10 +12,11 @@ from trueval.data.first_seen import FirstSeen
 from trueval.data.ids import Ids, in_order_of_ids
 from trueval.data.key_tables import Codes, KeyTable, by_hash, distinct
 from trueval.data.together import first_rows, stands_together
-from trueval.kernels import gather, mark_present
+from trueval.kernels import choose, gather, in_order, mark_present
 
 _FIRST, _SAMPLE = 1 << 19, 10_000  # rows whose ids are known first; rows that tell whether others have most
 _FEW = 1 << 17  # ids whose table stays in the cache
+_SPAN, _SPARSE = 1 << 27, 64  # whole numbers that have a bit each, and how many for each row
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,8 @@ class CodedColumn:
             return CodedColumn(column, ids, ids.codes(column) if ahead else None)
         if stands_together(column):
             return _in_runs(column)
+        if column.dtype == pl.Int64 and (marked := _marked(column)):
+            return marked
         found = _few(column)
         if found is not None:
             return _sorted(column, *found)
@@ -101,6 +104,21 @@ def _sorted(
     codes = np.full(len(known), -1, np.int32)
     ids, codes[present] = in_order_of_ids(known if present.all() else known.filter(pl.Series(present)))
     return CodedColumn(column, ids, places, codes, runs)
+
+
+def _marked(column: pl.Series) -> CodedColumn | None:
+    """Whole numbers that lie close together: each has a bit, and those before it are counted. Else None."""
+    parts = [(piece.to_numpy(), rows) for piece, rows in pieces(column)]
+    low, high = min(int(part.min()) for part, _ in parts), max(int(part.max()) for part, _ in parts)
+    low -= low % 64
+    if high - low >= min(_SPAN, _SPARSE * len(column)):
+        return None
+    kernels, places = choose("lists", len(column)), np.empty(len(column), np.int32)
+    words = kernels.marked_words([part for part, _ in parts], low, high)
+    upto = np.cumsum(np.bitwise_count(words), dtype=np.int32)
+    for _ in in_order(lambda part: kernels.rank_marked(part[0], low, words, upto, places[part[1]]), parts):
+        pass
+    return CodedColumn(column, Ids(pl.Series(kernels.marked_integers(words, low))), places)
 
 
 def _few(column: pl.Series) -> tuple[pl.Series, Codes] | None:

@@ -37,6 +37,11 @@ _first_rows, _hash_table = Kernel(_TABLES, "first_rows"), Kernel(_TABLES, "hash_
 
 def distinct_integers(parts: Sequence[Rows], low: int, high: int) -> Rows:
     """Each of the ids in some arrays, which lie between `low` and `high`, once and ascending."""
+    return marked_integers(marked_words(parts, low, high), low)
+
+
+def marked_words(parts: Sequence[Rows], low: int, high: int) -> Rows:
+    """A bit for each number between `low` and `high`, set for those in some arrays."""
     workers = min(threads(), len(parts), _MARKING)
     words = np.zeros((workers, (high - low) // 64 + 1), np.uint64)
 
@@ -45,7 +50,7 @@ def distinct_integers(parts: Sequence[Rows], low: int, high: int) -> Rows:
             _mark_bits(values, values.dtype.type(low), words[worker])
 
     _all(mark, range(workers))
-    return marked_integers(np.bitwise_or.reduce(words), low)
+    return np.bitwise_or.reduce(words)
 
 
 def marked_integers(words: Rows, low: int) -> Rows:
