@@ -119,7 +119,9 @@ class Case:
             found |= {"systems"} if self.subject.labels else set()
             found |= {"pairs"} if len(self.subject.names) > 1 and self.subject.labels else set()
             found |= {"facts"} if self.subject.ranked is not None else set()
-            found |= {"chance"} if self.subject.with_chance is not None else set()
+            # where no metric has a value by chance, it is not the number of items that is missing: the check says so
+            known = any(not math.isnan(self.subject.chance(label)) for label in self.subject.labels)
+            found |= {"chance"} if known or not self.subject.any_chance else set()
             found |= {"popularity"} if self.subject.with_popularity is not None else set()
         found |= {"ratings"} if self.item_pairs is not None else set()
         found |= {"unbiased"} if self.has_unbiased else set()

@@ -17,6 +17,7 @@ import numpy as np
 
 from trueval.audit.settings import Setting, joined_systems
 from trueval.comparison.paired_tests import Tested, all_tested
+from trueval.render.statements import Sign, Statement
 from trueval.statistics.permutation_test import FEW
 from trueval.statistics.power import detectable_shift
 from trueval.statistics.significance_tests import t_test
@@ -44,6 +45,11 @@ class Difference:
         if not self.error > 0 or not self.free >= 1:
             return math.nan
         return self.error * detectable_shift(self.free)
+
+    def statement(self, metric: str, sign: Sign, family: int = 0) -> Statement:
+        """What a sentence says of it, as data."""
+        pair = self.first, self.second
+        return Statement("difference", (metric,), sign, self.value, self.low, self.high, pair, family)
 
     def turned(self) -> Difference:
         """Second minus first."""

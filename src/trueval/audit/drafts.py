@@ -118,7 +118,8 @@ def draft_of(
         if moved:
             said.append(first_of([change_sentence(one) for one in moved], "changed value"))
         text = f"{' '.join(said)} {question.why}{upheld_sentence(held)}"
-        return _finding(question, "caution", text.strip(), figures, least)
+        orders_here = tuple(one.here.statement(one.metric, "+" if one.here.value > 0 else "-") for one in reversed_)
+        return replace(_finding(question, "caution", text.strip(), figures, least), statements=orders_here)
 
     return Draft(p, conclude)
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from trueval.data.json_values import without_nan
 from trueval.errors import defect
+from trueval.render.statements import Statement
 
 # Most severe first.
 VERDICTS = ("wrong", "caution", "cannot tell", "fine")
@@ -41,6 +42,7 @@ class Finding:
     figures: Mapping[str, Any] = field(default_factory=dict)
     remedy: str = ""
     p: float = math.nan
+    statements: tuple[Statement, ...] = ()  # what the sentence says, as data
 
     def __post_init__(self) -> None:
         if self.verdict not in VERDICTS or self.kind not in KINDS or self.heading not in HEADINGS:

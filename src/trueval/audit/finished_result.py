@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
@@ -46,6 +47,9 @@ class FinishedResult(Subject):
             except TruevalError:
                 return None
         return found
+
+    def chance(self, label: str) -> float:
+        return float(self.evaluation.random.get(label, math.nan))
 
     @property
     def popularity_name(self) -> str:

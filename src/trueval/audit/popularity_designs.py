@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 
 from trueval.audit.changes import differences
-from trueval.audit.settings import CHANCE, HEAD, Change, RankedSystem, Setting, without_head
+from trueval.audit.settings import HEAD, Change, RankedSystem, Setting, without_head
 from trueval.audit.subject import POPULARITY, Subject
 from trueval.data.exported_tables import Tabular
 from trueval.data.json_values import without_nan
@@ -156,11 +156,10 @@ def _earned(subject: Subject, kind: str, setting: Setting, label: str, name: str
     sure = {pair: one for pair, one in subject.here[label].items() if one.p < _LEVEL}
     there = differences(setting, label, pairs=sure) if sure else {}
     again = {pair: one.value * sure[pair].value > 0 for pair, one in there.items() if one.p < _LEVEL}
-    chance = setting.value(CHANCE, label) if CHANCE in setting.systems else math.nan
     systems = {one: setting.value(one, label) for one in subject.names if one != name and not subject.is_random(one)}
     return Earned(
-        kind, setting.name, label, chance, setting.value(name, label), systems, len(sure), sum(again.values()),
-        len(again) - sum(again.values()), -1 if setting.specs[label].better == "lower" else 1,
+        kind, setting.name, label, setting.chance(label), setting.value(name, label), systems, len(sure),
+        sum(again.values()), len(again) - sum(again.values()), -1 if setting.specs[label].better == "lower" else 1,
     )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from trueval.audit.finding import HEADINGS, KINDS, Draft, Finding
+from trueval.render.statements import Statement
 
 if TYPE_CHECKING:
     from trueval.audit.case import Case
@@ -93,5 +94,8 @@ def missing_need(check: Check, there: Iterable[str]) -> Finding | None:
         if need not in known:
             what, remedy = NEEDS[need]
             sentence = f"{check.question} This cannot be told without {what}."
-            return Finding(check.name, check.heading, "cannot tell", check.kind, sentence, {"needs": need}, remedy)
+            said = (Statement("value by chance", (), "?"),) if need == "chance" else ()
+            return Finding(
+                check.name, check.heading, "cannot tell", check.kind, sentence, {"needs": need}, remedy, statements=said
+            )
     return None

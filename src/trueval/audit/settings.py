@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -57,8 +58,13 @@ class Setting:
         return float(self.systems[system].estimates[label].value)
 
     def values(self, label: str) -> dict[str, float]:
-        """All values of a metric."""
-        return {name: self.value(name, label) for name in self.systems}
+        """All known values of a metric."""
+        return {name: self.value(name, label) for name, own in self.systems.items() if label in own.estimates}
+
+    def chance(self, label: str) -> float:
+        """The value of a random ranking; NaN where it is not known of this metric."""
+        random = self.systems.get(CHANCE)
+        return float(random.estimates[label].value) if random and label in random.estimates else math.nan
 
     def users(self, system: str, label: str) -> int:
         """Users with a value."""
@@ -84,7 +90,8 @@ def measure_setting(
 ) -> Setting:
     """Measure all systems, after a `change` of their facts where there is one.
 
-    `with_chance` adds the exact expectation of a random ranking as a system, where the target sets are known.
+    `with_chance` adds the exact expectation of a random ranking as a system, where the target sets are known, with the
+    metrics that have one.
     """
     found: dict[str, SystemResult] = {}
     for own in ranked.values():
@@ -96,7 +103,7 @@ def measure_setting(
         )  # fmt: skip
         check_anyone(len(measured), options.averaged_over)
         found[own.name] = _summary(measured, facts, specs)
-        if with_chance and CHANCE not in found and set(measured.random) >= set(specs):
+        if with_chance and CHANCE not in found and measured.random:
             chance = Measurements(measured.unit_user, measured.stratum, measured.random, {}, {}, 0)
             found[CHANCE] = _summary(chance, facts, specs)
     return Setting(name, found, dict(specs))

@@ -113,13 +113,23 @@ class Subject(ABC):
         """The metrics that are tested."""
         return {label: self.specs[label] for label in self.labels}
 
+    @property
+    def any_chance(self) -> bool:
+        """Whether a random ranking has a value of any metric, were the targets known."""
+        return any(not spec.metric.no_chance for spec in self.tested_specs.values())
+
     @cached_property
     def with_chance(self) -> Setting | None:
-        """The same with the expected value of a random ranking; None where targets are not known."""
+        """The same with the expected value of a random ranking, of the metrics that have one; None where targets are
+        not known, or no metric has one."""
         if self.ranked is None:
             return None
         found = measure_setting(self.design, self.ranked, self.tested_specs, self.options, with_chance=True)
         return found if CHANCE in found.systems else None
+
+    def chance(self, label: str) -> float:
+        """The expected value of a random ranking; NaN where it is not known."""
+        return math.nan if self.with_chance is None else self.with_chance.chance(label)
 
     @cached_property
     def here(self) -> dict[str, dict[Pair, Difference]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -14,11 +15,13 @@ from trueval.comparison.sentences import comparison_sentence
 from trueval.errors import DefinitionError, suggest
 from trueval.metrics.grammar import parse
 from trueval.metrics.spec import Spec
+from trueval.render.statements import Sign, Statement
 from trueval.statistics.multiple_comparisons import check_correction, corrected
 from trueval.statistics.permutation_test import least_p
 from trueval.statistics.power import chance_to_show, detectable_shift
 from trueval.statistics.significance_tests import check_test
 
+_SIGNS: dict[str, Sign] = {"better": "+", "worse": "-", "different": "="}
 ALTERNATIVES = ("two-sided", "better", "worse")
 
 
@@ -26,9 +29,12 @@ ALTERNATIVES = ("two-sided", "better", "worse")
 class Comparison:
     """System minus baseline on one metric, over common users.
 
-    `low` and `high` bound the difference at `level` (two-sided, whatever the alternative). `test` is the one that was
-    made, with the `reason` where it is another one than requested or its p-value was bounded. `error` is the standard
-    error with `free` degrees of freedom; `effect` is Cohen's dz, the difference in standard deviations of users'
+    `low` and `high` bound the difference at `level` by the test that was made: 0 lies outside of them where the
+    uncorrected p is below 1 - level. A one-sided alternative has an interval that is open on the other side (infinite).
+    Wilcoxon's test is about a shift of all users: its `difference` and interval are those of the Hodges–Lehmann
+    estimate (`estimate` is "shift", otherwise "mean"), and there is no interval where most users have no difference.
+    `test` is the one that was made, with the `reason` where it is another one than requested or its p-value was
+    bounded. `error` is the standard error with `free` degrees of freedom; `effect` is Cohen's dz, the difference in standard deviations of users'
     differences. Wins are users for whom the system is better (higher, where the metric has no better side);
     `detectable` is the true difference found with 80 % power.
     """
@@ -58,11 +64,32 @@ class Comparison:
     repeats: int
     better: str
     level: float
+    estimate: str = "mean"  # what `difference` is: the mean over users, or the shift that Wilcoxon's test is about
 
     @property
     def sentence(self) -> str:
         """The comparison as a sentence."""
         return comparison_sentence(self)
+
+    @property
+    def statement(self) -> Statement:
+        """What the sentence says, as data: above 0 is better."""
+        sign: Sign = "?" if math.isnan(self.p) else _SIGNS.get(self.verdict, "0")
+        side = -1 if self.better == "lower" else 1
+        ends = (self.low, self.high) if side > 0 else (-self.high, -self.low)
+        quantity = "difference" if self.estimate == "mean" else "shift"
+        quantity += (
+            "" if self.alternative == "two-sided" else f", {self.alternative}"
+        )  # nothing is said of the other side
+        return Statement(
+            quantity,
+            (self.metric,),
+            sign,
+            side * self.difference,
+            *ends,
+            (self.system, self.baseline),
+            1 if self.correction == "none" else self.family,
+        )
 
     @property
     def enough(self) -> bool:
@@ -150,8 +177,10 @@ def _comparison(
 ) -> Comparison:
     better = joined.specs[row.metric].better
     wins, losses = (row.below, row.above) if better == "lower" else (row.above, row.below)
+    shifted = row.shift == row.shift
     return Comparison(
-        metric=row.metric, system=row.system, baseline=baseline, difference=row.mean.value, low=row.low,
+        metric=row.metric, system=row.system, baseline=baseline,
+        difference=row.shift if shifted else row.mean.value, estimate="shift" if shifted else "mean", low=row.low,
         high=row.high, p=row.p, p_corrected=q, verdict=_verdict(row, q, better, options), n=row.mean.users,
         test=row.test, reason=row.reason, alternative=row.alternative, correction=options.correct, family=family,
         error=row.mean.error, free=row.mean.free, effect=_effect(row), wins=wins, ties=row.equal,

@@ -10,9 +10,18 @@ from trueval.comparison.join_results import Joined, Replicate, mixing
 from trueval.comparison.mean_error import Mean, mean_of, nested_mean, nested_tally
 from trueval.comparison.pairing import Common, SystemPair, common_users, pair
 from trueval.errors import DataError, DefinitionError
-from trueval.statistics.permutation_test import FEW, exact_interval, exact_p, least_p, sign_flips
+from trueval.statistics.permutation_test import (
+    FEW,
+    SignFlipTest,
+    both_sides,
+    exact_interval,
+    exact_p,
+    least_p,
+    one_sided,
+    sign_flip_tests,
+)
 from trueval.statistics.resampling import resample_sums
-from trueval.statistics.significance_tests import rank_lean, signed_ranks, studentised, t_test
+from trueval.statistics.significance_tests import pseudomedian, rank_lean, signed_ranks, studentised, t_test
 from trueval.statistics.student import t_quantile
 
 
@@ -34,6 +43,7 @@ class Tested:
     repeats: int
     reason: str = ""  # why another test was made than requested, or why p was bounded
     lean: float = 0.0  # against the sign of the mean, where a test of ranks leans the other way
+    shift: float = float("nan")  # what the interval is around, where that is not the mean
 
 
 def all_tested(
@@ -57,13 +67,15 @@ def all_tested(
         shared = [common_users(p.systems[name], p.systems[baseline], joined.users) for p in parts]
         for label in labels:
             tail = _tail(joined, label, alternative)
+            closed = both_sides(level, tail)  # the level of a two-sided interval with the end that is wanted
             stated = "two-sided" if tail == "two-sided" else alternative
             if all(label in part.systems[who].sums for part in parts for who in (name, baseline)):
                 found = [pair(p.systems[name], p.systems[baseline], label, who) for p, who in zip(parts, shared)]
                 pairs[len(rows)] = found[0]
-                rows.append(_by_t(label, name, found, parts, tail=tail, alternative=stated, level=level))
-            elif (tally := _by_jackknife(label, name, baseline, parts, shared, tail=tail, level=level)) is not None:
-                rows.append(replace(tally, alternative=stated))
+                row = _by_t(label, name, found, parts, tail=tail, alternative=stated, level=closed)
+                rows.append(_open_end(row, tail))
+            elif (tally := _by_jackknife(label, name, baseline, parts, shared, tail=tail, level=closed)) is not None:
+                rows.append(_open_end(replace(tally, alternative=stated), tail))
     if test == "t" or not pairs:
         return rows
     places, numbered = list(pairs), _numbered(list(pairs.values()))
@@ -82,12 +94,40 @@ def _by_other(
 ) -> list[Tested]:  # fmt: skip
     """The same rows by another test than t."""
     if test == "wilcoxon":
-        leaning = [replace(row, lean=rank_lean(one.own)) for row, one in zip(rows, pairs)]
-        return [_with_p(row, test, signed_ranks(one.own, tail)) for row, one, tail in zip(leaning, pairs, tails)]
+        return [_by_ranks(row, one.own, tail, level) for row, one, tail in zip(rows, pairs, tails)]
     if test == "permutation":
-        p = sign_flips(_side_by_side(pairs, users), tails, seed=seed, resamples=resamples)
-        return [_with_p(row, test, float(one)) for row, one in zip(rows, p)]
+        members = _side_by_side([replace(one, shares=np.ones(len(one.users))) for one in pairs], users) > 0
+        shares = _side_by_side(pairs, users)
+        flips = sign_flip_tests(shares, members, tails, level=level, seed=seed, resamples=resamples)
+        return [_by_flips(row, one) for row, one in zip(rows, flips)]
     return _by_bootstrap(rows, pairs, tails, users=users, level=level, resamples=resamples, seed=seed)
+
+
+def _by_flips(row: Tested, flips: SignFlipTest) -> Tested:
+    """The permutation test. Users who can refute no mean, however far, keep an interval that holds 0, if any."""
+    row = _with_p(row, "permutation", flips.p)
+    if np.isnan(flips.low) and row.low <= 0 <= row.high:
+        return row
+    return replace(row, low=flips.low, high=flips.high)
+
+
+def _open_end(row: Tested, tail: str) -> Tested:
+    """A test on one side has an interval that is open on the other."""
+    low, high = one_sided((row.low, row.high), tail)
+    return replace(row, low=low, high=high)
+
+
+def _by_ranks(row: Tested, own: np.ndarray, tail: str, level: float) -> Tested:
+    """Wilcoxon's test, with the shift that belongs to it. The interval of the mean would contradict the ranks."""
+    row = _with_p(replace(row, lean=rank_lean(own)), "wilcoxon", signed_ranks(own, tail))
+    shift, low, high = pseudomedian(own, both_sides(level, tail))
+    if row.lean * row.mean.value < 0:  # neither the mean nor the shift alone says what happened
+        return replace(row, low=np.nan, high=np.nan)
+    if np.isnan(shift):
+        reason = "ranks give no interval here, since most users have no difference" if np.any(own == 0) else ""
+        return replace(row, low=np.nan, high=np.nan, reason=reason)
+    low, high = one_sided((low, high), tail)
+    return replace(row, shift=shift, low=low, high=high)
 
 
 def _tail(joined: Joined, label: str, alternative: str) -> str:
@@ -249,10 +289,11 @@ def _by_bootstrap(
             continue
         own = sums[:, [at, -len(pairs) + at, len(pairs) + min(at, len(inside) - 1)]]
         drawn = studentised(one.shares, own)
-        reach = drawn.reach(level) * one.shares.std() / np.sqrt(len(one.shares))
+        reach = drawn.reach(both_sides(level, tail)) * one.shares.std() / np.sqrt(len(one.shares))
         low, high = (row.mean.value - reach, row.mean.value + reach) if np.isfinite(reach) else (np.nan, np.nan)
         row = _with_p(replace(row, low=float(low), high=float(high)), "bootstrap", drawn.p(tail))
-        found.append(_bounded(row, int(np.count_nonzero(one.own)), tail, level))
+        row = _bounded(row, int(np.count_nonzero(one.own)), tail, both_sides(level, tail))
+        found.append(_open_end(row, tail))
     return found
 
 

@@ -32,8 +32,8 @@ def comparison_sentence(c: Comparison) -> str:
     sure = f"{p_phrase(c.p_corrected)} ({_basis(c)})"
     if c.verdict in ("better", "worse"):
         size, ends = abs(c.difference), [c.low, c.high] if c.difference >= 0 else [-c.high, -c.low]
-        return f"{_claim(c, f'is {c.verdict} than')} by {number(size)}{_interval(*ends)}, {sure}."
-    found = f"{number(c.difference, sign=True)}{_interval(c.low, c.high)}, {sure}"
+        return f"{_claim(c, f'is {c.verdict} than')} by {_shift(c)}{number(size)}{_interval(*ends)}, {sure}."
+    found = f"{_shift(c)}{number(c.difference, sign=True)}{_interval(c.low, c.high)}, {sure}"
     if c.verdict == "different":
         return f"{_claim(c, 'differs from')} by {found}."
     no_difference = f"{_no_difference(c)}: {found}."
@@ -42,7 +42,13 @@ def comparison_sentence(c: Comparison) -> str:
     if not c.enough:
         least = f"the smallest possible p-value is {least_p(c.n):.2g}"
         return f"{no_difference} With so few users no difference can be significant: {least}."
-    return f"{no_difference} {_reach(c)}." if abs(c.difference) < c.detectable else no_difference
+    small = c.estimate == "mean" and abs(c.difference) < c.detectable
+    return f"{no_difference} {_reach(c)}." if small else no_difference
+
+
+def _shift(c: Comparison) -> str:
+    """What the number after it is, where it is not the difference of the means."""
+    return "a shift of " if c.estimate == "shift" else ""
 
 
 def _no_difference(c: Comparison) -> str:

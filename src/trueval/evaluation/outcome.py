@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -122,6 +122,20 @@ def _clusters(user: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return user, np.arange(len(user))
     clusters, cluster = np.unique(user, return_inverse=True)
     return clusters, cluster
+
+
+def part_warnings(evaluations: Mapping[str, Evaluation]) -> tuple[list[str], dict[str, Evaluation]]:
+    """Warnings that all of several evaluations share (about the split, say), which are printed once; and the
+    evaluations without these."""
+    several = list(evaluations.values())
+    if len(several) < 2:
+        return [], dict(evaluations)
+    common = [text for text in several[0].warnings if all(text in one.warnings for one in several)]
+    rest = {
+        name: replace(one, warnings=[text for text in one.warnings if text not in common])
+        for name, one in evaluations.items()
+    }
+    return common, rest
 
 
 def random_values(measured: Measurements) -> dict[str, float]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from rich.console import Console
 
 from trueval.comparison.design_agreement import LEAST, Alike, alike_grid, alike_notes
+from trueval.evaluation.outcome import part_warnings
 from trueval.render.html_elements import Section
 from trueval.render.numbers import rounded
 from trueval.render.terminal import console_for, escape, plain_table, say
@@ -33,15 +34,16 @@ def print_experiment(result: ExperimentResult, file: TextIO, *, width: int | Non
     """A table per design with comparisons, the agreement between designs, definitions once, and warnings."""
     console = console_for(file, width=width)
     say(console, [lead(result)])
-    for design, one in result.results.items():
+    common, evaluations = part_warnings({design: one.evaluation for design, one in result.results.items()})
+    for design, evaluation in evaluations.items():
         console.print(f"\n[bold]{escape(design)}[/]\n")
         own = result.comparisons.get(design, ())
-        print_evaluation(one.evaluation, file=file, comparisons=own, width=width, definitions=False)
+        print_evaluation(evaluation, file=file, comparisons=own, width=width, definitions=False)
     _print_agreement(result, console)
     console.print()
     definitions = joined_definitions({design: one.manifest for design, one in result.results.items()})
     say(console, (f"{label} = {text}" for label, text in definitions.items()), style="dim")
-    say(console, (f"! {warning}" for warning in result.warnings), style="yellow")
+    say(console, (f"! {warning}" for warning in [*common, *result.warnings]), style="yellow")
 
 
 def _print_agreement(result: ExperimentResult, console: Console) -> None:
@@ -131,8 +133,13 @@ def _systems(result: ExperimentResult) -> Section:
 def agreement_sentences(found: list[Alike]) -> list[str]:
     """For every metric, whether all designs put the systems into the same order, and how sure that is.
 
+    Values of a sample may be in another order although the true ones are not: where the interval of τ for the true
+    values reaches 1, that is said.
+
     >>> agreement_sentences([Alike("ndcg@10", "AR-TI-AN", "1R-TI-AN", 0.21, -0.33, 0.67, 4, 0.95, 0.33)])[0][25:]
     '1R-TI-AN rank the systems differently (τ 0.33; for the true values 0.21 [−0.33, 0.67]).'
+    >>> agreement_sentences([Alike("ndcg@10", "AR-TI-AN", "1R-TI-AN", 0.67, 0.0, 1.0, 3, 0.95, 0.33)])[0][25:]
+    '1R-TI-AN put these values in different orders (τ 0.33), but the true orders may be the same (τ 0.67 [0.00, 1.00]).'
     """
     sentences = []
     for metric in dict.fromkeys(a.metric for a in found):
@@ -146,8 +153,13 @@ def agreement_sentences(found: list[Alike]) -> list[str]:
             sentences.append(f"On {metric}, {listed(designs)} rank the systems in the same order{sure}.")
         else:
             least = "" if len(own) == 1 else "at worst, "
+            pair = f"On {metric}, {least}{worst.one} and {worst.other}"
+            if worst.high == 1:
+                orders = (
+                    f"put these values in different orders (τ {rounded(worst.observed)}), but the true orders may be"
+                )
+                sentences.append(f"{pair} {orders} the same (τ {worst.summary}).")
+                continue
             number = "; ".join(filter(None, [f"τ {rounded(worst.observed)}", true]))
-            sentences.append(
-                f"On {metric}, {least}{worst.one} and {worst.other} rank the systems differently ({number})."
-            )
+            sentences.append(f"{pair} rank the systems differently ({number}).")
     return sentences

@@ -14,6 +14,7 @@ from trueval.data.read import read, read_pair
 from trueval.errors import DefinitionError, TruevalError
 from trueval.experiments.experiment_file import Written, show
 from trueval.experiments.sources import Source, find_path
+from trueval.progress import hushed
 from trueval.splits import options_of as options_of_split
 from trueval.splits import split
 from trueval.splits.parts import Parts
@@ -67,7 +68,8 @@ class Splitting:
         }
         for seed in self.seeds:
             if seeded or not made:
-                found = split(log, self.how, seed=seed, **options)
+                with hushed():  # what was dropped is a warning of the result
+                    found = split(log, self.how, seed=seed, **options)
                 made = [found] if isinstance(found, Parts) else found
             yield [
                 SplitReplicate(self._name(seed, fold, len(made), seeded=seeded), parts, seed, fold)

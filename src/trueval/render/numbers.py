@@ -17,7 +17,15 @@ def number(value: float, *, sign: bool = False) -> str:
     if math.isnan(value):
         return UNDEFINED
     size = abs(value)
-    text = f"{size:,.1f}" if size >= 1000 else f"{size:.4f}" if size >= 0.0005 or size == 0 else f"{size:.2g}"
+    text = (
+        "∞"
+        if math.isinf(value)
+        else f"{size:,.1f}"
+        if size >= 1000
+        else f"{size:.4f}"
+        if size >= 0.0005 or size == 0
+        else f"{size:.2g}"
+    )
     return ("−" if value < 0 else "+" if sign and value > 0 else "") + text
 
 

@@ -8,15 +8,13 @@ from collections.abc import Sequence
 from trueval.comparison.comparison import Comparison
 from trueval.comparison.sentences import comparison_sentence
 from trueval.evaluation.outcome import Evaluation
-from trueval.render.numbers import level_percent, p_phrase, short_percent
+from trueval.render.numbers import level_percent, number, p_phrase, short_percent
+from trueval.render.statements import Sentence, Statement
 from trueval.statistics.multiple_comparisons import NAMES
 
 
 def findings(evaluation: Evaluation, comparisons: Sequence[Comparison] = ()) -> list[str]:
-    """Sentences about chance, the baseline, unjudged items, and how much of the catalogue is recommended.
-
-    There is a sentence only where the evaluation has the values for it. Accuracy means the first accuracy metric
-    with a known expected value of a random ranking, or, without one (as without a catalogue), the first of all.
+    """The sentences as text (see `find_sentences`).
 
     >>> import polars as pl, trueval as tv
     >>> recs = pl.DataFrame({"user": [1, 2], "item": ["a", "b"], "rank": [1, 1]})
@@ -24,8 +22,17 @@ def findings(evaluation: Evaluation, comparisons: Sequence[Comparison] = ()) -> 
     >>> findings(tv.evaluate_run(recs, test, items=list("abcde"), metrics="coverage@1").evaluation)
     ['run recommends 40\xa0% of the catalogue to at least one user.']
     """
+    return [sentence.text for sentence in find_sentences(evaluation, comparisons)]
+
+
+def find_sentences(evaluation: Evaluation, comparisons: Sequence[Comparison] = ()) -> list[Sentence]:
+    """Sentences about chance, the baseline, unjudged items, and how much of the catalogue is recommended.
+
+    There is a sentence only where the evaluation has the values for it. Accuracy means the first accuracy metric
+    with a known expected value of a random ranking, or, without one (as without a catalogue), the first of all.
+    """
     label = next((n for n in evaluation.random if evaluation.specs[n].better == "higher"), None)
-    sentences: list[str] = []
+    sentences: list[Sentence] = []
     if label is not None:
         sentences += _against_chance(evaluation, label)
     else:
@@ -33,7 +40,7 @@ def findings(evaluation: Evaluation, comparisons: Sequence[Comparison] = ()) -> 
         label = next((n for n in accuracy if evaluation.specs[n].better == "higher"), None)
     if label is not None:
         sentences += _against_baseline(evaluation, comparisons, label)
-    return sentences + _unjudged(evaluation) + _coverage(evaluation)
+    return sentences + [Sentence(text) for text in _unjudged(evaluation) + _coverage(evaluation)]
 
 
 def values(evaluation: Evaluation, label: str) -> dict[str, float]:
@@ -51,48 +58,52 @@ def listed(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
 
 
-def _against_chance(evaluation: Evaluation, label: str) -> list[str]:
+def _against_chance(evaluation: Evaluation, label: str) -> list[Sentence]:
     chance = evaluation.random[label]
     estimates = {name: evaluation.systems[name].estimates[label] for name in values(evaluation, label)}
     above = [n for n, e in estimates.items() if e.value > 0 and (e.low > chance or e.low != e.low)]
     sentences = []
+    said = (Statement("value by chance", (label,), "=", chance),)
     if above:
         shares = [f"{short_percent(chance / estimates[n].value)} of {n}'s" for n in above]
         shares[0] += " value"
-        sentences.append(f"A random ranking scores {chance:.4f} on {label}: {listed(shares)}.")
+        sentences.append(Sentence(f"A random ranking scores {chance:.4f} on {label}: {listed(shares)}.", said))
     alike = [n for n, e in estimates.items() if e.low <= chance <= e.high]
-    if alike:
-        perform, whose = (
-            ("performs", "its interval includes") if len(alike) == 1 else ("perform", "their intervals include")
-        )
-        sentences.append(f"{listed(alike)} {perform} no better than chance: {whose} the value of a random ranking.")
+    if alike:  # the interval alone: a test of the lead over chance pairs users, and may show what it does not
+        of = f"the interval of {alike[0]}" if len(alike) == 1 else f"the intervals of {listed(alike)}"
+        text = f"The value of a random ranking on {label}, {chance:.4f}, lies within {of}."
+        sentences.append(Sentence(text, said))
     return sentences
 
 
-def _against_baseline(evaluation: Evaluation, comparisons: Sequence[Comparison], label: str) -> list[str]:
+def _against_baseline(evaluation: Evaluation, comparisons: Sequence[Comparison], label: str) -> list[Sentence]:
     own = [c for c in comparisons if c.metric == label]
     if not own:
         return []
     known, chance, baseline = values(evaluation, label), evaluation.random.get(label, math.nan), own[0].baseline
     sentences = []
     best = max(own, key=lambda c: c.difference)
+    said = (best.statement,)
     if math.isnan(best.p):  # a single user, for example
-        return [comparison_sentence(best)]
+        return [Sentence(comparison_sentence(best), said)]
     if chance < known.get(baseline, chance) < known.get(best.system, chance):
         share = (known[baseline] - chance) / (known[best.system] - chance)
-        sentences.append(
-            f"The baseline, {baseline}, reaches {short_percent(share)} of {best.system}'s lead over chance."
-        )
-    interval = f"{best.difference:+.4f}, {level_percent(best.level)} interval {best.low:+.4f} to {best.high:+.4f}"
+        text = f"The baseline, {baseline}, reaches {short_percent(share)} of {best.system}'s lead over chance."
+        sentences.append(Sentence(text))
+    between = f"interval {number(best.low, sign=True)} to {number(best.high, sign=True)}"
+    between = "no interval" if math.isnan(best.low) else f"{level_percent(best.level)} {between}"
+    shift = "shift " if best.estimate == "shift" else ""
+    interval = f"{shift}{number(best.difference, sign=True)}, {between}"
     sure = f"{p_phrase(best.p_corrected)} after {NAMES[best.correction]}'s correction"
     if len(own) > 1 and all(c.verdict == "worse" for c in own):
         all_worse = f"The baseline, {baseline}, is better than every other system on {label}"
-        sentences.append(f"{all_worse}; {best.system} comes closest ({interval}, {sure}).")
+        sentences.append(Sentence(f"{all_worse}; {best.system} comes closest ({interval}, {sure}).", said))
     elif best.verdict == "not shown":
         no_difference = f"There is no significant difference between {best.system} and {baseline} on {label}"
-        sentences.append(f"{no_difference} ({interval}, {sure}).")
+        sentences.append(Sentence(f"{no_difference} ({interval}, {sure}).", said))
     else:
-        sentences.append(f"{best.system} is {best.verdict} than {baseline} on {label} ({interval}, {sure}).")
+        text = f"{best.system} is {best.verdict} than {baseline} on {label} ({interval}, {sure})."
+        sentences.append(Sentence(text, said))
     return sentences
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trueval.comparison.comparison import Comparison
-from trueval.evaluation.outcome import Evaluation
+from trueval.evaluation.outcome import Evaluation, part_warnings
 from trueval.render.html_elements import Section, page, section, sentences
 from trueval.report.findings import findings
 from trueval.report.html_groups import group_sections
@@ -35,7 +35,8 @@ def designs_page(
     >>> "<h2>given</h2>" in page
     True
     """
-    body = [sentences(notes), *map(section, before)]
+    common, evaluations = part_warnings(evaluations)
+    body = [sentences([*notes, *common]), *map(section, before)]
     for number, (name, evaluation) in enumerate(evaluations.items(), 1):
         own = comparisons.get(name, ())
         body.append(results(evaluation, own, title=name, notes=findings(evaluation, own), place=str(number)))

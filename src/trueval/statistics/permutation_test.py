@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -58,35 +58,135 @@ def sign_flips(differences: np.ndarray, tails: list[str], *, seed: int, resample
     >>> float(sign_flips(np.array([[0.1], [0.2], [0.3]]), ["two-sided"], seed=0)[0])  # 2 of 8 patterns
     0.25
     """
-    busy = np.count_nonzero(differences, axis=0)
-    p = np.array([exact_p(own, tail) if m <= FEW else 1.0 for own, tail, m in zip(differences.T, tails, busy)])
-    drawn = np.flatnonzero(busy > FEW)
-    if len(drawn):
-        columns = differences[:, drawn]
-        columns = columns[columns.any(axis=1)]
-        counts = np.zeros(len(drawn))
-        for flipped in _flipped_sums(columns, seed=seed, resamples=resamples):
-            counts += [_extreme(flipped[:, j], columns[:, j], tails[c]) for j, c in enumerate(drawn)]
-        p[drawn] = (1 + counts) / (1 + resamples)
-    return p
+    everyone = np.ones(differences.shape, bool)
+    tests = sign_flip_tests(differences, everyone, tails, level=None, seed=seed, resamples=resamples)
+    return np.array([test.p for test in tests])
 
 
-def _flipped_sums(columns: np.ndarray, *, seed: int, resamples: int) -> Iterator[np.ndarray]:
-    """Sums of each column with random signs, in blocks of draws: a coin per user, eight of them in a byte."""
-    users = len(columns)
+class SignFlipTest(NamedTuple):
+    """p of a sign-flip test, and the interval of the means that it does not reject."""
+
+    p: float
+    low: float = math.nan
+    high: float = math.nan
+
+
+def sign_flip_tests(
+    differences: np.ndarray, members: np.ndarray, tails: list[str], *, level: float | None, seed: int,
+    resamples: int = 10_000,
+) -> list[SignFlipTest]:  # fmt: skip
+    """`sign_flips` with intervals; `members` tells which users have a part in a column.
+
+    A test on one side has an interval that is open on the other. An interval holds 0 exactly where p is not below
+    1 - level. Few differences have an exact interval (`exact_interval`). Without a level there are no intervals.
+
+    >>> gains = np.repeat([0.3, -0.1], [12, 8])[:, None]
+    >>> p, low, high = sign_flip_tests(gains, gains != 0, ["two-sided"], level=0.95, seed=0)[0]
+    >>> p < 0.01, round(low, 2), round(high, 2)  # around .14
+    (True, 0.05, 0.23)
+    """
+    tests = []
+    for own, there, tail in zip(differences.T, members.T, tails):
+        ends = () if level is None else one_sided(exact_interval(own[there], both_sides(level, tail)), tail)
+        tests.append(SignFlipTest(exact_p(own, tail), *ends))
+    many, flipped = _flip(differences, members, seed=seed, resamples=resamples)
+    for own, column in zip(flipped, many):
+        ends = () if level is None else own.interval(level, tails[column])
+        tests[column] = SignFlipTest(own.p(0.0, tails[column]), *ends)
+    return tests
+
+
+def both_sides(level: float, tail: str) -> float:
+    """The level of a two-sided interval of which one end bounds at `level` what is tested on one side."""
+    return level if tail == "two-sided" else 2 * level - 1
+
+
+def one_sided(ends: tuple[float, float], tail: str) -> tuple[float, float]:
+    """The end of an interval that belongs to a test on one side; the other end is open.
+
+    >>> one_sided((0.1, 0.3), "greater"), one_sided((0.1, 0.3), "two-sided")
+    ((0.1, inf), (0.1, 0.3))
+    """
+    low, high = ends
+    if tail == "two-sided" or math.isnan(low):
+        return low, high
+    return (low, math.inf) if tail == "greater" else (-math.inf, high)
+
+
+class _Flipped(NamedTuple):
+    """Sums of users' differences with random signs, and the sums of these signs: what a shift is multiplied by."""
+
+    own: np.ndarray
+    members: int
+    sums: np.ndarray
+    signs: np.ndarray
+
+    def p(self, shift: float, tail: str) -> float:
+        """p of the differences from a shift; equal but for rounding counts as equal."""
+        flipped, seen = self.sums - shift * self.signs, self.own.sum() - shift * self.members
+        slack = 1e-12 * (np.abs(self.own).sum() + abs(shift) * self.members)
+        if tail == "two-sided":
+            extreme = np.abs(flipped) >= abs(seen) - slack
+        else:
+            extreme = flipped >= seen - slack if tail == "greater" else flipped <= seen + slack
+        return float((1 + np.count_nonzero(extreme)) / (1 + len(flipped)))
+
+    def interval(self, level: float, tail: str) -> tuple[float, float]:
+        """The shifts that are not rejected, from the mean outwards."""
+        if not 1 / (1 + len(self.sums)) < 1 - level:
+            return math.nan, math.nan
+        mean = float(self.own.sum() / self.members)
+        low = -math.inf if tail == "less" else self._end(mean, -1, level, tail)
+        high = math.inf if tail == "greater" else self._end(mean, 1, level, tail)
+        return low, high
+
+    def _end(self, mean: float, side: int, level: float, tail: str) -> float:
+        """The last shift on one side that is not rejected, by bisection: first of the distance to zero, if zero is on
+        this side, so that the interval holds it exactly where the test does not reject it."""
+
+        def rejected(shift: float) -> bool:
+            return self.p(shift, tail) < 1 - level
+
+        inside, step = mean, float(np.sqrt((self.own**2).sum())) / self.members
+        outside = 0.0 if mean * side < 0 and rejected(0.0) else mean + side * step
+        while not rejected(outside):
+            inside, step = outside, 2 * step
+            outside = mean + side * step
+        for _ in range(50):
+            middle = (inside + outside) / 2
+            inside, outside = (inside, middle) if rejected(middle) else (middle, outside)
+        return inside
+
+
+def _flip(
+    differences: np.ndarray, members: np.ndarray, *, seed: int, resamples: int
+) -> tuple[np.ndarray, list[_Flipped]]:
+    """The columns with many differences, and their sums under random signs: a coin per user, eight of them in a byte.
+
+    Of users without a difference in any column, only the sum of their signs matters: it is drawn as one number.
+    """
+    many = np.flatnonzero(np.count_nonzero(differences, axis=0) > FEW)
+    if not len(many):
+        return many, []
+    columns, there = differences[:, many], members[:, many]
+    differ = columns.any(axis=1)
+    alike = there[~differ].sum(axis=0)
+    columns, there = columns[differ], there[differ].astype(np.float64)
+    there = there[:, :1] if there.all() else there
+    both, users = np.hstack([columns, there]), len(columns)
     rng = np.random.default_rng(int(derive(seed, "sign flips")))
-    total = columns.sum(axis=0)
+    drawn = []
     for part in blocks(resamples, max(1, 4_000_000 // users)):
         coins = rng.integers(0, 256, size=(part.stop - part.start, -(-users // 8)), dtype=np.uint8)
-        yield total - 2 * (np.unpackbits(coins, axis=1, count=users).astype(np.float64) @ columns)
-
-
-def _extreme(flipped: np.ndarray, own: np.ndarray, tail: str) -> int:
-    """How many flipped sums are as extreme as the one seen; equal but for rounding counts as equal."""
-    seen, slack = own.sum(), 1e-12 * np.abs(own).sum()
-    if tail == "two-sided":
-        return int(np.count_nonzero(np.abs(flipped) >= abs(seen) - slack))
-    return int(np.count_nonzero(flipped >= seen - slack if tail == "greater" else flipped <= seen + slack))
+        drawn.append(both.sum(axis=0) - 2 * (np.unpackbits(coins, axis=1, count=users).astype(np.float64) @ both))
+    sums = np.concatenate(drawn)
+    flipped = []
+    for place, number in enumerate(alike.tolist()):
+        rest = np.random.default_rng(int(derive(seed, "signs of users without a difference")))
+        signs = sums[:, len(many) + min(place, there.shape[1] - 1)] + number - 2 * rest.binomial(number, 0.5, resamples)
+        count = int(there[:, min(place, there.shape[1] - 1)].sum()) + number
+        flipped.append(_Flipped(columns[:, place], count, sums[:, place], signs))
+    return many, flipped
 
 
 def exact_interval(differences: np.ndarray, level: float) -> tuple[float, float]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import sys
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +16,7 @@ from trueval.statistics.student import t_p_value
 
 TESTS = ("t", "wilcoxon", "permutation", "bootstrap")
 TAILS = ("two-sided", "greater", "less")
+_WALSH = 500  # up to so many differences, the means of all pairs are made
 EXACT_RANKS = 60  # up to so many differences, the distribution of the signed-rank sum is counted out
 
 
@@ -82,6 +85,45 @@ def signed_ranks(differences: np.ndarray, tail: str = "two-sided") -> float:
         return _counted_out(ranks, positive, tail)
     z = (ranks[positive].sum() - ranks.sum() / 2) / np.sqrt((ranks**2).sum() / 4)
     return float(2 * ndtr(-abs(z))) if tail == "two-sided" else float(ndtr(-z if tail == "greater" else z))
+
+
+def pseudomedian(differences: np.ndarray, level: float) -> tuple[float, float, float]:
+    """The Hodges–Lehmann estimate of a shift and its interval: the shifts that the signed-rank test does not reject.
+
+    The interval holds 0 exactly where the two-sided p of `signed_ranks` is not below 1 - level. All three are undefined
+    where it cannot: where there are too few differences to reject any shift, and where so many are 0 that any other
+    shift is rejected.
+
+    >>> estimate, low, high = pseudomedian(np.array([0.1, 0.2, 0.3, 0.4, 0.5, 1.6]), 0.95)
+    >>> round(estimate, 6), round(low, 6), round(high, 6)  # the median, the least and the largest of 21 Walsh averages
+    (0.35, 0.1, 1.6)
+    """
+    undefined = float("nan"), float("nan"), float("nan")
+    if not np.ptp(differences) > 0 or not least_p(len(differences)) < 1 - level:
+        return undefined
+    least, most = float(differences.min()), float(differences.max())
+    if len(differences) <= _WALSH:
+        first, second = np.triu_indices(len(differences))
+        estimate = float(np.median((differences[first] + differences[second]) / 2))
+    else:  # the shift after which the ranks balance
+        estimate = _crossing(lambda shift: rank_lean(differences - shift), least, most)
+
+    def excess(shift: float) -> float:
+        """Below 0 where the shift is rejected."""
+        return math.log(max(signed_ranks(differences - shift), sys.float_info.min) / (1 - level))
+
+    if excess(estimate) < 0:
+        return undefined
+    low, high = (end if excess(end) >= 0 else _crossing(excess, estimate, end) for end in (least, most))
+    rejected = signed_ranks(differences) < 1 - level
+    return (estimate, low, high) if low < high and rejected != (low <= 0 <= high) else undefined
+
+
+def _crossing(function: Callable[[float], float], first: float, last: float) -> float:
+    """Where a function changes its sign."""
+    from scipy.optimize import brentq
+
+    return float(brentq(function, first, last, xtol=1e-9 * abs(last - first)))
 
 
 def rank_lean(differences: np.ndarray) -> float:

@@ -13,9 +13,10 @@ from trueval.audit.changes import differences
 from trueval.audit.finding import ALPHA, Draft, Finding
 from trueval.audit.registry import check
 from trueval.audit.sentences import size
-from trueval.audit.settings import CHANCE, Setting
+from trueval.audit.settings import Setting
 from trueval.audit.subject import POPULARITY, Subject
 from trueval.render.numbers import number, short_percent
+from trueval.render.statements import Sign
 
 _REMEDY = (
     "tune the systems (tv.tune), or recommend what is popular; report the difference: trueval compare … --baseline "
@@ -57,24 +58,28 @@ def _against(subject: Subject, setting: Setting, label: str, own: list[str], nam
     def conclude(q: np.ndarray) -> Finding:
         p, lead = float(q[0]), _lead(best, name, share)
 
-        def finding(verdict: str, sentence: str) -> Finding:
-            remedy = "" if verdict == "fine" else _REMEDY
-            return Finding("popularity_baseline", "popularity bias", verdict, "estimate", sentence, figures, remedy, p)
+        def finding(verdict: str, sentence: str, sign: Sign) -> Finding:
+            remedy, said = "" if verdict == "fine" else _REMEDY, (one.statement(label, sign),)
+            return Finding(
+                "popularity_baseline", "popularity bias", verdict, "estimate", sentence, figures, remedy, p, said
+            )
 
         if p < ALPHA and one.value < 0:
             return finding(
                 "caution",
                 f"{name} is better than {best}, the best of the other systems, on {label} by {size(one, turned=True)}: "
                 f"{number(values[name])} against {number(values[best])}.",
+                "-",
             )
         if one.value > 0 and one.p * len(own) < ALPHA:  # the best of so many
-            return finding("fine", f"{best} is better than {name} on {label} by {size(one)}.{lead}")
+            return finding("fine", f"{best} is better than {name} on {label} by {size(one)}.{lead}", "+")
         first, other, turned = (name, best, True) if one.value < 0 else (best, name, False)
         return finding(
             "cannot tell",
             f"It cannot be told whether {best}, the best of the other systems, or {name} is better on {label}: {first} "
             f"is above {other} by {size(one, turned=turned)}, which is not significant after the correction over the "
             f"audit.{lead}",
+            "?",
         )
 
     return Draft(np.array([one.p / 2 if one.value < 0 else 1.0 if one.p == one.p else math.nan]), conclude)
@@ -90,6 +95,6 @@ def _explained(subject: Subject, label: str, side: int, best: float, popularity:
     """How much of the lead of the best system over a random ranking popularity has; NaN where one has no lead."""
     if subject.with_chance is None:
         return math.nan
-    chance = subject.with_chance.value(CHANCE, label)
+    chance = subject.with_chance.chance(label)
     leads = [side * (value - chance) for value in (popularity, best)]
     return leads[0] / leads[1] if min(leads) > 0 else math.nan

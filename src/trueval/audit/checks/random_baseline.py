@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -16,6 +17,7 @@ from trueval.audit.sentences import listed, size
 from trueval.audit.settings import CHANCE, Setting
 from trueval.audit.subject import Subject
 from trueval.render.numbers import number
+from trueval.render.statements import Sign, Statement
 from trueval.statistics.significance_tests import t_test
 
 _REMEDY = (
@@ -23,13 +25,14 @@ _REMEDY = (
     "system that knows little of these users, or that recommends what the test set hardly has, looks the same"
 )
 _MORE = "more test users would tell"
+_MEASURE = "add a metric with a value by chance, such as ndcg@10: trueval metrics NAME says whether there is one"
 _SHARE = (
     0.25  # of the best lead over chance: what is shown to have less, and not shown to have any, is as good as random
 )
 
 
 @check(
-    heading="robustness", kind="estimate", needs=("systems", "facts", "chance"),
+    heading="robustness", kind="estimate", needs=("systems", "chance"),
     question="Are the systems better than chance?",
 )  # fmt: skip
 def random_baseline(case: Case) -> Iterable[Finding | Draft]:
@@ -39,16 +42,29 @@ def random_baseline(case: Case) -> Iterable[Finding | Draft]:
     Such a system may have its ids or scores mixed up, unless it is one of trueval's own that was fitted here: then it
     is a result, and fine."""
     subject = case.measured
-    assert subject.with_chance is not None
-    setting, label = subject.with_chance, subject.labels[0]
+    setting = subject.with_chance
+    label = next((label for label in subject.labels if not math.isnan(subject.chance(label))), "")
+    if not label:
+        without = f"A random ranking has no known value of {listed(subject.labels)}."
+        sentence = f"It cannot be told whether the systems are better than chance. {without}"
+        said = tuple(Statement("value by chance", (label,), "?") for label in subject.labels)
+        yield Finding(
+            "random_baseline", "robustness", "cannot tell", "fact", sentence, {"metrics": subject.labels}, _MEASURE,
+            statements=said,
+        )  # fmt: skip
+        return
+    if setting is None:
+        yield _by_intervals(subject, label)
+        return
     popular = getattr(subject, "popularity_name", "")
     names = [name for name in subject.names if not subject.is_random(name) and name != popular]
     leads = {name: _lead(setting, label, name) for name in names}
-    chance = setting.value(CHANCE, label)
+    chance = setting.chance(label)
     figures = {"metric": label, "chance": chance, "leads": {name: one.value for name, one in leads.items()}}
+    value = Statement("value by chance", (label,), "=", chance)
     if not names:
         sentence = f"A random ranking scores {number(chance)} on {label}; there is no system to compare with it."
-        yield Finding("random_baseline", "robustness", "fine", "fact", sentence, figures)
+        yield Finding("random_baseline", "robustness", "fine", "fact", sentence, figures, statements=(value,))
         return
     if case.relevant_change is not None:
         least, words = case.relevant(label), "the smallest relevant change"
@@ -62,7 +78,12 @@ def random_baseline(case: Case) -> Iterable[Finding | Draft]:
         unknown = [name for name in below if name not in hardly]
         others = [name for name in below if not subject.is_registered(name)]  # their ids may be mixed up
         p = float(np.nanmin(q)) if not np.isnan(q).all() else math.nan
-        made = partial(Finding, "random_baseline", "robustness", kind="estimate", figures=figures, p=p)
+        signs: dict[str, Sign] = {name: "0" if name in hardly else "?" if name in unknown else "+" for name in leads}
+        said = (
+            value,
+            *(replace(one.statement(label, signs[name]), quantity="lead over chance") for name, one in leads.items()),
+        )
+        made = partial(Finding, "random_baseline", "robustness", kind="estimate", figures=figures, p=p, statements=said)
         if hardly:
             sentence = (
                 f"{listed(hardly)} {'is' if len(hardly) == 1 else 'are'} hardly better than a random ranking on "
@@ -89,6 +110,24 @@ def random_baseline(case: Case) -> Iterable[Finding | Draft]:
     yield Draft(np.array([_no_better(one, least) for one in leads.values()]), conclude)
 
 
+def _by_intervals(subject: Subject, label: str) -> Finding:
+    """Of a finished result without ranks: whether the intervals of the systems lie above the value by chance."""
+    chance, side = subject.chance(label), -1 if subject.specs[label].better == "lower" else 1
+    names = [name for name in subject.names if not subject.is_random(name)]
+    estimates = {name: subject.base.systems[name].estimates[label] for name in names}
+    ends = {name: one.low if side > 0 else one.high for name, one in estimates.items()}
+    below = [name for name, end in ends.items() if not side * (end - chance) > 0]
+    figures = {"metric": label, "chance": chance, "values": {name: one.value for name, one in estimates.items()}}
+    said = (Statement("value by chance", (label,), "=", chance),)
+    sentence = f"A random ranking scores {number(chance)} on {label}"
+    if not below:
+        sentence += ", and all systems are better."
+        return Finding("random_baseline", "robustness", "fine", "fact", sentence, figures, statements=said)
+    are, ends_do = ("is", "its interval does") if len(below) == 1 else ("are", "their intervals do")
+    sentence += f". {listed(below)} {are} not shown to be better: {ends_do} not lie on the better side of it."
+    return Finding("random_baseline", "robustness", "cannot tell", "fact", sentence, figures, _MORE, statements=said)
+
+
 def _told(names: Iterable[str], leads: Mapping[str, Difference]) -> str:
     return listed([f"{name} {size(leads[name])}" for name in names])
 
@@ -111,7 +150,7 @@ def _best(subject: Subject, setting: Setting, label: str, leads: Mapping[str, Di
     side = -1 if subject.specs[label].better == "lower" else 1
     if popular is not None:
         found |= {
-            name: side * (popular.value(name, label) - setting.value(CHANCE, label))
+            name: side * (popular.value(name, label) - setting.chance(label))
             for name in popular.systems
             if name not in found
         }

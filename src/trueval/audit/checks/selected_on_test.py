@@ -179,7 +179,8 @@ def _few(subject: Subject, label: str, best: str, figures: dict[str, Any]) -> Fi
     others = [name for name in subject.compared if name != best]
     one = _over(subject, label, best, subject.best(label, others))
     told = _most([Lead(one.second, one, one.value)])
-    sentence = f"How many systems were tried on this test set is not known from {len(others) + 1:,} of them. {told}"
+    tried = f"How many systems were tried on this test set, by {label}, is not known from {len(others) + 1:,} of them."
+    sentence = f"{tried} {told}"
     return Finding(_NAME, _HEADING, "fine", "estimate", sentence.strip(), figures)
 
 
@@ -191,6 +192,6 @@ def _most(leads: Sequence[Lead]) -> str:
         return ""
     many = f"{most:,}" if most <= _MANY else f"more than {_MANY:,}"
     return (
-        f"Its lead over {own.over}, {size(own.measured)}, stays significant even if it was chosen on this test set "
-        f"among {many} systems, those that were not reported included."
+        f"The lead of {own.measured.first} over {own.over}, {size(own.measured)}, stays significant even if it was "
+        f"chosen on this test set among {many} systems, those that were not reported included."
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from trueval.audit.changes import Difference
 from trueval.audit.finding import ALPHA, Finding
 from trueval.audit.registry import check
 from trueval.audit.sentences import size
+from trueval.audit.subject import Subject
 from trueval.render.numbers import number
 from trueval.statistics.multiple_comparisons import corrected
 
@@ -20,11 +22,34 @@ from trueval.statistics.multiple_comparisons import corrected
 def too_few_users(case: Case) -> Iterable[Finding]:
     """Whether the best system is shown to be better than the next; what these users can show."""
     subject = case.measured
-    for label in subject.labels:
-        if len(subject.names) < 2:
-            yield _alone(case, label)
-        else:
-            yield _leaders(case, label)
+    if len(subject.names) < 2:
+        yield from (_alone(case, label) for label in subject.labels)
+        return
+    leads = [_Leads.of(subject, label) for label in subject.labels]
+    # one correction over the best against all others on all metrics, as reports have it
+    p = np.array([one.p for own in leads for one in own.known.values()])
+    q = iter(corrected(p).tolist())
+    for own in leads:
+        yield _leaders(case, own, {name: next(q) for name in own.known}, family=len(p))
+
+
+@dataclass(frozen=True)
+class _Leads:
+    """The systems in their order on a metric, and the differences of the best one from the others, where known."""
+
+    label: str
+    order: list[str]
+    known: dict[str, Difference]
+
+    @staticmethod
+    def of(subject: Subject, label: str) -> _Leads:
+        side = -1 if subject.specs[label].better == "lower" else 1
+        measured = subject.base.values(label)
+        values = {name: side * measured[name] for name in subject.compared if not math.isnan(measured[name])}
+        order = sorted(values, key=lambda name: -values[name])
+        leads = {name: _from(subject.here[label], order[0], name) for name in order[1:]}
+        known = {name: one for name, one in leads.items() if one is not None and not math.isnan(one.p)}
+        return _Leads(label, order, known)
 
 
 def _alone(case: Case, label: str) -> Finding:
@@ -43,21 +68,13 @@ def _alone(case: Case, label: str) -> Finding:
     )
 
 
-def _leaders(case: Case, label: str) -> Finding:
-    """The best system against all others: Holm's correction over these, as reports have it."""
-    subject = case.measured
-    side = -1 if subject.specs[label].better == "lower" else 1
-    found = subject.base.values(label)
-    values = {name: side * found[name] for name in subject.compared if not math.isnan(found[name])}
-    order = sorted(values, key=lambda name: -values[name])
-    best = order[0]
-    own = {name: _from(subject.here[label], best, name) for name in order[1:]}
-    known = {name: one for name, one in own.items() if one is not None and not math.isnan(one.p)}
-    figures = {"metric": label, "order": order, "users": subject.base.users(best, label)}
+def _leaders(case: Case, leads: _Leads, q: dict[str, float], *, family: int) -> Finding:
+    """The best system against all others on one metric, with the corrected p-values of their differences."""
+    subject, label, known, best = case.measured, leads.label, leads.known, leads.order[0]
+    figures = {"metric": label, "order": leads.order, "users": subject.base.users(best, label)}
     if not known:
         sentence = f"It cannot be told which system is better on {label}: differences between them have no error."
         return Finding("too_few_users", "robustness", "cannot tell", "estimate", sentence, figures)
-    q = dict(zip(known, corrected(np.array([one.p for one in known.values()]))))
     close = [name for name in known if not q[name] < ALPHA]
     following = close[0] if close else next(iter(known))
     one = known[following]
@@ -69,7 +86,8 @@ def _leaders(case: Case, label: str) -> Finding:
     )
     if not close:
         sentence = f"{best} is better than {following}, the next, on {label} by {size(one)}: {power}."
-        return Finding("too_few_users", "robustness", "fine", "estimate", sentence, figures)
+        said = (one.statement(label, "+", family),)
+        return Finding("too_few_users", "robustness", "fine", "estimate", sentence, figures, statements=said)
     relevant = case.relevant(label)
     ends = max(abs(one.low), abs(one.high)) if math.isfinite(one.low) and math.isfinite(one.high) else math.inf
     if case.relevant_change is not None and ends <= relevant:
@@ -77,7 +95,8 @@ def _leaders(case: Case, label: str) -> Finding:
             f"{best} and {following} are close on {label}: the difference is {size(one)}, less than the smallest "
             f"relevant change of {number(relevant)}."
         )
-        return Finding("too_few_users", "robustness", "fine", "estimate", sentence, figures)
+        said = (one.statement(label, "0", family),)
+        return Finding("too_few_users", "robustness", "fine", "estimate", sentence, figures, statements=said)
     sentence = f"It cannot be told whether {best} or {following} is better on {label}: the difference is {size(one)}"
     sentence += f", and {power}." if power else "."
     remedy = "report them as equal, or test more users"
@@ -85,7 +104,8 @@ def _leaders(case: Case, label: str) -> Finding:
         need = one.users * (one.detectable / one.value) ** 2
         if need < 1e9:
             remedy += f": a true difference of {number(abs(one.value))} takes about {_rounded(need):,} of them"
-    return Finding("too_few_users", "robustness", "cannot tell", "estimate", sentence, figures, remedy)
+    said = (one.statement(label, "?", family),)
+    return Finding("too_few_users", "robustness", "cannot tell", "estimate", sentence, figures, remedy, statements=said)
 
 
 def _from(found: dict[tuple[str, str], Difference], best: str, other: str) -> Difference | None:
