@@ -31,12 +31,12 @@ class Comparison:
 
     `low` and `high` bound the difference at `level` by the test that was made: 0 lies outside of them where the
     uncorrected p is below 1 - level. A one-sided alternative has an interval that is open on the other side (infinite).
-    Wilcoxon's test is about a shift of all users: its `difference` and interval are those of the Hodges–Lehmann
-    estimate (`estimate` is "shift", otherwise "mean"), and there is no interval where most users have no difference.
+    Wilcoxon's test is about the shift of users who differ: its `difference` and interval are those of the
+    Hodges–Lehmann estimate (`estimate` is "shift", otherwise "mean").
     `test` is the one that was made, with the `reason` where it is another one than requested or its p-value was
-    bounded. `error` is the standard error with `free` degrees of freedom; `effect` is Cohen's dz, the difference in standard deviations of users'
-    differences. Wins are users for whom the system is better (higher, where the metric has no better side);
-    `detectable` is the true difference found with 80 % power.
+    bounded. `error` is the standard error with `free` degrees of freedom; `effect` is Cohen's dz, the difference in
+    standard deviations of users' differences. Wins are users for whom the system is better (higher, where the metric
+    has no better side); `detectable` is the true difference found with 80 % power.
     """
 
     metric: str
@@ -64,7 +64,7 @@ class Comparison:
     repeats: int
     better: str
     level: float
-    estimate: str = "mean"  # what `difference` is: the mean over users, or the shift that Wilcoxon's test is about
+    estimate: str = "mean"  # what `difference` is: the mean over users, or the shift of those who differ
 
     @property
     def sentence(self) -> str:

@@ -21,7 +21,7 @@ from trueval.statistics.permutation_test import (
     sign_flip_tests,
 )
 from trueval.statistics.resampling import resample_sums
-from trueval.statistics.significance_tests import pseudomedian, rank_lean, signed_ranks, studentised, t_test
+from trueval.statistics.significance_tests import rank_lean, signed_ranks, studentised, t_test, typical_shift
 from trueval.statistics.student import t_quantile
 
 
@@ -120,12 +120,11 @@ def _open_end(row: Tested, tail: str) -> Tested:
 def _by_ranks(row: Tested, own: np.ndarray, tail: str, level: float) -> Tested:
     """Wilcoxon's test, with the shift that belongs to it. The interval of the mean would contradict the ranks."""
     row = _with_p(replace(row, lean=rank_lean(own)), "wilcoxon", signed_ranks(own, tail))
-    shift, low, high = pseudomedian(own, both_sides(level, tail))
+    shift, low, high = typical_shift(own, both_sides(level, tail))
     if row.lean * row.mean.value < 0:  # neither the mean nor the shift alone says what happened
         return replace(row, low=np.nan, high=np.nan)
     if np.isnan(shift):
-        reason = "ranks give no interval here, since most users have no difference" if np.any(own == 0) else ""
-        return replace(row, low=np.nan, high=np.nan, reason=reason)
+        return replace(row, low=np.nan, high=np.nan)
     low, high = one_sided((low, high), tail)
     return replace(row, shift=shift, low=low, high=high)
 

@@ -125,7 +125,9 @@ def _describe_test(test: str, comparisons: Sequence[Comparison]) -> str:
     over = f"{users[0]:,} users" if len(users) == 1 else f"{users[0]:,} to {users[-1]:,} users"
     text = f"{_TESTS[test]} over {over}" + (f" within {repeats} repeats" if repeats > 1 else "")
     if any(c.estimate == "shift" for c in own):
-        text += ", whose differences and intervals are of the shift of all users (Hodges–Lehmann), not of the mean"
+        text += (
+            ", whose differences and intervals are of the shift of those who differ (Hodges–Lehmann), not of the mean"
+        )
     return text + (f" ({', '.join(dict.fromkeys(c.metric for c in own))})" if len(own) < len(comparisons) else "")
 
 

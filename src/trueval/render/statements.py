@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 Sign = Literal["+", "-", "0", "?", "="]
-_OPPOSITE = {"+": "-", "-": "+"}
+_OPPOSITE: dict[Sign, Sign] = {"+": "-", "-": "+"}
 
 
 @dataclass(frozen=True, slots=True)

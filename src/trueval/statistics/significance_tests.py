@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -16,7 +15,6 @@ from trueval.statistics.student import t_p_value
 
 TESTS = ("t", "wilcoxon", "permutation", "bootstrap")
 TAILS = ("two-sided", "greater", "less")
-_WALSH = 500  # up to so many differences, the means of all pairs are made
 EXACT_RANKS = 60  # up to so many differences, the distribution of the signed-rank sum is counted out
 
 
@@ -87,43 +85,45 @@ def signed_ranks(differences: np.ndarray, tail: str = "two-sided") -> float:
     return float(2 * ndtr(-abs(z))) if tail == "two-sided" else float(ndtr(-z if tail == "greater" else z))
 
 
-def pseudomedian(differences: np.ndarray, level: float) -> tuple[float, float, float]:
-    """The Hodges–Lehmann estimate of a shift and its interval: the shifts that the signed-rank test does not reject.
+def typical_shift(differences: np.ndarray, level: float) -> tuple[float, float, float]:
+    """The Hodges–Lehmann estimate of the shift of those who differ, and its interval: the shifts that the signed-rank
+    test does not reject.
 
-    The interval holds 0 exactly where the two-sided p of `signed_ranks` is not below 1 - level. All three are undefined
-    where it cannot: where there are too few differences to reject any shift, and where so many are 0 that any other
-    shift is rejected.
+    Differences of 0 stay where they are, with the lowest ranks, as in `signed_ranks`: the interval holds 0 exactly
+    where its two-sided p is not below 1 - level. Without them, this is the median of the means of all pairs. Too few
+    differences reject no shift: all three are undefined then.
 
-    >>> estimate, low, high = pseudomedian(np.array([0.1, 0.2, 0.3, 0.4, 0.5, 1.6]), 0.95)
-    >>> round(estimate, 6), round(low, 6), round(high, 6)  # the median, the least and the largest of 21 Walsh averages
+    >>> estimate, low, high = typical_shift(np.array([0.1, 0.2, 0.3, 0.4, 0.5, 1.6]), 0.95)
+    >>> round(estimate, 6), round(low, 6), round(high, 6)  # the median, the least and the largest of 21 means of pairs
     (0.35, 0.1, 1.6)
     """
+    own = differences[differences != 0]
     undefined = float("nan"), float("nan"), float("nan")
-    if not np.ptp(differences) > 0 or not least_p(len(differences)) < 1 - level:
+    if not len(own) or not np.ptp(own) > 0 or not least_p(len(own)) < 1 - level:
         return undefined
-    least, most = float(differences.min()), float(differences.max())
-    if len(differences) <= _WALSH:
-        first, second = np.triu_indices(len(differences))
-        estimate = float(np.median((differences[first] + differences[second]) / 2))
-    else:  # the shift after which the ranks balance
-        estimate = _crossing(lambda shift: rank_lean(differences - shift), least, most)
+    least, most = float(own.min()), float(own.max())
 
-    def excess(shift: float) -> float:
-        """Below 0 where the shift is rejected."""
-        return math.log(max(signed_ranks(differences - shift), sys.float_info.min) / (1 - level))
+    def moved(shift: float) -> np.ndarray:
+        return np.where(differences != 0, differences - shift, 0.0)
 
-    if excess(estimate) < 0:
-        return undefined
-    low, high = (end if excess(end) >= 0 else _crossing(excess, estimate, end) for end in (least, most))
-    rejected = signed_ranks(differences) < 1 - level
-    return (estimate, low, high) if low < high and rejected != (low <= 0 <= high) else undefined
+    def rejected(shift: float) -> bool:
+        return signed_ranks(moved(shift)) < 1 - level
+
+    # the middle of the shifts after which the ranks balance; of many, they lie so close that the first is as good
+    first = _turn(lambda shift: rank_lean(moved(shift)) <= 0, least, most)
+    last = first if len(own) > 1000 else _turn(lambda shift: rank_lean(moved(shift)) < 0, least, most)
+    estimate = (first + last) / 2
+    low = least if not rejected(least) else _turn(rejected, estimate, least)
+    high = most if not rejected(most) else _turn(rejected, estimate, most)
+    return (estimate, low, high) if rejected(0.0) != (low <= 0 <= high) else undefined
 
 
-def _crossing(function: Callable[[float], float], first: float, last: float) -> float:
-    """Where a function changes its sign."""
-    from scipy.optimize import brentq
-
-    return float(brentq(function, first, last, xtol=1e-9 * abs(last - first)))
+def _turn(condition: Callable[[float], bool], without: float, within: float) -> float:
+    """Where a condition begins to hold on the way from one number to another, by bisection."""
+    for _ in range(30):
+        middle = (without + within) / 2
+        without, within = (without, middle) if condition(middle) else (middle, within)
+    return without
 
 
 def rank_lean(differences: np.ndarray) -> float:
