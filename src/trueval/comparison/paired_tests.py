@@ -106,6 +106,8 @@ def _by_other(
 def _by_flips(row: Tested, flips: SignFlipTest) -> Tested:
     """The permutation test. Users who can refute no mean, however far, keep an interval that holds 0, if any."""
     row = _with_p(row, "permutation", flips.p)
+    if not row.mean.error > 0:  # without a spread there is nothing to bound
+        return row
     if np.isnan(flips.low) and row.low <= 0 <= row.high:
         return row
     return replace(row, low=flips.low, high=flips.high)
@@ -120,6 +122,8 @@ def _open_end(row: Tested, tail: str) -> Tested:
 def _by_ranks(row: Tested, own: np.ndarray, tail: str, level: float) -> Tested:
     """Wilcoxon's test, with the shift that belongs to it. The interval of the mean would contradict the ranks."""
     row = _with_p(replace(row, lean=rank_lean(own)), "wilcoxon", signed_ranks(own, tail))
+    if not row.mean.error > 0:
+        return row
     shift, low, high = typical_shift(own, both_sides(level, tail))
     if row.lean * row.mean.value < 0:  # neither the mean nor the shift alone says what happened
         return replace(row, low=np.nan, high=np.nan)
