@@ -79,7 +79,7 @@ PRESETS: dict[str, Preset] = {
         {"rbp": {"gain": "linear"}},
         population="judged",
         empty_is_zero=True,
-        ties="given",  # in lists of up to 15 items; it sorts longer ones as it comes
+        ties="ranx",
         refused={"bpref": "bpref of ranx divides by 0 for users without judged non-relevant items"},
     ),
     "recbole": Preset(

@@ -135,7 +135,7 @@ def _refuse_order_of_rows(run: pl.DataFrame, compat: str | None) -> None:
 
 def _measured(frame: pl.DataFrame, plan: MeasurementPlan) -> Answer:
     run = read_run(frame)
-    if plan.options.ties == "given":
+    if plan.options.ties in ("given", "ranx"):
         _refuse_order_of_rows(run, plan.options.compat)
     codes = np.unique(plan.truth.users.codes(run["user"]))
     codes = codes[codes >= 0]
