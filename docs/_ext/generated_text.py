@@ -56,7 +56,7 @@ def _metric(metric: Any) -> str:
     better = {"higher": "higher is better", "lower": "lower is better", "neither": "neither direction is better"}
     cutoff = {"required": "required", "optional": "optional", "none": "none"}[metric.cutoff]
     rows = [["formula", code(metric.formula)]]
-    rows += [["on condensed rankings", code(metric.condensed)]] if metric.condensed else []
+    rows += [["on condensed rankings", code(metric.formula_with({}, condensed=True))]] if metric.condensed else []
     rows += [
         ["range", f"{low} to {high}; {better[metric.better]}"],
         ["cutoff `@k`", cutoff],

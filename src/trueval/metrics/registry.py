@@ -48,7 +48,7 @@ class Parameter:
             except ValueError:
                 raise DefinitionError(f"{name} of {metric} must be a number", found=repr(text)) from None
         if self.choices and value not in self.choices:
-            choices = [_show(choice) for choice in self.choices]
+            choices = [show_value(choice) for choice in self.choices]
             raise DefinitionError(f"{name} of {metric} cannot be {text!r}", do=suggest(text, choices))
         if isinstance(value, float) and not (self.low <= value <= self.high and math.isfinite(value)):
             raise DefinitionError(f"{name} of {metric} must be {self.allowed}", found=text[:60])
@@ -150,7 +150,7 @@ class Metric:
     def show(self, parameters: Mapping[str, Any]) -> str:
         """Parameters in canonical form: sorted, defaults left out."""
         changed = {k: v for k, v in parameters.items() if v != self.parameters[k].default}
-        return "[" + ",".join(f"{k}={_show(changed[k])}" for k in sorted(changed)) + "]" if changed else ""
+        return "[" + ",".join(f"{k}={show_value(changed[k])}" for k in sorted(changed)) + "]" if changed else ""
 
 
 _METRICS: dict[str, Metric] = {}
@@ -274,7 +274,8 @@ def names() -> list[str]:
     return sorted(_METRICS)
 
 
-def _show(value: Any) -> str:
+def show_value(value: Any) -> str:
+    """A value of a parameter as it is written in a metric."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):

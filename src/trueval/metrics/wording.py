@@ -8,7 +8,7 @@ are not relevant, `T` the targets. A formula of anti(…) is that of the metric 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 # Signs and what they mean, for the foot of a result.
@@ -20,6 +20,17 @@ SIGNS = {
     "T": "targets of the user",
 }
 CONDENSED = "(TP + FP), the judged items within k"
+
+
+def legend_of(formulas: Iterable[str]) -> list[str]:
+    """What the signs in some formulas mean.
+
+    >>> legend_of(["|top(k) ∩ Rel| / k"])
+    ['Rel: relevant test items of the user']
+    """
+    text = " ".join(formulas)
+    known = "; ".join(f"{sign}: {words}" for sign, words in SIGNS.items() if re.search(rf"\b{sign}\b", text))
+    return [known] if known else []
 
 
 def top(o: Mapping[str, Any]) -> str:
@@ -86,6 +97,38 @@ def weighted(o: Mapping[str, Any], amount: str, weight: str, *, plain_sum: bool)
     total = f"Σ over {hits(o)} of {above}"
     words = [total if plain_sum else f"{total} / Σ over Rel of w"]
     return ", ".join(words + ([] if amount == "1" else [f"a = {amount}"]) + [weight])
+
+
+def discounted(o: Mapping[str, Any], worth: str) -> str:
+    """A mean over the list, discounted by rank, of what an item is worth.
+
+    >>> discounted({"relevance": True}, "(1 - x)")
+    'Σ over top(k) ∩ Rel of disc·(1 - x) / Σ over top(k) of disc, 0 for an empty list, disc = 1/log2(rank + 1)'
+    """
+    over = "top(k) ∩ Rel" if o["relevance"] else "top(k)"
+    return f"Σ over {over} of disc·{worth} / Σ over top(k) of disc, 0 for an empty list, disc = 1/log2(rank + 1)"
+
+
+def novelty_gain(o: Mapping[str, Any], weight: str = "") -> str:
+    """What an item is worth, the less the more of its aspects stand above.
+
+    >>> novelty_gain({"gain": "graded"})
+    "J·Σ over the item's aspects of (1 - α)^(relevant items above with the aspect), J = value / highest value in the data"
+    """
+    worth = "1" if o["gain"] == "binary" else "value / highest value in the data"
+    left = "(1 - α)^(relevant items above with the aspect)"
+    if o["gain"] == "probabilistic":
+        left = "Π over relevant items above with the aspect of (1 - α·J)"
+    return f"J·Σ over the item's aspects of {weight}{left}, J = {worth}"
+
+
+def interest(o: Mapping[str, Any]) -> str:
+    """What the weights of aspects are.
+
+    >>> interest({"profile": "train"})
+    "w_a the aspect's share of the user's train ratings, the same for all without any"
+    """
+    return f"w_a the aspect's share of the user's {o['profile']} ratings, the same for all without any"
 
 
 POOLED = "; numerators and denominators are added up over all users before they are divided"

@@ -114,7 +114,7 @@ def dcg(facts: RankingFacts, k: int | None, *, gain: str, discount: str) -> np.n
             idle=lambda o: "" if o["k"] or o["ideal"] != "full" else "without a cutoff, the best order is not cut",
         ),
     },
-    undefined="R = 0, or no relevant item has a gain",
+    undefined="R = 0, or no item of Rel has a gain",
     reference="Järvelin & Kekäläinen 2002",
 )  # fmt: skip
 def ndcg(facts: RankingFacts, k: int | None, *, gain: str, discount: str, ideal: str) -> np.ndarray:
