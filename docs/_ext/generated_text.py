@@ -52,7 +52,7 @@ def metrics(family: str) -> str:
 
 
 def _metric(metric: Any) -> str:
-    low, high = (plain(float(bound)) if abs(bound) != float("inf") else "∞" for bound in metric.range)
+    low, high = (plain(float(bound)).replace("inf", "∞") for bound in metric.range)
     better = {"higher": "higher is better", "lower": "lower is better", "neither": "neither direction is better"}
     cutoff = {"required": "required", "optional": "optional", "none": "none"}[metric.cutoff]
     rows = [["formula", code(metric.formula)]]
@@ -155,7 +155,7 @@ def pointwise() -> str:
 
     text = ""
     for one in POINTWISE.values():
-        low, high = (plain(float(bound)) if abs(bound) != float("inf") else "∞" for bound in one.range)
+        low, high = (plain(float(bound)).replace("inf", "∞") for bound in one.range)
         rows = [["formula", code(one.formula)], ["range", f"{low} to {high}; {one.better} is better"]]
         rows += [["undefined", cell(one.undefined)]] if one.undefined else []
         rows += [[f"parameter `{name}`", _parameter(p)] for name, p in one.parameters.items()]

@@ -534,7 +534,7 @@ POOLED = "added up over all users before they are divided"
 def computed(printed: Printed, label: str, world: World, units: Sequence[Unit]) -> float:
     """The value of a printed definition over the users of a world."""
     definition = printed.definitions[label]
-    world = replace(world, threshold=printed.threshold)
+    world = world if world.threshold == printed.threshold else replace(world, threshold=printed.threshold)
     k = re.search(r"@(\d+)", label)
     cutoff = int(k[1]) if k else None
     units = [unit for unit in units if _counts(printed, unit)]

@@ -7,7 +7,9 @@ population, order of equals, and what a preset adds. Cells: every metric, with e
 
 from __future__ import annotations
 
+import ast
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
@@ -17,7 +19,7 @@ import naive_cells as oracle
 import pytest
 from cell_worlds import item_table, lists_of, parts_of, propensity_table, random_world, run_table, score_matrix, table
 from naive_cells import Axes, Unit, World
-from printed_definitions import Definition, computed, read_foot, read_result
+from printed_definitions import NOTHING, Definition, Printed, computed, read_foot, read_result
 
 import trueval as tv
 from trueval.cli.metrics import explain
@@ -181,3 +183,129 @@ def test_systems(graded: bool, threshold: float | None):
         wrong += [f"{compat or population}: {each}" for each in wrong_of(result, world, units, whole=compat is None)]
         cells += len(result.evaluation.specs)
     assert not wrong, f"{len(wrong)} of {cells} cells are wrong\n" + "\n".join(wrong[:20])
+
+
+# ---- metrics in full -----------------------------------------------------------------------------------------------
+
+
+def example_of(text: str) -> tuple[str, dict[str, Any], float]:
+    """The worked example of `trueval metrics`: the function, its arguments by name, and the value."""
+    call, value = text[text.index(">>>") + 3 :].strip().split("\n")[:2]
+    inner = ast.parse(call.strip(), mode="eval").body
+    assert isinstance(inner, ast.Call)
+    inner = inner.args[0]
+    assert isinstance(inner, ast.Call)
+    names = ["metric", "ranked", "judged", *(str(keyword.arg) for keyword in inner.keywords)]
+    written = [*inner.args, *(keyword.value for keyword in inner.keywords)]
+    assert isinstance(inner.func, ast.Name)
+    return inner.func.id, {name: eval(ast.unparse(part)) for name, part in zip(names, written)}, float(value)
+
+
+def by_hand(definition: Definition, given: dict[str, Any]) -> float:
+    """A formula evaluated on the data of a worked example."""
+    ranked, judged = given["ranked"], {item: float(value) for item, value in given["judged"].items()}
+    profile = {item: float(value) for item, value in given.get("profile", {}).items()}
+    items = sorted({*ranked, *judged, *profile, *given.get("aspects", {})})
+    aspects = {item: words.split("|") for item, words in given.get("aspects", {}).items()}
+    scores = {item: float(-at) for at, item in enumerate(ranked)}
+    world = World({"u": profile}, {"u": judged}, {"u": scores}, aspects, given.get("propensity", {}), NOTHING)
+    positives = given.get("positives", {})
+    world.__dict__["liked"] = {"train": dict.fromkeys(items, 0), "test": {item: positives.get(item, 0) for item in items}}
+    targets = tuple(item for item in items if item not in profile) if aspects else None
+    unit = Unit("u", judged, (tuple((item,) for item in ranked),), targets=targets)
+    name = given["metric"]
+    printed = Printed({}, {}, {name: definition}, "given", "all", 1, "given", NOTHING)
+    return computed(printed, name, world, [unit])
+
+
+def test_metrics_in_full():
+    """Direction, formula, range and worked example of every metric that can be written agree with each other."""
+    wrong, checked = [], 0
+    for text in texts():
+        spec, shown = parse(text), explain(text)
+        lower = shown.startswith("anti(") or spec.metric.better == "lower"
+        words = "neither direction" if spec.metric.better == "neither" else "lower" if lower else "higher"
+        line = {row[:12].strip(): row[12:].strip() for row in reversed(shown.splitlines()) if row[:2] == "  "}
+        faults = [f"says {line['range']}"] * (f"{words} is better" not in shown)
+        faults += ["formula with Rel"] * (text.startswith("anti(") and "Rel" in line["formula"])
+        with_cutoff = parse(f"{text}@2") if text == spec.metric.name and spec.metric.cutoff == "optional" else spec
+        faults += [f"another formula than {with_cutoff}"] * (not with_cutoff.definition.startswith(line["formula"]))
+        wrong += [f"{text}: {fault}" for fault in faults]
+        if text == spec.metric.name:  # the example of its docstring, which doctests try
+            continue
+        kind, given, value = example_of(shown)
+        call = tv.measure if kind == "measure" else tv.rating_error
+        again = call(**given) if kind == "measure" else call(*list(given.values())[:3], users=given.get("users"))
+        low, high = (math.inf if bound == "∞" else float(bound.replace("∞", "inf")) for bound in re.findall(
+            r"(\S+) to (\S+);", line["range"]
+        )[0])  # fmt: skip
+        faults = [f"value {value}, not {again}"] * (not math.isclose(value, again, abs_tol=1e-6))
+        faults += [f"{value} is not from {low} to {high}"] * (not low <= value <= high)
+        if spec.metric.family not in ("beyond", "quality", "errors"):
+            right = by_hand(Definition.read(spec.definition), given)
+            faults += [f"value {value}, its formula gives {right}"] * (not math.isclose(value, right, abs_tol=1e-6))
+            checked += 1
+        wrong += [f"{text}: {fault}" for fault in faults]
+    assert checked > 250
+    assert not wrong, f"{len(wrong)} are wrong\n" + "\n".join(wrong[:20])
+
+
+@pytest.mark.parametrize("name", ["anti(precision)", "snips(recall)[clip=3]", "ips(dcg)", "fbeta[beta=2]"])
+def test_a_metric_in_full_needs_no_cutoff(name: str):
+    assert explain(name).splitlines()[0].partition("@")[2].startswith("10") or name == "ips(dcg)"
+
+
+# ---- options that change nothing -----------------------------------------------------------------------------------
+
+
+def plain_form(text: str) -> str:
+    """A metric without its options."""
+    return text.partition("[")[0]
+
+
+def test_every_option_changes_something():
+    """An option that is accepted gives another value than the default somewhere, at some cutoff or without one."""
+    differs: dict[tuple[str, ...], bool] = {}
+    for seed in range(3, 9):
+        world = world_of(seed, True) if seed > 3 else random_world(seed)  # one without the value 0
+        lists = lists_of(world, seen=False)
+        if seed == 4:  # lists with fewer items than the user likes
+            lists = {user: blocks[:1] for user, blocks in lists.items()}
+        how: dict[str, Any] = {"threshold": 2.0, "interval": "none", "propensity": propensity_table(world), "population": "all"}
+        of_lists = [text for text in texts() if listed(text, None, "all", "given", condensed=False)]
+        found = tv.evaluate_run(
+            run_table(world, lists), table(world.test), train=table(world.train), items=item_table(world), ties="given",
+            metrics=of_lists, **how,
+        ).table()  # fmt: skip
+        parts, rest = parts_of(world, "given"), [text for text in texts() if text not in of_lists]
+        ranked = tv.evaluate(
+            parts, {"s": tv.Scores(score_matrix(world))}, metrics=rest, design="AR-AI-AN", ties="expected", **how
+        ).table()
+        values = dict(zip(found["metric"], found["value"])) | dict(zip(ranked["metric"], ranked["value"]))
+        for text in texts():
+            if "[" in text:
+                name, cut, options = re.fullmatch(r"([^@\[]+)(@\d+)?(\[.+\])", text).groups()  # type: ignore[union-attr]
+                key = (name, "@k" if cut else "", options)
+                differs[key] = differs.get(key, False) or abs(values[text] - values[plain_form(text)]) > 1e-9
+    idle = ["".join(key) for key, other in differs.items() if not other]
+    assert len(differs) > 100
+    assert idle == ALIKE, idle
+
+
+# Written out, this is the default; under a preset it is not.
+ALIKE = [
+    "atop[average=mean]", "anti(atop)[average=mean]", "auc[average=mean]", "anti(auc)[average=mean]",
+    "recall@k[average=mean]", "anti(recall)@k[average=mean]",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["anti(ndcg)@5[gain=exp]", "anti(dcg)[gain=binary]", "anti(rbp)[gain=linear]", "ndcg[ideal=full]", "ap[denom=min]",
+     "recall@5[count_from=train]", "eu@5[beta=0.5]", "anti(recall)@5[count_from=test]"],
+)  # fmt: skip
+def test_options_without_effect_are_refused(text: str):
+    with pytest.raises(TruevalError, match=r"has no parameter|changes nothing") as refused:
+        parse(text)
+    assert refused.value.do.startswith("leave it out")
+    parse(re.sub(r"\[.*\]", "", text))  # as advised

@@ -102,7 +102,7 @@ def explain(name: str) -> str:
     metric = find(name) if plain else None
     spec = _as_asked(name) if metric is None else Spec(metric, None, {n: p.default for n, p in metric.parameters.items()})
     metric = spec.metric
-    low, high = (f"{bound:g}" if abs(bound) != float("inf") else "∞" for bound in spec.range)
+    low, high = (f"{bound:g}".replace("inf", "∞") for bound in spec.range)
     better = {"higher": "higher is better", "lower": "lower is better", "neither": "neither direction is better"}[
         spec.better
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -36,12 +37,12 @@ def _formula(o: Mapping[str, Any]) -> str:
     formula=_formula,
     range=(0, 1),
     parameters={
-        "alpha": ALPHA,
+        "alpha": replace(ALPHA, idle=lambda o: "form=weighted has none" if o["form"] == "weighted" else ""),
         "form": Parameter(
             "ndeval", ("ndeval", "plain", "weighted"),
             meaning="normalised like ndeval, not normalised, or graded with the user's interest as weights",
         ),
-        "profile": PROFILE,
+        "profile": replace(PROFILE, idle=lambda o: "" if o["form"] == "weighted" else "only form=weighted has it"),
     },
     needs=("aspects", "interest"),
     undefined="no relevant item has an aspect; with form=weighted never",
