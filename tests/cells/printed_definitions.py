@@ -1,10 +1,11 @@
 """What a result prints, read as data, and computed once more by nothing else.
 
-`read_result` takes the text of a result apart: values, settings, definitions. `computed` evaluates a definition as it is
-written, for each user of a world, and averages by the printed population and rules. It knows no metric by its name: what
-is computed is in the words of the formula, for aspect metrics and metrics of lists in a table from those words to the
-functions of the naive oracles. It never imports `trueval`.
+`read_result` takes the text of a result apart: values, settings, definitions. `computed` evaluates a definition as it
+is written, for each user of a world, and averages by the printed population and rules. It knows no metric by its name:
+what is computed is in the words of the formula, for aspect metrics and metrics of lists in a table from those words to
+the functions of the naive oracles. It never imports `trueval`.
 """
+# ruff: noqa: E501 - patterns are as long as what they match
 
 from __future__ import annotations
 
@@ -88,7 +89,8 @@ def read_foot(foot: str) -> Printed:
     settings = lines[0]
     limit = re.search(r"relevant: value (?:(> 0)|≥ (\S+))", settings)
     whom = re.search(r"population (\S+) \((\d+) users", settings)
-    assert limit and whom
+    assert limit
+    assert whom
     words = dict(line.split(" = ", 1) for line in lines[1:] if re.match(r"\S+ = ", line))
     return Printed(
         {}, {}, {label: Definition.read(text) for label, text in words.items()},
@@ -545,7 +547,7 @@ def computed(printed: Printed, label: str, world: World, units: Sequence[Unit]) 
         if found := re.fullmatch(pattern, definition.formula):
             return _system_value(printed, world, units, name, cutoff, parameters_of(found, definition))
     if found := MEAN_NUMBER.fullmatch(definition.formula):
-        sums, sign = [_expected(printed, label, world, unit, cutoff, _sums(found)) for unit in units], found["sign"]
+        sums = [_expected(printed, label, world, unit, cutoff, _sums(found)) for unit in units]
         above, below, number = (sum(column) for column in zip(*sums))
         return above / below * number / len(units) if below else NAN
     reader, found = evaluator(definition.formula)
@@ -604,7 +606,9 @@ def _expected(
     if printed.ties in ("best", "worst"):
         higher = (printed.ties == "best") == (printed.better[label] == "higher")
         return (max if higher else min)(found, key=lambda pair: pair[0] / (pair[1] if len(pair) == 2 else 1))
-    if len(found) > 1 and len(found[0]) == 2 and len({below for _, below in found}) > 1:  # divided by what the order decides
+    if (
+        len(found) > 1 and len(found[0]) == 2 and len({below for _, below in found}) > 1
+    ):  # divided by what the order decides
         values = [above / below for above, below in found]
         return cells.mean(values), 1.0
     return tuple(sum(column) / len(found) for column in zip(*found))
@@ -616,7 +620,7 @@ def _system_value(
     lists = {unit.user: _orders(printed, unit)[0] for unit in units}
     asked = Asked(name, k, {name: value for name, value in params.items() if name != "exposure"})
     if str(params.get("exposure", "1")) != "1":
-        weight = {item: 0.0 for item in world.items}
+        weight = dict.fromkeys(world.items, 0.0)
         for order in lists.values():
             for rank, item in enumerate(order[:k], 1):
                 weight[item] += 1 / math.log2(rank + 1)

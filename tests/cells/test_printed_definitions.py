@@ -1,8 +1,8 @@
 """What is printed is what is computed: every definition of a result, evaluated as it is written, gives its value.
 
-The parameters of the naive evaluation (`printed_definitions`) come from the printed text alone: formula, options, threshold,
-population, order of equals, and what a preset adds. Cells: every metric, with every option and every transform, × preset
-× threshold × population × graded and binary values × ties.
+The parameters of the naive evaluation (`printed_definitions`) come from the printed text alone: formula, options,
+threshold, population, order of equals, and what a preset adds. Cells: every metric, with every option and every
+transform, × preset × threshold × population × graded and binary values × ties.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def world_of(seed: int, graded: bool) -> World:
 
 
 def wrong_of(result: tv.Result, world: World, units: Sequence[Unit], *, whole: bool) -> list[str]:
-    """Metrics whose printed definition gives another value than the printed one; of all that is printed, or the foot."""
+    """Metrics whose printed definition gives another value than the printed one; all that is printed, or the foot."""
     printed = read_result(str(result)) if whole else read_foot("\n".join(footer(result.evaluation)))
     definitions, wrong = result.manifest["definitions"], []
     assert {label: Definition.read(words) for label, words in definitions.items()} == dict(printed.definitions)
@@ -110,7 +110,7 @@ def wrong_of(result: tv.Result, world: World, units: Sequence[Unit], *, whole: b
     return wrong
 
 
-# Preset, population, order of equals: without a preset every population and rule, presets with the order of their library.
+# Preset, population, order of equals: without a preset every population and rule, presets with their library's order.
 POPULATIONS = ("relevant", "judged", "all")
 SETTINGS = [
     *((None, population, "given") for population in POPULATIONS),
@@ -157,8 +157,8 @@ def test_lists(condensed: bool, graded: bool, threshold: float | None):
         result = tv.evaluate_run(
             run_table(world, lists), table(world.test), train=table(world.train), items=item_table(world),
             metrics=[text for text in texts() if listed(text, compat, population, ties, condensed=condensed)],
-            propensity=propensity_table(world), threshold=threshold, interval="none", condensed=condensed, compat=compat,
-            population=population, ties=ties,
+            propensity=propensity_table(world), threshold=threshold, interval="none", condensed=condensed,
+            compat=compat, population=population, ties=ties,
         )  # fmt: skip
         found = wrong_of(result, world, units, whole=extreme)
         wrong += [f"{compat or population}, {ties}: {each}" for each in found]
@@ -178,7 +178,8 @@ def test_systems(graded: bool, threshold: float | None):
         metrics = [t for t in exact if not t.startswith("ips") and not divided_otherwise(parse(t), compat)]
         result = tv.evaluate(
             parts, {"s": tv.Scores(score_matrix(world))}, metrics=metrics, compat=compat, population=population,
-            ties="expected", interval="none", design="AR-AI-AN", threshold=threshold, propensity=propensity_table(world),
+            ties="expected", interval="none", design="AR-AI-AN", threshold=threshold,
+            propensity=propensity_table(world),
         )  # fmt: skip
         wrong += [f"{compat or population}: {each}" for each in wrong_of(result, world, units, whole=compat is None)]
         cells += len(result.evaluation.specs)
@@ -210,7 +211,10 @@ def by_hand(definition: Definition, given: dict[str, Any]) -> float:
     scores = {item: float(-at) for at, item in enumerate(ranked)}
     world = World({"u": profile}, {"u": judged}, {"u": scores}, aspects, given.get("propensity", {}), NOTHING)
     positives = given.get("positives", {})
-    world.__dict__["liked"] = {"train": dict.fromkeys(items, 0), "test": {item: positives.get(item, 0) for item in items}}
+    world.__dict__["liked"] = {
+        "train": dict.fromkeys(items, 0),
+        "test": {item: positives.get(item, 0) for item in items},
+    }
     targets = tuple(item for item in items if item not in profile) if aspects else None
     unit = Unit("u", judged, (tuple((item,) for item in ranked),), targets=targets)
     name = given["metric"]
@@ -271,7 +275,12 @@ def test_every_option_changes_something():
         lists = lists_of(world, seen=False)
         if seed == 4:  # lists with fewer items than the user likes
             lists = {user: blocks[:1] for user, blocks in lists.items()}
-        how: dict[str, Any] = {"threshold": 2.0, "interval": "none", "propensity": propensity_table(world), "population": "all"}
+        how: dict[str, Any] = {
+            "threshold": 2.0,
+            "interval": "none",
+            "propensity": propensity_table(world),
+            "population": "all",
+        }
         of_lists = [text for text in texts() if listed(text, None, "all", "given", condensed=False)]
         found = tv.evaluate_run(
             run_table(world, lists), table(world.test), train=table(world.train), items=item_table(world), ties="given",
@@ -284,7 +293,7 @@ def test_every_option_changes_something():
         values = dict(zip(found["metric"], found["value"])) | dict(zip(ranked["metric"], ranked["value"]))
         for text in texts():
             if "[" in text:
-                name, cut, options = re.fullmatch(r"([^@\[]+)(@\d+)?(\[.+\])", text).groups()  # type: ignore[union-attr]
+                name, cut, options = re.findall(r"^([^@\[]+)(@\d+)?(\[.+\])$", text)[0]
                 key = (name, "@k" if cut else "", options)
                 differs[key] = differs.get(key, False) or abs(values[text] - values[plain_form(text)]) > 1e-9
     idle = ["".join(key) for key, other in differs.items() if not other]

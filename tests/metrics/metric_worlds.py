@@ -261,7 +261,9 @@ def specs_of(metric: Metric, *, cutoffs: Sequence[int] = (1, 3, 20)) -> list[Spe
         if k or "k" not in values  # a parameter that is k needs a cutoff
     ]
     return [
-        parse(metric.name + (f"@{k}" if k else "") + _written(values)) for k, values in chosen if not idle(metric, k, values)
+        parse(metric.name + (f"@{k}" if k else "") + _written(values))
+        for k, values in chosen
+        if not idle(metric, k, values)
     ]
 
 

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 
 def metrics_command(
-    name: Annotated[str | None, typer.Argument(help="A metric, as anti(ndcg) or recall[beta=0.5]@20 (default: list all metrics).")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="A metric, as anti(ndcg) or recall[beta=0.5]@20 (default: list all metrics).")
+    ] = None,
     axioms: Annotated[
         bool,
         typer.Option(
@@ -100,7 +102,9 @@ def explain(name: str) -> str:
 
     plain = name in names()
     metric = find(name) if plain else None
-    spec = _as_asked(name) if metric is None else Spec(metric, None, {n: p.default for n, p in metric.parameters.items()})
+    spec = (
+        _as_asked(name) if metric is None else Spec(metric, None, {n: p.default for n, p in metric.parameters.items()})
+    )
     metric = spec.metric
     low, high = (f"{bound:g}".replace("inf", "∞") for bound in spec.range)
     better = {"higher": "higher is better", "lower": "lower is better", "neither": "neither direction is better"}[
@@ -128,7 +132,9 @@ def explain(name: str) -> str:
     for key, parameter in metric.parameters.items():
         choices = ", ".join(map(_plain, parameter.choices))
         value = _plain(spec.parameters[key])
-        lines.append(f"  parameter   {key} = {value}" + (f" (one of {choices})" if choices else "") + f": {parameter.meaning}")
+        lines.append(
+            f"  parameter   {key} = {value}" + (f" (one of {choices})" if choices else "") + f": {parameter.meaning}"
+        )
     lines += [f"  {line}" for line in signs(lines)]
     lines += [f"  reference   {metric.reference}", "", "  example", ""]
     return "\n".join(lines + [f"    {line}" for line in (_example(metric.function) if plain else _worked(spec))]) + "\n"

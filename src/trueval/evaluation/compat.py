@@ -63,7 +63,9 @@ class Preset:
         """
         found = ["Rel here all judged items with a value above 0, whatever the threshold"] * self.counts_all(spec)
         if not spec.metric.system:
-            found += ["0 where it is undefined"] * (self.empty_is_zero and not spec.pooled and spec.undefined != "never")
+            found += ["0 where it is undefined"] * (
+                self.empty_is_zero and not spec.pooled and spec.undefined != "never"
+            )
             found += ["users without a list are left out"] * self.only_listed(spec)
         return tuple(found)
 

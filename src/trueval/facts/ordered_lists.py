@@ -22,7 +22,6 @@ from trueval.facts.truth import Truth
 from trueval.kernels import choose, in_order
 from trueval.kernels.seeds import derive
 
-
 _STABLE = 15  # items up to which numba's sort is an insertion sort
 _INTERPRETED = 100  # how much slower it is without a compiler
 
@@ -77,7 +76,7 @@ def order_run(
 
 
 def _by_falling_id(run: pl.DataFrame, rule: str, name: str) -> pl.DataFrame:
-    """Rows in the order in which the rule takes equal scores. trec_eval compares ids as text, and scores with 32 bits."""
+    """Rows in the order in which the rule takes equal scores; trec_eval compares ids as text, scores with 32 bits."""
     item = plain(run["item"], where=f"{name}, column item")
     if rule == "trec_eval" and "score" in run.columns and run["score"].dtype.is_numeric():
         run = run.with_columns(pl.col("score").cast(pl.Float32))

@@ -16,7 +16,7 @@ MEANINGS = {
     "given": "equal scores in the order of rows",
     "descending id": "equal scores by falling id",
     "trec_eval": "equal scores by falling id as text, scores rounded to 32 bits",
-    "ranx": "equal scores in the order of rows in lists of up to 15 items, and as ranx sorts them, twice, in longer ones",
+    "ranx": "equal scores in the order of rows in lists of up to 15 items, as ranx sorts them, twice, in longer ones",
 }
 
 

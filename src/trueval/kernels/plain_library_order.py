@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ def _sort() -> Any:
 
 def order_twice(start: np.ndarray, key: np.ndarray, item: np.ndarray, least: int) -> None:
     """See `library_order.order_twice`."""
-    for first, last in zip(start[:-1], start[1:]):
+    for first, last in pairwise(start):
         if last - first >= least:
             for _ in range(2):
                 order = _sort()(-key[first:last])

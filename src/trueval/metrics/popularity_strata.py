@@ -22,7 +22,10 @@ STRATA = {
     ),
     "gamma": Parameter(0.0, low=0.0, quiet=True, meaning="alternative to beta: beta = gamma / (gamma + 1)"),
     "count_from": Parameter(
-        "all", ("all", "train", "test"), quiet=True, meaning="where relevant ratings are counted",
+        "all",
+        ("all", "train", "test"),
+        quiet=True,
+        meaning="where relevant ratings are counted",
         idle=lambda o: "" if o["beta"] or o["gamma"] else "without beta or gamma, every item weighs the same",
     ),
     "average": Parameter(

@@ -104,8 +104,8 @@ class Metric:
     def formula_with(
         self, parameters: Mapping[str, Any], *, cut: bool | None = None, condensed: bool = False, flipped: bool = False
     ) -> str:
-        """The formula with these parameters, with a cutoff or without one, on condensed rankings or not, and where every
-        item counts 1 (`flipped`)."""
+        """The formula with these parameters, with a cutoff or without one, on condensed rankings or not, and where
+        every item counts 1 (`flipped`)."""
         return _words(self.wording, self.options(parameters, cut=cut, condensed=condensed, flipped=flipped))
 
     def options(

@@ -63,9 +63,8 @@ class Spec:
         """What is measured, in a sentence.
 
         >>> from trueval.metrics.grammar import parse
-        >>> parse("snips(recall)@10").summary
-        'Share of the relevant items that is within the first k, every relevant item weighted by 1 / propensity, weights \
-scaled to mean 1.'
+        >>> parse("anti(rr)").summary
+        'Reciprocal of the rank of the first relevant item, with relevance flipped among judged items.'
         """
         how = [TRANSFORMS[transform] for transform in self.transforms]
         return ", ".join([self.metric.summary.removesuffix("."), *how]) + "."
@@ -138,8 +137,12 @@ scaled to mean 1.'
         if not metric.plain_sum:
             return weighted(options, amount, weight, plain_sum=False) + POOLED * pooled
         mean = f"Σ over {hits(options)} of w·a / Σ over Rel of w"
-        number_of = "mean of R over users, numerators and denominators added up over all users before" if pooled else "R"
-        return f"({mean}) · {number_of}{' they are divided' * pooled}, a = {amount}, {weight}" + ", 0 if R = 0" * (not pooled)
+        number_of = (
+            "mean of R over users, numerators and denominators added up over all users before" if pooled else "R"
+        )
+        return f"({mean}) · {number_of}{' they are divided' * pooled}, a = {amount}, {weight}" + ", 0 if R = 0" * (
+            not pooled
+        )
 
     def define(self, *, condensed: bool = False) -> str:
         """The definition, on condensed rankings perhaps another one.

@@ -112,8 +112,8 @@ def discounted(o: Mapping[str, Any], worth: str) -> str:
 def novelty_gain(o: Mapping[str, Any], weight: str = "") -> str:
     """What an item is worth, the less the more of its aspects stand above.
 
-    >>> novelty_gain({"gain": "graded"})
-    "J·Σ over the item's aspects of (1 - α)^(relevant items above with the aspect), J = value / highest value in the data"
+    >>> novelty_gain({"gain": "binary"})
+    "J·Σ over the item's aspects of (1 - α)^(relevant items above with the aspect), J = 1"
     """
     worth = "1" if o["gain"] == "binary" else "value / highest value in the data"
     left = "(1 - α)^(relevant items above with the aspect)"

@@ -122,7 +122,9 @@ def _card(
         value = f'<td></td><td class="num">{decimal(chance)}</td>{blank}'
         rows.append(f'<tr class="chance"><th scope="row">by chance</th>{value}</tr>')
     title = f'<span class="label">{escape(label)}</span><small>{_DIRECTIONS[spec.better]}</small>'
-    return f'<section class="card"><h3>{title}</h3><p>{escape(spec.summary)}</p><table>{"".join(rows)}</table></section>'
+    return (
+        f'<section class="card"><h3>{title}</h3><p>{escape(spec.summary)}</p><table>{"".join(rows)}</table></section>'
+    )
 
 
 def _matrix(evaluation: Evaluation, best: Mapping[str, set[str]], ends: set[str]) -> str:

@@ -11,18 +11,19 @@ from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.tie_rules import SETTLED
 from trueval.metrics.discount import harmonic, hits_at, share
 from trueval.metrics.registry import Parameter, metric
-from trueval.metrics.wording import hits, top
+from trueval.metrics.wording import top
 
 
 def _formula(o: Mapping[str, Any]) -> str:
+    hits = f"{top(o)} ∩ Rel"
     wholes = {
         "relevant": "R",
         "min": "min(k, R)" if o["k"] else "R",
-        "hits": f"|{hits(o)}|, 0 without hits, undefined if R = 0",
+        "hits": f"|{hits}|, 0 without hits, undefined if R = 0",
         "k": "k, undefined if R = 0",
         "list": f"min(|{top(o)}|, R), 0 for an empty list, undefined if R = 0",
     }
-    return f"Σ over {hits(o)} of (|top(rank) ∩ Rel| / rank) / {wholes[o['denom']]}"
+    return f"Σ over {hits} of (|top(rank) ∩ Rel| / rank) / {wholes[o['denom']]}"
 
 
 @metric(

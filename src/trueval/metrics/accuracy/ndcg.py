@@ -15,9 +15,7 @@ from trueval.metrics.grade_checks import MOST_EXPONENTIAL, check_grades
 from trueval.metrics.registry import Parameter, metric
 from trueval.metrics.wording import gain_over_discount, hits
 
-_GAIN = Parameter(
-    "linear", ("linear", "exp", "binary"), meaning="the value itself, 2^value - 1, or 1", of_grades=True
-)
+_GAIN = Parameter("linear", ("linear", "exp", "binary"), meaning="the value itself, 2^value - 1, or 1", of_grades=True)
 _DISCOUNT = Parameter("log2", ("log2", "lenskit"), meaning="1/log2(rank+1), or 1/max(1, log2 rank)")
 
 

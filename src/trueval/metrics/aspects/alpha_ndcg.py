@@ -16,8 +16,10 @@ from trueval.metrics.wording import novelty_gain
 
 @metric(
     family="aspects",
-    formula=lambda o: "DCG / DCG of the greedy order of Rel, cut at k, discount 1/log2(rank + 1), gain of an item of Rel "
-    + novelty_gain(o),
+    formula=lambda o: (
+        "DCG / DCG of the greedy order of Rel, cut at k, discount 1/log2(rank + 1), gain of an item of Rel "
+        + novelty_gain(o)
+    ),
     range=(0, np.inf),
     parameters={"alpha": ALPHA, "gain": GAIN},
     needs=("aspects", "interest"),

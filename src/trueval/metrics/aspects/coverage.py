@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
-
 from functools import partial
+from typing import Any
 
 import numpy as np
 

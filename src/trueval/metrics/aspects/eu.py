@@ -24,9 +24,11 @@ from trueval.metrics.wording import interest, novelty_gain, top
 
 @metric(
     family="aspects",
-    formula=lambda o: f"Σ over {top(o)} of disc·(gain - e), disc = "
-    f"{'1/log2(rank + 1)' if o['discount'] == 'log2' else 'β^(rank - 1)'}, gain of an item of Rel "
-    f"{novelty_gain(o, 'w_a·')}, {interest(o)}",
+    formula=lambda o: (
+        f"Σ over {top(o)} of disc·(gain - e), disc = "
+        f"{'1/log2(rank + 1)' if o['discount'] == 'log2' else 'β^(rank - 1)'}, gain of an item of Rel "
+        f"{novelty_gain(o, 'w_a·')}, {interest(o)}"
+    ),
     range=(-np.inf, np.inf),
     cutoff="optional",
     parameters={
@@ -34,7 +36,11 @@ from trueval.metrics.wording import interest, novelty_gain, top
         "e": Parameter(0.05, low=0.0, meaning="effort of reading an item"),
         "discount": Parameter("log2", ("log2", "geometric"), meaning="1/log2(rank+1), or beta^(rank-1)"),
         "beta": Parameter(
-            0.9, low=0.0, high=1.0, quiet=True, meaning="chance of going on, with discount=geometric",
+            0.9,
+            low=0.0,
+            high=1.0,
+            quiet=True,
+            meaning="chance of going on, with discount=geometric",
             idle=lambda o: "" if o["discount"] == "geometric" else "only discount=geometric has it",
         ),
         "gain": GAIN,

@@ -17,8 +17,9 @@ from trueval.metrics.wording import novelty_gain
 
 @metric(
     family="aspects",
-    formula=lambda o: "(1 - (1 - α)·β) / |aspects of Rel| · Σ over the list ∩ Rel of β^(rank - 1)·gain, gain = "
-    + novelty_gain(o),
+    formula=lambda o: (
+        "(1 - (1 - α)·β) / |aspects of Rel| · Σ over the list ∩ Rel of β^(rank - 1)·gain, gain = " + novelty_gain(o)
+    ),
     range=(0, 1),
     cutoff="none",
     parameters={

@@ -15,9 +15,11 @@ from trueval.metrics.wording import interest, top
 
 @metric(
     family="aspects",
-    formula=lambda o: f"(1 - p)·Σ over {top(o)} of p^(rank - 1)·(gain - e), gain of an item of Rel Σ over its aspects of "
-    "w_a·s·Π(1 - s of the items of Rel above with the aspect), s = (2^value - 1) / 2^(highest value in Rel with the aspect), "
-    + interest(o),
+    formula=lambda o: (
+        f"(1 - p)·Σ over {top(o)} of p^(rank - 1)·(gain - e), gain of an item of Rel Σ over its aspects of "
+        "w_a·s·Π(1 - s of the items of Rel above with the aspect), s = (2^value - 1) / 2^(highest value in Rel with "
+        "the aspect), " + interest(o)
+    ),
     range=(-1, 1),
     cutoff="optional",
     parameters={

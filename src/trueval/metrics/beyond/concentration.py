@@ -31,8 +31,9 @@ def _over_catalogue(counts: np.ndarray, size: int) -> np.ndarray:
 
 @metric(
     family="beyond",
-    formula=lambda o: "Σ_i Σ_j |x_i - x_j| / (2 n² mean), x of the n items of the catalogue, zeros included, "
-    f"x = {_counted(o)}",
+    formula=lambda o: (
+        f"Σ_i Σ_j |x_i - x_j| / (2 n² mean), x of the n items of the catalogue, zeros included, x = {_counted(o)}"
+    ),
     range=(0, 1),
     better="lower",
     parameters={"exposure": _EXPOSURE},

@@ -19,8 +19,10 @@ def _unit_length(features: np.ndarray) -> np.ndarray:
 
 @metric(
     family="beyond",
-    formula=lambda o: "mean over pairs of top(k), both with features, of 1 - "
-    f"{'cosine' if o['similarity'] == 'cosine' else 'Jaccard index'} of their features",
+    formula=lambda o: (
+        "mean over pairs of top(k), both with features, of 1 - "
+        f"{'cosine' if o['similarity'] == 'cosine' else 'Jaccard index'} of their features"
+    ),
     range=(0, 1),
     parameters={"similarity": Parameter("cosine", ("cosine", "jaccard"), meaning="of the item features")},
     needs=("features",),

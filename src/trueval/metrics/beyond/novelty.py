@@ -57,8 +57,10 @@ def epc(facts: RankingFacts, k: int, *, relevance: bool, popularity: ItemPopular
 
 @metric(
     family="beyond",
-    formula=lambda o: discounted(o, "-log2(q)") + ", q = n / Σ of n over all items, n the "
-    "item's train users, in the numerator 1/2 if there are none",
+    formula=lambda o: (
+        discounted(o, "-log2(q)") + ", q = n / Σ of n over all items, n the "
+        "item's train users, in the numerator 1/2 if there are none"
+    ),
     range=(0, np.inf),
     parameters={"relevance": _RELEVANCE},
     needs=("popularity",),

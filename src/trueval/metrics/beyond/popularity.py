@@ -151,7 +151,8 @@ def tail_share(facts: RankingFacts, k: int, *, tail: float, positives: Positives
 
 
 @metric(
-    family="beyond", formula=lambda o: f"distinct items within anyone's top(k) {_above(1 - o['tail'])} / all such items, "
+    family="beyond",
+    formula=lambda o: f"distinct items within anyone's top(k) {_above(1 - o['tail'])} / all such items, "
     + _RANK,
     range=(0, 1),
     parameters={"tail": _TAIL}, needs=("positives",), undefined="no item is in the tail", reference=_REFERENCE,

@@ -40,8 +40,8 @@ def _averaged(facts: RankingFacts, unit: np.ndarray, loss: np.ndarray, average: 
 
 
 @metric(
-    family="errors", formula=lambda o: _mean(o, "|predicted - actual|"), range=(0, np.inf), better="lower", cutoff="none",
-    parameters={"average": _AVERAGE}, undefined=_UNDEFINED, reference=_REFERENCE,
+    family="errors", formula=lambda o: _mean(o, "|predicted - actual|"), range=(0, np.inf), better="lower",
+    cutoff="none", parameters={"average": _AVERAGE}, undefined=_UNDEFINED, reference=_REFERENCE,
 )  # fmt: skip
 def mae(facts: RankingFacts, k: None, *, average: str) -> np.ndarray | Ratio:
     """Mean absolute error of predicted ratings.
@@ -55,8 +55,8 @@ def mae(facts: RankingFacts, k: None, *, average: str) -> np.ndarray | Ratio:
 
 
 @metric(
-    family="errors", formula=lambda o: _mean(o, "(predicted - actual)²"), range=(0, np.inf), better="lower", cutoff="none",
-    parameters={"average": _AVERAGE}, undefined=_UNDEFINED, reference=_REFERENCE,
+    family="errors", formula=lambda o: _mean(o, "(predicted - actual)²"), range=(0, np.inf), better="lower",
+    cutoff="none", parameters={"average": _AVERAGE}, undefined=_UNDEFINED, reference=_REFERENCE,
 )  # fmt: skip
 def mse(facts: RankingFacts, k: None, *, average: str) -> np.ndarray | Ratio:
     """Mean squared error of predicted ratings.

@@ -15,9 +15,11 @@ _SMOOTHING = 0.00001  # as in trec_eval
 
 @metric(
     family="incomplete",
-    formula=lambda o: "Σ over the list ∩ Rel of (1/rank + (d/rank)·(rel + ε) / (rel + non + 2ε)) / R, rel and non the items "
-    f"of Rel and Non above, d = {'rank - 1' if o['pool'] == 'all' else 'rel + non'}, ε = 0.00001, 1 in place of the term "
-    "at rank 1",
+    formula=lambda o: (
+        "Σ over the list ∩ Rel of (1/rank + (d/rank)·(rel + ε) / (rel + non + 2ε)) / R, rel and non the items "
+        f"of Rel and Non above, d = {'rank - 1' if o['pool'] == 'all' else 'rel + non'}, ε = 0.00001, 1 in place of "
+        "the term at rank 1"
+    ),
     range=(0, 1),
     cutoff="none",
     parameters={

@@ -34,8 +34,8 @@ def unjudged(facts: RankingFacts, k: int) -> np.ndarray:
 
 
 @metric(
-    family="quality", formula=lambda o: f"number of items in {top(o)}", range=(0, np.inf), better="neither", cutoff="optional",
-    reference="this tool", ties="none",
+    family="quality", formula=lambda o: f"number of items in {top(o)}", range=(0, np.inf), better="neither",
+    cutoff="optional", reference="this tool", ties="none",
 )  # fmt: skip
 def list_length(facts: RankingFacts, k: int | None) -> np.ndarray:
     """Number of items shown.
