@@ -218,12 +218,14 @@ def designs() -> str:
 def presets() -> str:
     """What each preset changes."""
     from trueval.evaluation.compat import PRESETS
+    from trueval.facts.tie_rules import MEANINGS
 
     text = ""
     for library, preset in PRESETS.items():
         rows = [["averages over", f"users of the population `{preset.population}`" + _listed(preset)]]
         rows += [["undefined values", "count as 0" if preset.empty_is_zero else "are left out"]]
-        rows += [["equal scores in given lists", cell(preset.ties) if preset.ties else "random, as by default"]]
+        ties = cell(MEANINGS[preset.ties]) if preset.ties else "random, as by default"
+        rows += [["equal scores in given lists", ties]]
         rows += [[code(m), code(m + _shown(p))] for m, p in preset.parameters.items()]
         rows += [[f"{code(m)} without a cutoff", code(m + _shown(p))] for m, p in preset.uncut.items()]
         rows += [[code(m), "counts all positive values, whatever the threshold"] for m in sorted(preset.levelless)]

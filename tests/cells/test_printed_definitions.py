@@ -318,3 +318,16 @@ def test_options_without_effect_are_refused(text: str):
         parse(text)
     assert refused.value.do.startswith("leave it out")
     parse(re.sub(r"\[.*\]", "", text))  # as advised
+
+
+# ---- the order of a library ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("compat", [name for name, preset in PRESETS.items() if preset.ties not in (None, "given")])
+def test_systems_have_no_order_of_a_library(compat: str):
+    """It orders equal scores in lists that were given; systems would be ordered at random, whatever is printed."""
+    parts, ties = parts_of(world_of(3, True), "given"), PRESETS[compat].ties
+    with pytest.raises(TruevalError, match="orders equal scores in lists") as refused:
+        tv.evaluate(parts, ["popularity"], metrics=["ndcg@2"], compat=compat, ties=ties, interval="none")
+    for rule in refused.value.do.removeprefix("use one of ").split(", "):
+        tv.evaluate(parts, ["popularity"], metrics=["ndcg@2"], compat=compat, ties=rule, interval="none")

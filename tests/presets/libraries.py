@@ -192,8 +192,9 @@ def recommenders(world: World) -> Values:
     )
     found = {at(metric, k): float(kind(*tables, k=k)) for metric, kind in kinds.items() for k in CUTOFFS}
     if world.only_tested:  # it knows no cutoff
+        longest = max(40, *map(len, world.lists.values()))
         train = pd.DataFrame(world.seen, columns=["userID", "itemID"])
-        found["entropy@40"] = float(library.distributional_coverage(train, tables[1][["userID", "itemID"]]))
+        found[f"entropy@{longest}"] = float(library.distributional_coverage(train, tables[1][["userID", "itemID"]]))
     return found
 
 
