@@ -28,9 +28,18 @@ def legend_of(formulas: Iterable[str]) -> list[str]:
     >>> legend_of(["|top(k) ∩ Rel| / k"])
     ['Rel: relevant test items of the user']
     """
-    text = " ".join(formulas)
-    known = "; ".join(f"{sign}: {words}" for sign, words in SIGNS.items() if re.search(rf"\b{sign}\b", text))
+    known = "; ".join(f"{sign}: {words}" for sign, words in signs_in(formulas).items())
     return [known] if known else []
+
+
+def signs_in(formulas: Iterable[str]) -> dict[str, str]:
+    """The signs in some formulas, with what they mean.
+
+    >>> signs_in(["|top(k) ∩ Non| / N"])["N"]
+    'number of items in Non'
+    """
+    text = " ".join(formulas)
+    return {sign: words for sign, words in SIGNS.items() if re.search(rf"\b{sign}\b", text)}
 
 
 def top(o: Mapping[str, Any]) -> str:
