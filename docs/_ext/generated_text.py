@@ -52,11 +52,11 @@ def metrics(family: str) -> str:
 
 
 def _metric(metric: Any) -> str:
-    low, high = (plain(float(bound)) if abs(bound) != float("inf") else "∞" for bound in metric.range)
+    low, high = (plain(float(bound)).replace("inf", "∞") for bound in metric.range)
     better = {"higher": "higher is better", "lower": "lower is better", "neither": "neither direction is better"}
     cutoff = {"required": "required", "optional": "optional", "none": "none"}[metric.cutoff]
     rows = [["formula", code(metric.formula)]]
-    rows += [["on condensed rankings", code(metric.condensed)]] if metric.condensed else []
+    rows += [["on condensed rankings", code(metric.formula_with({}, condensed=True))]] if metric.condensed else []
     rows += [
         ["range", f"{low} to {high}; {better[metric.better]}"],
         ["cutoff `@k`", cutoff],
@@ -155,7 +155,7 @@ def pointwise() -> str:
 
     text = ""
     for one in POINTWISE.values():
-        low, high = (plain(float(bound)) if abs(bound) != float("inf") else "∞" for bound in one.range)
+        low, high = (plain(float(bound)).replace("inf", "∞") for bound in one.range)
         rows = [["formula", code(one.formula)], ["range", f"{low} to {high}; {one.better} is better"]]
         rows += [["undefined", cell(one.undefined)]] if one.undefined else []
         rows += [[f"parameter `{name}`", _parameter(p)] for name, p in one.parameters.items()]
@@ -218,12 +218,14 @@ def designs() -> str:
 def presets() -> str:
     """What each preset changes."""
     from trueval.evaluation.compat import PRESETS
+    from trueval.facts.tie_rules import MEANINGS
 
     text = ""
     for library, preset in PRESETS.items():
         rows = [["averages over", f"users of the population `{preset.population}`" + _listed(preset)]]
         rows += [["undefined values", "count as 0" if preset.empty_is_zero else "are left out"]]
-        rows += [["equal scores in given lists", cell(preset.ties) if preset.ties else "random, as by default"]]
+        ties = cell(MEANINGS[preset.ties]) if preset.ties else "random, as by default"
+        rows += [["equal scores in given lists", ties]]
         rows += [[code(m), code(m + _shown(p))] for m, p in preset.parameters.items()]
         rows += [[f"{code(m)} without a cutoff", code(m + _shown(p))] for m, p in preset.uncut.items()]
         rows += [[code(m), "counts all positive values, whatever the threshold"] for m in sorted(preset.levelless)]

@@ -166,7 +166,7 @@ class Cell:
     @property
     def world(self) -> World:
         """Some libraries know no threshold."""
-        levelless = self.spec.metric.name in self.config.preset.levelless
+        levelless = self.spec.metric.name in self.config.preset.levelless and not self.spec.transforms
         return unlimited(self.config.world) if levelless else self.config.world
 
     def under_preset(self, unit: Unit, value: float) -> float:
@@ -373,7 +373,7 @@ def wrong_of_runs(config: Config) -> list[str]:
                 wrong.append(f"{config.ties}, {config.compat or config.population}: {spec} is refused: {error}")
     ties = config.ties
     if ties == "random" and config.preset.ties is not None:  # libraries have an order of their own
-        ties = "given" if config.preset.ties == "given" else "falling"
+        ties = "given" if config.preset.ties in ("given", "ranx") else "falling"
     metrics = [str(spec) for spec in labels.values()]
     result = tv.evaluate_run(run, test, metrics=metrics, condensed=axes.condensed, **against, **config.options())
     assert result.per_user["user"].to_list() == [unit.user for unit in units]

@@ -254,12 +254,27 @@ def specs_of(metric: Metric, *, cutoffs: Sequence[int] = (1, 3, 20)) -> list[Spe
     names = plain_parameters(metric)
     choices = [metric.parameters[n].choices or NUMBERS[metric.name, n] for n in names]
     ks = {"required": cutoffs, "optional": (None, *cutoffs), "none": (None,)}[metric.cutoff]
-    return [
-        parse(metric.name + (f"@{k}" if k else "") + _written(dict(zip(names, values))))
+    chosen = [
+        (k, dict(zip(names, values)))
         for k in ks
         for values in itertools.product(*choices)
         if k or "k" not in values  # a parameter that is k needs a cutoff
     ]
+    return [
+        parse(metric.name + (f"@{k}" if k else "") + _written(values))
+        for k, values in chosen
+        if not idle(metric, k, values)
+    ]
+
+
+def idle(metric: Metric, k: int | None, values: Mapping[str, Any]) -> bool:
+    """Whether a parameter would change nothing beside the others, and is refused."""
+    options = metric.options(values, cut=k is not None)
+    return any(
+        value != metric.parameters[name].default and metric.parameters[name].idle is not None
+        and metric.parameters[name].idle(options)
+        for name, value in values.items()
+    )  # fmt: skip
 
 
 def plain_parameters(metric: Metric) -> list[str]:
@@ -275,6 +290,8 @@ def stratified_specs(*, cutoffs: Sequence[int] = (1, 3, 20)) -> list[Spec]:
     for metric, k in itertools.product(weighted, cutoffs):
         names = [name for name in choices if name in metric.parameters]
         for values in itertools.product(*(choices[name] for name in names)):
+            if idle(metric, k, dict(zip(names, values))):
+                continue
             specs.append(
                 parse(metric.name + ("" if metric.cutoff == "none" else f"@{k}") + _written(dict(zip(names, values))))
             )

@@ -27,7 +27,7 @@ def trec_eval(world: World) -> Values:
         "precision[denom=achievable]": "relative_P",
     }  # fmt: skip
     asked = {*names.values(), *(f"{name}.{','.join(map(str, CUTOFFS))}" for name in cut.values())}
-    found = pytrec_eval.RelevanceEvaluator(world.judged, asked).evaluate(world.lists)
+    found = pytrec_eval.RelevanceEvaluator(world.judged, asked, relevance_level=world.level).evaluate(world.lists)
     names |= {at(metric, k): f"{name}_{k}" for metric, name in cut.items() for k in CUTOFFS}
     return {
         metric: pytrec_eval.compute_aggregated_measure(name, [row[name] for row in found.values()])
@@ -48,6 +48,8 @@ def ranx(world: World) -> Values:
         "recall": "recall", "f1": "f1", "hit": "hit_rate", "rr": "mrr",
     }  # fmt: skip
     names |= {at(metric, k): f"{name}@{k}" for metric, name in cut.items() for k in CUTOFFS}
+    if world.level > 1:
+        names = {metric: f"{name}-l{world.level}" for metric, name in names.items()}
     found = evaluate(Qrels(world.judged), Run(world.lists), list(names.values()), make_comparable=True)
     return {metric: float(found[name]) for metric, name in names.items()}
 
@@ -153,7 +155,7 @@ def rectools(world: World) -> Values:
         reco=pd.DataFrame(lists, columns=["user_id", "item_id", "rank"]),
         interactions=pd.DataFrame(tests, columns=["user_id", "item_id"]),
         prev_interactions=pd.DataFrame(world.seen, columns=["user_id", "item_id"]),
-        catalog=CATALOGUE,
+        catalog=list(world.catalogue),
     )
 
 
@@ -190,8 +192,9 @@ def recommenders(world: World) -> Values:
     )
     found = {at(metric, k): float(kind(*tables, k=k)) for metric, kind in kinds.items() for k in CUTOFFS}
     if world.only_tested:  # it knows no cutoff
+        longest = max(40, *map(len, world.lists.values()))
         train = pd.DataFrame(world.seen, columns=["userID", "itemID"])
-        found["entropy@40"] = float(library.distributional_coverage(train, tables[1][["userID", "itemID"]]))
+        found[f"entropy@{longest}"] = float(library.distributional_coverage(train, tables[1][["userID", "itemID"]]))
     return found
 
 

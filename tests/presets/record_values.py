@@ -13,7 +13,7 @@ import json
 import sys
 
 import libraries
-from worlds import COMPLETE, WORLDS
+from worlds import COMPLETE, LONG, WORLDS
 
 
 def record(name: str, worlds: list) -> dict:
@@ -28,7 +28,7 @@ def record(name: str, worlds: list) -> dict:
 
 if __name__ == "__main__":
     wanted = sys.argv[1]
-    chosen = WORLDS + (COMPLETE if wanted == "recbole" else [])
+    chosen = WORLDS + {"recbole": COMPLETE, "ranx": LONG}.get(wanted, [])
     if sys.argv[2:] == ["--untied"]:
         chosen = [world for world in chosen if not world.tied]
     json.dump(record(wanted, chosen), sys.stdout, indent=1)

@@ -16,7 +16,7 @@ from typing import Any
 import libraries
 import polars as pl
 import pytest
-from worlds import CATALOGUE, COMPLETE, WORLDS, World
+from worlds import COMPLETE, LONG, WORLDS, World
 
 import trueval as tv
 from trueval.evaluation.compat import PRESETS
@@ -46,7 +46,8 @@ test_of.__test__ = False  # type: ignore[attr-defined]
 
 def ours(world: World, metrics: list[str], compat: str, **options: Any) -> dict[str, float]:
     """Our values under a preset. Metrics that differ in nothing but defaults written out are asked for apart."""
-    options |= {"train": table(world.seen, "user", "item"), "items": pl.DataFrame({"item": CATALOGUE})}
+    options |= {"train": table(world.seen, "user", "item"), "items": pl.DataFrame({"item": world.catalogue})}
+    options |= {"threshold": world.level} if world.level > 1 else {}
     turns: list[dict[str, str]] = []
     for metric in metrics:
         text = str(parse(metric))
@@ -76,13 +77,13 @@ def named(worlds: list[World]) -> Any:
     return pytest.mark.parametrize("world", worlds, ids=lambda world: world.name)
 
 
-@named(WORLDS)
+@named(WORLDS + LONG)
 def test_trec_eval(world):
     pytest.importorskip("pytrec_eval")
     assert_equal(world, libraries.trec_eval(world), "trec_eval")
 
 
-@named(WORLDS)
+@named(WORLDS + LONG)
 @pytest.mark.parametrize("library", ["rectools", "replay", "recommenders"])
 def test_pandas_libraries(library, world):
     needed = {"rectools": "rectools.metrics", "recommenders": "recommenders.evaluation.python_evaluation"}
@@ -93,8 +94,8 @@ def test_pandas_libraries(library, world):
 @pytest.mark.parametrize("library", ["lenskit", "recbole", "ranx"])
 def test_recorded(library):
     recorded = json.loads((HERE / "recorded" / f"{library}.json").read_text())["values"]
-    worlds = {world.name: world for world in WORLDS + COMPLETE}
-    assert len(recorded) >= len(WORLDS)
+    worlds = {world.name: world for world in WORLDS + COMPLETE + LONG}
+    assert len(recorded) >= len(WORLDS) + (len(LONG) if library == "ranx" else 0)
     for name, theirs in recorded.items():
         assert_equal(worlds[name], theirs, library)
 
@@ -114,7 +115,7 @@ def test_ranx():
             assert_equal(world, found[world.name], "ranx")
 
 
-@named(WORLDS[:4])
+@named([*WORLDS[:4], LONG[2]])
 def test_spark(world, spark):
     assert_equal(world, libraries.spark(world, spark.sparkContext), "spark")
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 CUTOFFS = (1, 3, 5, 40)
 CATALOGUE = [str(i) for i in range(3, 28)]
 LONGEST = 12
+MANY = [str(i) for i in range(3, 133)]
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,8 @@ class World:
     lists: dict[str, dict[str, float]]
     train: dict[str, list[str]]
     complete: bool = False  # every list ranks all that its user has not had
+    catalogue: tuple[str, ...] = tuple(CATALOGUE)
+    level: int = 1  # the grade from which on an item is relevant
 
     @property
     def tied(self) -> bool:
@@ -33,7 +36,7 @@ class World:
     @property
     def relevant(self) -> dict[str, dict[str, int]]:
         """Users with relevant items and their grades: all that libraries without thresholds may be given."""
-        positive = {user: {i: g for i, g in row.items() if g > 0} for user, row in self.judged.items()}
+        positive = {user: {i: g for i, g in row.items() if g >= self.level} for user, row in self.judged.items()}
         return {user: row for user, row in positive.items() if row}
 
     @property
@@ -83,7 +86,23 @@ def make_world(seed: int, *, graded: bool, tied: bool, complete: bool = False) -
     return World(name, judged, lists, train, complete)
 
 
+def make_long_world(*, graded: bool, level: int) -> World:
+    """Users with lists of 1 to 100 items, all with many equal scores, and one user without a list."""
+    draw = random.Random(f"long {graded} {level}")
+    judged: dict[str, dict[str, int]] = {"u0": {"3": 4, "4": 1}}
+    lists: dict[str, dict[str, float]] = {}
+    for length in range(1, 101):
+        user, best = f"u{length}", draw.randint(1, 6)
+        lists[user] = {item: draw.randint(0, best) / 4 for item in draw.sample(MANY, length)}
+        items = draw.sample(MANY, draw.randint(5, 40))
+        judged[user] = {item: draw.choice([0, 1, 2, 3, 4]) if graded else 1 for item in items}
+        judged[user][items[0]] = 4
+    name = f"{'graded' if graded else 'binary'}, tied, long, from {level}"
+    return World(name, judged, lists, {"u1": ["5"]}, catalogue=tuple(MANY), level=level)
+
+
 _KINDS = [(graded, tied) for graded in (False, True) for tied in (False, True)]
 WORLDS = [make_world(seed, graded=graded, tied=tied) for seed in range(2) for graded, tied in _KINDS]
 WORLDS += [make_world(2, graded=graded, tied=tied).common for graded, tied in _KINDS]
+LONG = [make_long_world(graded=graded, level=level) for graded, level in ((False, 1), (True, 1), (True, 3))]
 COMPLETE = [make_world(3, graded=False, tied=tied, complete=True) for tied in (False, True)]

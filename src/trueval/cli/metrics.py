@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import inspect
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from trueval.cli.options import bounded
 
+if TYPE_CHECKING:
+    from trueval.metrics.spec import Spec
+
 
 def metrics_command(
-    name: Annotated[str | None, typer.Argument(help="Name of a metric (default: list all metrics).")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="A metric, as anti(ndcg) or recall[beta=0.5]@20 (default: list all metrics).")
+    ] = None,
     axioms: Annotated[
         bool,
         typer.Option(
@@ -39,6 +44,8 @@ def metrics_command(
       trueval metrics
 
       trueval metrics ndcg
+
+      trueval metrics "anti(ndcg)"
 
       trueval metrics --axioms abndcg@10
 
@@ -89,39 +96,80 @@ def listing() -> str:
 
 
 def explain(name: str) -> str:
-    """One metric in full."""
-    from trueval.metrics.grammar import parse
+    """One metric in full: by its name, or as it is asked for, with transforms and parameters."""
     from trueval.metrics.registry import find, names
+    from trueval.metrics.spec import Spec
 
-    metric = find(name) if name in names() else parse(name).metric
-    low, high = (f"{bound:g}" if abs(bound) != float("inf") else "∞" for bound in metric.range)
+    plain = name in names()
+    metric = find(name) if plain else None
+    spec = (
+        _as_asked(name) if metric is None else Spec(metric, None, {n: p.default for n, p in metric.parameters.items()})
+    )
+    metric = spec.metric
+    low, high = (f"{bound:g}".replace("inf", "∞") for bound in spec.range)
     better = {"higher": "higher is better", "lower": "lower is better", "neither": "neither direction is better"}[
-        metric.better
+        spec.better
     ]
     cutoff = {"required": "@k is required", "optional": "@k is optional", "none": "no cutoff"}[metric.cutoff]
-    lines = [f"{metric.name}: {metric.summary}", "", f"  formula     {metric.formula}"]
+    title, summary = (metric.name, metric.summary) if plain else (str(spec), spec.summary)
+    lines = [f"{title}: {summary}", "", f"  formula     {metric.formula if plain else spec.formula()}"]
+    condensed = metric.formula_with({}, condensed=True) if plain else spec.formula(condensed=True)
     if metric.condensed:
-        lines.append(f"  condensed   {metric.condensed}")
+        lines.append(f"  condensed   {condensed}")
     lines += [
         f"  range       {low} to {high}; {better}",
         f"  cutoff      {cutoff}",
-        f"  undefined   {metric.undefined}",
+        f"  undefined   {spec.undefined}",
         f"  by chance   {f'none: {metric.no_chance}' if metric.no_chance else 'exact expectation of a random ranking'}",
     ]
-    if metric.aliases:
+    if metric.aliases and plain:
         lines.append(f"  also called {', '.join(metric.aliases)}")
-    if metric.needs:
-        lines.append(f"  needs       {', '.join(metric.needs)}")
+    needs = [*metric.needs, *(["propensity"] if {"ips", "snips"} & set(spec.transforms) else [])]
+    if needs:
+        lines.append(f"  needs       {', '.join(needs)}")
     if metric.exact:
         lines.append("  needs       the rank of every judged item (a model, not a short list)")
     for key, parameter in metric.parameters.items():
-        choices = ", ".join(str(c).lower() if isinstance(c, bool) else str(c) for c in parameter.choices)
-        default = str(parameter.default).lower() if isinstance(parameter.default, bool) else parameter.default
+        choices = ", ".join(map(_plain, parameter.choices))
+        value = _plain(spec.parameters[key])
         lines.append(
-            f"  parameter   {key} = {default}" + (f" (one of {choices})" if choices else "") + f": {parameter.meaning}"
+            f"  parameter   {key} = {value}" + (f" (one of {choices})" if choices else "") + f": {parameter.meaning}"
         )
+    lines += [f"  {line}" for line in signs(lines)]
     lines += [f"  reference   {metric.reference}", "", "  example", ""]
-    return "\n".join(lines + [f"    {line}" for line in _example(metric.function)]) + "\n"
+    return "\n".join(lines + [f"    {line}" for line in (_example(metric.function) if plain else _worked(spec))]) + "\n"
+
+
+def _as_asked(name: str) -> Spec:
+    """A metric with transforms or parameters; where only the cutoff is missing, at 10."""
+    from trueval.errors import DefinitionError
+    from trueval.metrics.grammar import parse
+
+    try:
+        return parse(name)
+    except DefinitionError as error:
+        if "@" in name or "needs a cutoff" not in error.what:
+            raise
+        return parse(f"{name}@10")
+
+
+def _plain(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def signs(lines: list[str]) -> list[str]:
+    """What the signs of a formula mean."""
+    from trueval.metrics.wording import legend_of
+
+    return [f"signs       {words}" for words in legend_of(line for line in lines if line.startswith("  formula"))]
+
+
+def _worked(spec: Spec) -> list[str]:
+    """A worked example of a metric with transforms or parameters, with the value that it gives."""
+    from trueval.metrics.worked_examples import worked_example
+
+    call, value = worked_example(spec)
+    return [f">>> round({call}, 6)", f"{round(value, 6)}"]
 
 
 def _example(function: object) -> list[str]:

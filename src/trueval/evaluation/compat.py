@@ -13,7 +13,7 @@ population, there on all lists: they agree where only users of the population ha
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from trueval.errors import DefinitionError, suggest
@@ -51,8 +51,27 @@ class Preset:
                 do="omit the metric or compat",
             )
         prescribed = {**self.parameters, **(self.uncut if spec.k is None else {})}.get(spec.metric.name, {})
-        changed = {name: value for name, value in prescribed.items() if name not in spec.given}
-        return Spec(spec.metric, spec.k, {**spec.parameters, **changed}, spec.transforms, spec.given)
+        changed = {n: v for n, v in prescribed.items() if n not in spec.given and n in spec.parameters}
+        return replace(spec, parameters={**spec.parameters, **changed}, rules=self.rules(spec))
+
+    def rules(self, spec: Spec) -> tuple[str, ...]:
+        """What else this library does to a metric, in words: the definition says it.
+
+        >>> from trueval.metrics.grammar import parse
+        >>> PRESETS["trec_eval"].rules(parse("ndcg@10"))[0]
+        'Rel here all judged items with a value above 0, whatever the threshold'
+        """
+        found = ["Rel here all judged items with a value above 0, whatever the threshold"] * self.counts_all(spec)
+        if not spec.metric.system:
+            found += ["0 where it is undefined"] * (
+                self.empty_is_zero and not spec.pooled and spec.undefined != "never"
+            )
+            found += ["users without a list are left out"] * self.only_listed(spec)
+        return tuple(found)
+
+    def counts_all(self, spec: Spec) -> bool:
+        """Whether all positive values count as relevant in a metric, whatever the threshold."""
+        return spec.metric.name in self.levelless and not spec.transforms
 
     def only_listed(self, spec: Spec) -> bool:
         """Whether users without a list are left out of this metric's mean."""
@@ -79,7 +98,7 @@ PRESETS: dict[str, Preset] = {
         {"rbp": {"gain": "linear"}},
         population="judged",
         empty_is_zero=True,
-        ties="given",  # in lists of up to 15 items; it sorts longer ones as it comes
+        ties="ranx",
         refused={"bpref": "bpref of ranx divides by 0 for users without judged non-relevant items"},
     ),
     "recbole": Preset(

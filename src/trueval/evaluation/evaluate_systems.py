@@ -23,6 +23,7 @@ from trueval.evaluation.run_notes import notes_on_task
 from trueval.facts.from_run import run_task_facts
 from trueval.facts.from_scores import rank_system
 from trueval.facts.ranking_facts import RankingFacts
+from trueval.facts.tie_rules import OF_LIBRARIES, TIES
 from trueval.facts.views import concat, condense, one_relevant
 from trueval.metrics.aspect_inputs import Targets
 from trueval.metrics.metric_inputs import ItemPopularity
@@ -157,6 +158,11 @@ def rank_tasks(
     """Facts of a fitted system under a design: percentiles side by side, 1R and condensed as views of AR."""
     parts: list[RankingFacts] = []
     notes: list[str] = []
+    if ties in OF_LIBRARIES and not isinstance(system, Run):
+        raise DefinitionError(
+            f"ties={ties} orders equal scores in lists that were made elsewhere, and {name} ranks items itself",
+            do=f"use one of {', '.join(TIES)}",
+        )
     for number, task in enumerate(tasks):
         if not len(task.unit_user):
             continue

@@ -152,7 +152,7 @@ def _all_values(
 
 def _read_by(preset: Preset | None, spec: Spec, facts: RankingFacts) -> RankingFacts:
     """The facts as a library sees them whose metric knows no threshold."""
-    if preset is None or spec.metric.name not in preset.levelless:
+    if preset is None or not preset.counts_all(spec):
         return facts
     seen = facts.changed(relevant=facts.value > 0)
     return settled_by(seen, seen.value) if facts.ties in ("best", "worst") else seen

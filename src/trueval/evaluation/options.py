@@ -71,7 +71,7 @@ def for_given_lists(options: EvaluationOptions) -> EvaluationOptions:
     them, unless another rule was asked for.
 
     >>> for_given_lists(EvaluationOptions(metrics="ndcg@10", compat="ranx")).ties
-    'given'
+    'ranx'
     """
     preset = options.preset
     rule = None if preset is None or options.ties != "random" else preset.ties

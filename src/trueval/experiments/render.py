@@ -10,6 +10,7 @@ from rich.console import Console
 
 from trueval.comparison.design_agreement import LEAST, Alike, alike_grid, alike_notes
 from trueval.evaluation.outcome import part_warnings
+from trueval.metrics.wording import legend_of
 from trueval.render.html_elements import Section
 from trueval.render.numbers import rounded
 from trueval.render.terminal import console_for, escape, plain_table, say
@@ -43,6 +44,7 @@ def print_experiment(result: ExperimentResult, file: TextIO, *, width: int | Non
     console.print()
     definitions = joined_definitions({design: one.manifest for design, one in result.results.items()})
     say(console, (f"{label} = {text}" for label, text in definitions.items()), style="dim")
+    say(console, legend_of(definitions.values()), style="dim")
     say(console, (f"! {warning}" for warning in [*common, *result.warnings]), style="yellow")
 
 

@@ -10,11 +10,11 @@ from trueval.data.sorted_runs import SortedRun
 from trueval.facts.from_run import join, joined_facts, may_show_all
 from trueval.facts.ordered_lists import OrderedLists
 from trueval.facts.ranking_facts import RankingFacts
-from trueval.facts.tie_rules import BY_ID, SETTLED, TIES, with_ties
+from trueval.facts.tie_rules import OF_LIBRARIES, SETTLED, TIES, with_ties
 from trueval.facts.truth import Truth
 from trueval.facts.views import cut_lists
 
-_AS_THEY_ARE = {*TIES, *BY_ID} - {"trec_eval"}  # rules that take scores as they are; there are no equal ones
+_AS_THEY_ARE = {*TIES, *OF_LIBRARIES} - {"trec_eval"}  # rules that take scores as they are; there are no equal ones
 
 
 def sorted_run_facts(run: SortedRun, truth: Truth, *, ties: str, depth: int | None) -> RankingFacts | None:

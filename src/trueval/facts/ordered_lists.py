@@ -17,10 +17,13 @@ from trueval.data.missing_ids import ids_missing
 from trueval.data.together import users_together
 from trueval.errors import DataError
 from trueval.facts.run_checks import check_agreement, check_catalogue, check_ranks, not_finite
-from trueval.facts.tie_rules import BY_ID
+from trueval.facts.tie_rules import BY_ID, OF_LIBRARIES
 from trueval.facts.truth import Truth
 from trueval.kernels import choose, in_order
 from trueval.kernels.seeds import derive
+
+_STABLE = 15  # items up to which numba's sort is an insertion sort
+_INTERPRETED = 100  # how much slower it is without a compiler
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +40,13 @@ def order_run(
     run: pl.DataFrame, truth: Truth, *, ties: str, name: str, items: CodedColumn | None = None
 ) -> OrderedLists:
     """Code a run and put every list in order, equal scores by the tie rule; `items` is its column, if it is coded."""
-    if ties in BY_ID:
-        run, ties, items = _by_falling_id(run, ties, name), "given", None
+    rule = ties
+    if rule in OF_LIBRARIES:
+        ties = "given"
+        if "score" in run.columns:  # as in those libraries, ranks beside scores do not count
+            run = run.drop("rank", strict=False)
+    if rule in BY_ID:
+        run, items = _by_falling_id(run, rule, name), None
     item = code_ids(run, "item", truth.items, name) if items is None else items.within(truth.items, keep=False)
     if truth.catalogue is not None:
         check_catalogue(run, item, truth.catalogue, name)
@@ -56,6 +64,8 @@ def order_run(
     distinct = len(key) > 0 and _in_order(kernels, start, key)
     if len(key) and not distinct:
         key = key if key.flags.writeable else key.copy()  # codes are ours, scores may be the caller's
+        if rule == "ranx" and has_score:
+            _order_like_ranx(start, key, item)
         _sort(kernels, start, key, item, truth, ties=ties, name=name)
     if has_rank:
         check_ranks(start, key, item, truth, name)
@@ -66,16 +76,25 @@ def order_run(
 
 
 def _by_falling_id(run: pl.DataFrame, rule: str, name: str) -> pl.DataFrame:
-    """Rows in the order in which the rule takes equal scores. As in those libraries, ranks beside scores do not count;
-    trec_eval compares ids as text, and scores with 32 bits."""
+    """Rows in the order in which the rule takes equal scores; trec_eval compares ids as text, scores with 32 bits."""
     item = plain(run["item"], where=f"{name}, column item")
-    if "score" in run.columns:
-        run = run.drop("rank", strict=False)
-        if rule == "trec_eval" and run["score"].dtype.is_numeric():
-            run = run.with_columns(pl.col("score").cast(pl.Float32))
+    if rule == "trec_eval" and "score" in run.columns and run["score"].dtype.is_numeric():
+        run = run.with_columns(pl.col("score").cast(pl.Float32))
     if rule == "trec_eval":
         item = item.cast(pl.String)
     return run[item.arg_sort(descending=True)]
+
+
+def _order_like_ranx(start: np.ndarray, key: np.ndarray, item: np.ndarray) -> None:
+    """Lists as ranx orders them when a run is made, and again when it is made comparable.
+
+    It calls numba's sort, which keeps the order of equals in up to 15 items alone.
+    """
+    length = np.diff(start)
+    work = int(length[length > _STABLE].sum())
+    if work:
+        kernels = choose("library_order", work * _INTERPRETED)
+        kernels.order_twice(start, key, item, _STABLE + 1)
 
 
 def code_ids(run: pl.DataFrame, role: str, vocabulary: Ids, name: str) -> np.ndarray:

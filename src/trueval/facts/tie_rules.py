@@ -8,8 +8,16 @@ from trueval.errors import DefinitionError, suggest
 from trueval.facts.ranking_facts import RankingFacts
 
 TIES = ("random", "expected", "worst", "best", "given")
-BY_ID = ("descending id", "trec_eval")  # how libraries order equal scores: for their presets alone
-SETTLED = ("random", "given", *BY_ID)  # the others leave equals open
+BY_ID = ("descending id", "trec_eval")
+OF_LIBRARIES = (*BY_ID, "ranx")  # how libraries order equal scores: for their presets alone
+SETTLED = ("random", "given", *OF_LIBRARIES)  # the others leave equals open
+# What a rule is, where its name does not say it.
+MEANINGS = {
+    "given": "equal scores in the order of rows",
+    "descending id": "equal scores by falling id",
+    "trec_eval": "equal scores by falling id as text, scores rounded to 32 bits",
+    "ranx": "equal scores in the order of rows in lists of up to 15 items, as ranx sorts them, twice, in longer ones",
+}
 
 
 def with_ties(facts: RankingFacts, rule: str) -> RankingFacts:

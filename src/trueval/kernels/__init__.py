@@ -37,6 +37,7 @@ SMALL = 300_000
 _PLAIN = {
     "aspects": "trueval.kernels.plain_aspects",
     "item_pairs": "trueval.kernels.plain_item_pairs",
+    "library_order": "trueval.kernels.plain_library_order",
     "resampling": "trueval.kernels.plain_resampling",
     "neighbours": "trueval.kernels.plain_neighbours",
     "sampling": "trueval.kernels.plain_sampling",

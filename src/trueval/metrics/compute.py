@@ -13,6 +13,7 @@ from trueval.facts.views import flip
 from trueval.metrics.inverse_propensity import inverse_weighted
 from trueval.metrics.metric_inputs import Inputs
 from trueval.metrics.metric_values import Ratio, Tally
+from trueval.metrics.registry import find
 from trueval.metrics.spec import Spec
 from trueval.metrics.tie_checks import check_ties
 
@@ -107,7 +108,9 @@ def _plain(spec: Spec, facts: RankingFacts, inputs: Inputs) -> np.ndarray | Rati
         facts = _TRANSFORMS[transform](facts)
     supplied = {name: inputs.supply(name, metric=str(spec)) for name in metric.needs}
     supplied |= {name: getattr(inputs, name) for name in metric.wants}
-    return metric.function(facts, spec.k, **spec.parameters, **supplied)
+    # what a transformed metric does not have is as it is by default
+    omitted = {name: p.default for name, p in find(metric.name).parameters.items() if name not in spec.parameters}
+    return metric.function(facts, spec.k, **omitted, **spec.parameters, **supplied)
 
 
 _TRANSFORMS: dict[str, Callable[[RankingFacts], RankingFacts]] = {"anti": flip}

@@ -124,7 +124,10 @@ class _SpecReader:
         metric = self._named(inner_name, inner_at)
         if not metric.transformed:
             raise self._complaint(f"{name}(…) takes an accuracy metric, and {metric.name} is not one", at=inner_at)
-        if name != "anti":
+        if name == "anti":
+            grades = {n for n, p in metric.parameters.items() if p.of_grades}
+            metric = replace(metric, parameters={n: p for n, p in metric.parameters.items() if n not in grades})
+        else:
             own = WEIGHTING if name == "snips" else {"clip": WEIGHTING["clip"]}
             metric = replace(metric, parameters={**metric.parameters, **own})
         inside = self._tail()
@@ -199,13 +202,24 @@ class _SpecReader:
         for name, written in tail.given.items():
             if name not in metric.parameters:
                 do = suggest(name, metric.parameters) if metric.parameters else "leave it out: it has none"
-                raise self._complaint(f"{metric.name} has no parameter {name!r}", do=do, at=written.name_at)
+                if name in find(metric.name).parameters:
+                    do = "leave it out: with relevance flipped, every item counts 1"
+                own = f"anti({metric.name})" if name in find(metric.name).parameters else metric.name
+                raise self._complaint(f"{own} has no parameter {name!r}", do=do, at=written.name_at)
             try:
                 values[name] = metric.parameters[name].read(written.text, name=name, metric=metric.name)
             except DefinitionError as wrong:
                 raise self._complaint(wrong.what, found=wrong.found, do=wrong.do, at=written.value_at) from None
             if values[name] == "k" and tail.k is None:
                 raise self._complaint(f"{name}=k of {metric.name} needs a cutoff", at=written.value_at)
+        options = metric.options(values, cut=tail.k is not None)
+        for name, written in tail.given.items():
+            idle = metric.parameters[name].idle
+            reason = idle(options) if idle is not None and values[name] != metric.parameters[name].default else ""
+            if reason:
+                raise self._complaint(
+                    f"{name} of {metric.name} changes nothing here", found=reason, do="leave it out", at=written.name_at
+                )
         if metric.cutoff == "required" and tail.k is None:
             raise self._complaint(f"{metric.name} needs a cutoff", do=f"for example {metric.name}@10")
         if metric.cutoff == "none" and tail.k is not None:

@@ -19,7 +19,7 @@ from trueval.facts.tie_rules import with_ties
 from trueval.metrics.aspect_inputs import Interest, Targets
 from trueval.metrics.compute import compute
 from trueval.metrics.grammar import parse
-from trueval.metrics.metric_inputs import Inputs, ItemPopularity, Positives
+from trueval.metrics.metric_inputs import Inputs, ItemPopularity, Positives, RowPropensity
 from trueval.metrics.spec import Spec
 
 Judged = Mapping[Any, float] | Collection[Any]
@@ -96,6 +96,7 @@ def measure(
     profile: Collection[Any] | Mapping[Any, float] = (),
     positives: Mapping[Any, int] | None = None,
     aspects: Mapping[Any, str | Collection[str]] | None = None,
+    propensity: Mapping[Any, float] | None = None,
 ) -> float:
     """Compute one metric of one user's ranked list, to check a definition by hand.
 
@@ -127,6 +128,8 @@ def measure(
         Number of relevant ratings of each item, by all users.
     aspects : mapping from ids to text or lists of text, optional
         Aspects of each item, "a|b" or a list.
+    propensity : mapping from ids to numbers, optional
+        Chance of each relevant item to be observed, above 0 and up to 1, for ips(…) and snips(…).
 
     Returns
     -------
@@ -158,6 +161,7 @@ def measure(
         aspects=None if aspects is None else _aspects(aspects, facts.items),
         interest=Interest(lambda: train, lambda: _scale([*facts.value.tolist(), *rated.values()])),
         targets=Targets(lambda: np.ones(len(names), bool), train),
+        propensity=None if propensity is None else _propensity(facts, propensity),
     )
     return float(compute(parse(metric), with_ties(facts, ties), inputs).value())
 
@@ -171,6 +175,21 @@ def _aspects(aspects: Mapping[Any, str | Collection[str]], items: Ids) -> Aspect
     ]
     frame = pl.DataFrame(rows, schema={"item": pl.String, "aspect": pl.String}, orient="row")
     return Aspects.of(items.codes(frame["item"]), frame["aspect"], n_items=len(items))
+
+
+def _propensity(facts: RankingFacts, propensity: Mapping[Any, float]) -> RowPropensity:
+    known = {str(item): p for item, p in propensity.items()}
+    rows = facts.item[facts.relevant]
+    wanted = facts.items.decode(rows)
+    wrong = [f"{item}: {known.get(item, 'none')}" for item in wanted if not 0 < known.get(item, 0) <= 1]
+    if wrong:
+        raise DataError(
+            "every relevant item needs a propensity above 0 and up to 1", found=", ".join(wrong[:5]),
+            do="give the chance of each relevant item to be observed",
+        )  # fmt: skip
+    order = np.argsort(rows)
+    values = np.array([known[item] for item in wanted], np.float64)
+    return RowPropensity(ByUser(np.array([0, len(rows)]), rows[order], values[order]), "given values")
 
 
 def _scale(values: list[float]) -> tuple[float, float]:

@@ -13,6 +13,7 @@ from trueval.metrics.additive_terms import Terms, best_for, weigh
 from trueval.metrics.metric_inputs import Positives, require
 from trueval.metrics.metric_values import Ratio
 from trueval.metrics.registry import Parameter
+from trueval.metrics.wording import POOLED, stratum_weight, weighted
 
 # Parameters of every metric that can be stratified.
 STRATA = {
@@ -20,7 +21,13 @@ STRATA = {
         0.0, low=0.0, quiet=True, meaning="weight of an item: its number of relevant ratings to the power of -beta"
     ),
     "gamma": Parameter(0.0, low=0.0, quiet=True, meaning="alternative to beta: beta = gamma / (gamma + 1)"),
-    "count_from": Parameter("all", ("all", "train", "test"), quiet=True, meaning="where relevant ratings are counted"),
+    "count_from": Parameter(
+        "all",
+        ("all", "train", "test"),
+        quiet=True,
+        meaning="where relevant ratings are counted",
+        idle=lambda o: "" if o["beta"] or o["gamma"] else "without beta or gamma, every item weighs the same",
+    ),
     "average": Parameter(
         "default",
         ("default", "pooled", "mean"),
@@ -37,6 +44,15 @@ def pooled_by_default(parameters: Mapping[str, Any]) -> bool:
     True
     """
     return parameters.get("average") == "default" and bool(parameters["beta"] or parameters["gamma"])
+
+
+def stratified_formula(o: Mapping[str, Any], plain: str, amount: str) -> str:
+    """The formula of a mean over relevant items, `plain` without weights; `amount` is what each adds."""
+    weight = stratum_weight(o)
+    pooled = o["average"] == "pooled" or (o["average"] == "default" and bool(weight))
+    if not weight and pooled:
+        weight = "w = 1"
+    return (weighted(o, amount, weight, plain_sum=False) if weight else plain) + POOLED * pooled
 
 
 def stratified(

@@ -20,6 +20,8 @@ TIES = ("judged", "linear", "anyone", "set", "order", "relevant order", "none")
 LOOKS_FOR = ("relevant", "not relevant", "judged", "")
 # What a metric finding that a report says in a sentence of its own; "" for none.
 FINDINGS = ("never judged", "catalogue shown", "")
+# Words of a formula, or what makes them of the options (see `Metric.options`).
+Wording = str | Callable[[Mapping[str, Any]], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,8 @@ class Parameter:
     high: float = float("inf")
     meaning: str = ""
     quiet: bool = False  # at its default it changes nothing, and definitions leave it out
+    of_grades: bool = False  # how grades count: anti(…), of which every item counts 1, does not have it
+    idle: Callable[[Mapping[str, Any]], str] | None = None  # why it changes nothing beside these options; "" if it does
 
     def read(self, text: str, *, name: str, metric: str) -> Any:
         """A value from its text, checked."""
@@ -44,7 +48,7 @@ class Parameter:
             except ValueError:
                 raise DefinitionError(f"{name} of {metric} must be a number", found=repr(text)) from None
         if self.choices and value not in self.choices:
-            choices = [_show(choice) for choice in self.choices]
+            choices = [show_value(choice) for choice in self.choices]
             raise DefinitionError(f"{name} of {metric} cannot be {text!r}", do=suggest(text, choices))
         if isinstance(value, float) and not (self.low <= value <= self.high and math.isfinite(value)):
             raise DefinitionError(f"{name} of {metric} must be {self.allowed}", found=text[:60])
@@ -65,7 +69,7 @@ class Metric:
     name: str
     function: Callable[..., Any]
     family: str
-    formula: str
+    wording: Wording
     range: tuple[float, float]
     better: str  # "higher", "lower" or "neither"
     cutoff: str  # "required", "optional" or "none"
@@ -78,8 +82,9 @@ class Metric:
     system: bool = False  # one value for the whole system, from mergeable counts
     exact: bool = False  # needs ranks behind the list
     by_set: bool = False  # looks at which items are within k, not at their order
-    condensed: str = ""  # the formula on condensed rankings, where it is another one
+    condensed: bool = False  # whether its formula is another one on condensed rankings
     terms: Callable[..., Any] | None = None  # the metric taken apart, where it is additive (see terms.py)
+    amount: Wording = ""  # what its terms are, in words: what each hit adds
     no_chance: str = ""  # why its expected value for a random ranking is not computed; "" where it is
     ties: str | Callable[[Mapping[str, Any]], str] = "order"  # how equal scores concern it, by its parameters
     one_relevant: bool | Callable[[Mapping[str, Any]], bool] = (
@@ -90,6 +95,32 @@ class Metric:
     plain_sum: bool = False  # its terms are added up and not divided by the number of relevant items, so that ips is
     greedy_ideal: bool = False  # the ideal that it is a share of is a greedy one, which a list may beat
     finding: str = ""  # what a report says of it in a sentence of its own (see FINDINGS)
+
+    @property
+    def formula(self) -> str:
+        """The formula, by its defaults."""
+        return self.formula_with({})
+
+    def formula_with(
+        self, parameters: Mapping[str, Any], *, cut: bool | None = None, condensed: bool = False, flipped: bool = False
+    ) -> str:
+        """The formula with these parameters, with a cutoff or without one, on condensed rankings or not, and where
+        every item counts 1 (`flipped`)."""
+        return _words(self.wording, self.options(parameters, cut=cut, condensed=condensed, flipped=flipped))
+
+    def options(
+        self, parameters: Mapping[str, Any], *, cut: bool | None = None, condensed: bool = False, flipped: bool = False
+    ) -> dict[str, Any]:
+        """What words of a formula depend on: see `formula_with`."""
+        defaults = {name: parameter.default for name, parameter in self.parameters.items()}
+        known = {**defaults, **parameters, "condensed": condensed, "flipped": flipped}
+        if flipped:
+            known |= {name: "binary" for name, parameter in self.parameters.items() if parameter.of_grades}
+        return known | {"k": self.cutoff != "none" if cut is None else cut}
+
+    def amount_with(self, parameters: Mapping[str, Any], *, cut: bool) -> str:
+        """What each hit adds, in words, where the metric is additive."""
+        return _words(self.amount, self.options(parameters, cut=cut))
 
     @property
     def summary(self) -> str:
@@ -119,16 +150,20 @@ class Metric:
     def show(self, parameters: Mapping[str, Any]) -> str:
         """Parameters in canonical form: sorted, defaults left out."""
         changed = {k: v for k, v in parameters.items() if v != self.parameters[k].default}
-        return "[" + ",".join(f"{k}={_show(changed[k])}" for k in sorted(changed)) + "]" if changed else ""
+        return "[" + ",".join(f"{k}={show_value(changed[k])}" for k in sorted(changed)) + "]" if changed else ""
 
 
 _METRICS: dict[str, Metric] = {}
 
 
+def _words(wording: Wording, options: Mapping[str, Any]) -> str:
+    return wording(options) if callable(wording) else wording
+
+
 def metric(
     *,
     family: str,
-    formula: str,
+    formula: Wording,
     range: tuple[float, float],
     better: str = "higher",
     cutoff: str = "required",
@@ -141,8 +176,9 @@ def metric(
     system: bool = False,
     exact: bool = False,
     by_set: bool = False,
-    condensed: str = "",
+    condensed: bool = False,
     terms: Callable[..., Any] | None = None,
+    amount: Wording = "",
     name: str | None = None,
     ties: str | Callable[[Mapping[str, Any]], str] | None = None,
     one_relevant: bool | Callable[[Mapping[str, Any]], bool] | None = None,
@@ -169,6 +205,9 @@ def metric(
       that of the relevant ones: no exact value where equals leave it open;
     - "none": equal scores make no difference to it.
 
+    `formula` says what is computed with the options at hand: text, or a function from the options to text, so that no
+    formula is printed that an option overrules (`metrics.wording` has the parts that formulas share).
+
     What is None here is that of the metric's family (`families.FAMILIES`).
     """
     common = FAMILIES[family]
@@ -189,7 +228,7 @@ def metric(
         no_chance = common.no_chance or ("one value for all users" if system else "")
         entry = Metric(
             label, function, family, formula, range, better, cutoff, dict(parameters or {}), needs, wants, undefined,
-            reference, aliases, system, exact, by_set, condensed, terms, no_chance, concern,
+            reference, aliases, system, exact, by_set, condensed, terms, amount, no_chance, concern,
             common.one_relevant if one_relevant is None else one_relevant, sought,
             common.transformed if transformed is None else transformed, plain_sum, greedy_ideal, finding,
         )  # fmt: skip
@@ -235,7 +274,8 @@ def names() -> list[str]:
     return sorted(_METRICS)
 
 
-def _show(value: Any) -> str:
+def show_value(value: Any) -> str:
+    """A value of a parameter as it is written in a metric."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):

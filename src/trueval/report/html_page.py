@@ -11,6 +11,7 @@ from trueval.charts.offered import OFFERS
 from trueval.comparison.comparison import Comparison
 from trueval.comparison.leaders import leaders
 from trueval.evaluation.outcome import Evaluation
+from trueval.metrics.wording import signs_in
 from trueval.render.html_elements import (
     Section,
     class_of,
@@ -122,8 +123,9 @@ def _card(
         value = f'<td></td><td class="num">{decimal(chance)}</td>{blank}'
         rows.append(f'<tr class="chance"><th scope="row">by chance</th>{value}</tr>')
     title = f'<span class="label">{escape(label)}</span><small>{_DIRECTIONS[spec.better]}</small>'
-    meaning = escape(spec.metric.summary) + (" Relevance is inverted among judged items." if spec.transforms else "")
-    return f'<section class="card"><h3>{title}</h3><p>{meaning}</p><table>{"".join(rows)}</table></section>'
+    return (
+        f'<section class="card"><h3>{title}</h3><p>{escape(spec.summary)}</p><table>{"".join(rows)}</table></section>'
+    )
 
 
 def _matrix(evaluation: Evaluation, best: Mapping[str, set[str]], ends: set[str]) -> str:
@@ -145,4 +147,5 @@ def _matrix(evaluation: Evaluation, best: Mapping[str, set[str]], ends: set[str]
 def foot(manifest: Mapping[str, Any]) -> str:
     """What every number means, and all that must be equal for another result to be comparable."""
     rest = {name: value for name, value in manifest.items() if name != "definitions"}
-    return f"<h2>Definitions</h2>{terms(manifest['definitions'], code=True)}<h2>Manifest</h2>{terms(rest)}"
+    known = {**manifest["definitions"], **signs_in(manifest["definitions"].values())}
+    return f"<h2>Definitions</h2>{terms(known, code=True)}<h2>Manifest</h2>{terms(rest)}"

@@ -13,6 +13,8 @@ from trueval.comparison.leaders import leaders
 from trueval.comparison.render import describe_method, layouts
 from trueval.evaluation.estimate import Estimate
 from trueval.evaluation.outcome import Evaluation
+from trueval.facts.tie_rules import MEANINGS
+from trueval.metrics.wording import legend_of, number
 from trueval.render.marks import ARROWS, COLOURS, SIGNS
 from trueval.render.numbers import percent
 from trueval.render.terminal import console_for, escape, first_fitting, new_table, say
@@ -82,14 +84,15 @@ def footer(
     units = "" if users == len(system.unit_user) else f", {len(system.unit_user):,} target sets"
     settings = f"design {m['design']} · population {m['population']} ({users:,} users{units}) · ties {m['ties']}"
     settings += "".join(f" · {signs} {meaning}" for signs, meaning in notation(evaluation).items() if signs != "bold")
-    if m.get("threshold") is not None:
-        settings += f" · relevant: value ≥ {m['threshold']:g}"
+    threshold = m.get("threshold")
+    settings += f" · relevant: value {'> 0' if threshold is None else f'≥ {number(threshold)}'}"
     if m.get("compat"):
         settings += f" · compatible with {m['compat']}"
     lines = [
         settings,
         *(f"{sign}: {meaning}" for sign, meaning in notation(evaluation).items() if sign == "bold" and bold),
     ]
+    lines += [f"ties {m['ties']}: {MEANINGS[m['ties']]}"] if m["ties"] in MEANINGS else []
     lines += _weight_notes(m.get("propensity"))
     tallied = [label for label, spec in evaluation.specs.items() if spec.metric.system]
     if tallied and m["interval"] != "none" and "repeats" not in m:
@@ -100,7 +103,10 @@ def footer(
         signs = f"▲ better, ▼ worse than {comparisons[0].baseline}, ≠ different from it"
         lines.append(f"{signs}, no sign or n.s.: no significant difference; {describe_method(comparisons)}")
     lines += sorted(filter(None, (_undefined_note(evaluation, label) for label in evaluation.specs)))
-    return lines + [f"{label} = {text}" for label, text in m["definitions"].items()] if definitions else lines
+    if not definitions:
+        return lines
+    lines += [f"{label} = {text}" for label, text in m["definitions"].items()]
+    return lines + legend_of(m["definitions"].values())
 
 
 def _undefined_note(evaluation: Evaluation, label: str) -> str:

@@ -122,21 +122,21 @@ def answer_part(batches: Iterable[pa.RecordBatch], plan: MeasurementPlan) -> Ite
     yield pa.RecordBatch.from_pydict({"answer": pa.array([dumps(answer)], pa.binary())})
 
 
-def _refuse_order_of_rows(run: pl.DataFrame, compat: str | None) -> None:
+def _refuse_order_of_rows(run: pl.DataFrame, ties: str, compat: str | None) -> None:
     """Refuse equal scores that are to stay in the order of rows, which Spark does not keep."""
     if "rank" in run.columns or ("score" in run.columns and not run.select("user", "score").is_duplicated().any()):
         return
     raise DefinitionError(
-        "Spark does not keep the order of rows, which ties=given needs",
-        found="ties=given" + (f", set by compat={compat}" if compat else ""),
+        f"Spark does not keep the order of rows, which ties={ties} needs",
+        found=f"ties={ties}" + (f", set by compat={compat}" if compat else ""),
         do="use another rule for ties, or the local engine",
     )
 
 
 def _measured(frame: pl.DataFrame, plan: MeasurementPlan) -> Answer:
     run = read_run(frame)
-    if plan.options.ties == "given":
-        _refuse_order_of_rows(run, plan.options.compat)
+    if plan.options.ties in ("given", "ranx"):
+        _refuse_order_of_rows(run, plan.options.ties, plan.options.compat)
     codes = np.unique(plan.truth.users.codes(run["user"]))
     codes = codes[codes >= 0]
     return plan.part(run, codes) if len(codes) else None

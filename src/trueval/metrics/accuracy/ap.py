@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,11 +11,24 @@ from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.tie_rules import SETTLED
 from trueval.metrics.discount import harmonic, hits_at, share
 from trueval.metrics.registry import Parameter, metric
+from trueval.metrics.wording import top
+
+
+def _formula(o: Mapping[str, Any]) -> str:
+    hits = f"{top(o)} ∩ Rel"
+    wholes = {
+        "relevant": "R",
+        "min": "min(k, R)" if o["k"] else "R",
+        "hits": f"|{hits}|, 0 without hits, undefined if R = 0",
+        "k": "k, undefined if R = 0",
+        "list": f"min(|{top(o)}|, R), 0 for an empty list, undefined if R = 0",
+    }
+    return f"Σ over {hits} of (|top(rank) ∩ Rel| / rank) / {wholes[o['denom']]}"
 
 
 @metric(
     family="accuracy",
-    formula="Σ over hits within k of (hits so far / rank), divided by R",
+    formula=_formula,
     range=(0, 1),
     cutoff="optional",
     parameters={
@@ -22,6 +36,7 @@ from trueval.metrics.registry import Parameter, metric
             "relevant",
             ("relevant", "min", "hits", "k", "list"),
             meaning="divide by R, min(k, R), the number of hits, k, or min(length of the list, R)",
+            idle=lambda o: "" if o["k"] or o["denom"] != "min" else "without a cutoff, min(k, R) is R",
         )
     },
     undefined="R = 0",

@@ -10,8 +10,10 @@ from trueval.facts.ranking_facts import RankingFacts
 from trueval.metrics.additive_terms import Terms
 from trueval.metrics.metric_inputs import Positives
 from trueval.metrics.metric_values import Ratio
-from trueval.metrics.popularity_strata import STRATA, stratified
+from trueval.metrics.popularity_strata import STRATA, stratified, stratified_formula
 from trueval.metrics.registry import metric
+
+_AMOUNT = "1 - (rank - 1) / (|T| - 1)"
 
 
 def _terms(facts: RankingFacts, k: None) -> Terms:
@@ -23,7 +25,7 @@ def _terms(facts: RankingFacts, k: None) -> Terms:
 
 @metric(
     family="accuracy",
-    formula="mean over relevant items of 1 - (rank - 1) / (|T| - 1)",
+    formula=lambda o: stratified_formula(o, f"mean over Rel of {_AMOUNT}", _AMOUNT),
     range=(0, 1),
     cutoff="none",
     parameters=STRATA,
@@ -32,6 +34,7 @@ def _terms(facts: RankingFacts, k: None) -> Terms:
     reference="Steck 2010, 2011",
     exact=True,
     terms=_terms,
+    amount=_AMOUNT,
 )
 def atop(
     facts: RankingFacts, k: None, *, beta: float, gamma: float, count_from: str, average: str,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +12,7 @@ from trueval.facts.ranking_facts import RankingFacts
 from trueval.metrics.additive_terms import Terms
 from trueval.metrics.metric_inputs import Positives
 from trueval.metrics.metric_values import Ratio
-from trueval.metrics.popularity_strata import STRATA, stratified
+from trueval.metrics.popularity_strata import STRATA, stratified, stratified_formula
 from trueval.metrics.registry import Parameter, metric
 
 
@@ -57,9 +59,18 @@ def _rivals_above(facts: RankingFacts) -> np.ndarray:
     return by_row[facts.hits.row]
 
 
+def _rivals(o: Mapping[str, Any]) -> str:
+    return "judged targets outside Rel" if o["against"] == "judged" else "targets outside Rel"
+
+
+def _formula(o: Mapping[str, Any]) -> str:
+    plain = f"P(a random target in Rel scores above a random one of the {_rivals(o)}), equal scores count 1/2"
+    return stratified_formula(o, plain, f"share of the {_rivals(o)} that score below, equal scores count 1/2")
+
+
 @metric(
     family="accuracy",
-    formula="P(a random relevant target scores above a random other target), equal scores count 1/2",
+    formula=_formula,
     range=(0, 1),
     cutoff="none",
     parameters={
@@ -71,6 +82,7 @@ def _rivals_above(facts: RankingFacts) -> np.ndarray:
     reference="Hanley & McNeil 1982; stratified: Steck 2011",
     exact=True,
     terms=_terms,
+    amount=lambda o: f"share of the {_rivals(o)} that score below, equal scores count 1/2",
     one_relevant=lambda parameters: parameters["against"] != "judged",  # nothing is judged beside the one
 )
 def auc(

@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from trueval.errors import DefinitionError
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.metrics.grade_checks import MOST_EXPONENTIAL, check_grades
 from trueval.metrics.registry import Parameter, metric
+from trueval.metrics.wording import hits, number
 
 _DO = "grades: state the top of their scale, err[gmax=5]; counts: use rr, or write 1 for every relevant item"
 
 
+def _formula(o: Mapping[str, Any]) -> str:
+    value = "1" if o["flipped"] else "value"
+    highest = "1" if o["flipped"] else "the highest value in the test set"
+    gmax = number(o["gmax"]) if o["gmax"] else highest
+    return (
+        f"Σ over {hits(o)} of s·Π(1 - s of the items of Rel above) / rank, s = (2^{value} - 1) / 2^gmax, gmax = {gmax}"
+    )
+
+
 @metric(
     family="accuracy",
-    formula="Σ over hits within k of s·Π(1 - s of hits above) / rank, s = (2^gain - 1) / 2^gmax",
+    formula=_formula,
     range=(0, 1),
     cutoff="optional",
     parameters={
@@ -22,6 +35,7 @@ _DO = "grades: state the top of their scale, err[gmax=5]; counts: use rr, or wri
             0.0,
             low=0.0,
             high=1000.0,
+            quiet=True,
             meaning="highest gain of the scale; 0 takes the highest in the test set, which must not be above 10",
         )
     },

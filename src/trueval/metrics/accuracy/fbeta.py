@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.metrics.discount import hits_at, share
 from trueval.metrics.registry import Parameter, metric
+from trueval.metrics.wording import CONDENSED
 
 _REFERENCE = "van Rijsbergen 1979"
 
 
-_F1 = "2·P·Q / (P + Q), P precision, Q recall"
-_FBETA = "(1 + β²)·P·Q / (β²·P + Q), P precision, Q recall"
-_CONDENSED = "; P divides by TP + FP, the judged items within k"
+def _formula(o: Mapping[str, Any]) -> str:
+    mean = "(1 + β²)·P·Q / (β²·P + Q)" if "beta" in o else "2·P·Q / (P + Q)"
+    whole = CONDENSED if o["condensed"] else "k"
+    return f"{mean}, 0 without hits, Q = |top(k) ∩ Rel| / R, P = |top(k) ∩ Rel| / {whole}"
+
+
 _UNDEFINED = "R = 0; condensed: no judged item in the list"
 
 
@@ -26,12 +33,12 @@ def _f(facts: RankingFacts, k: int, beta: float) -> np.ndarray:
 
 @metric(
     family="accuracy",
-    formula=_F1,
+    formula=_formula,
     range=(0, 1),
     undefined=_UNDEFINED,
     reference=_REFERENCE,
     by_set=True,
-    condensed=_F1 + _CONDENSED,
+    condensed=True,
 )
 def f1(facts: RankingFacts, k: int) -> np.ndarray:
     """Harmonic mean of precision and recall.
@@ -45,13 +52,13 @@ def f1(facts: RankingFacts, k: int) -> np.ndarray:
 
 @metric(
     family="accuracy",
-    formula=_FBETA,
+    formula=_formula,
     range=(0, 1),
     parameters={"beta": Parameter(1.0, low=0.0, high=1e6, meaning="weight of recall against precision")},
     undefined=_UNDEFINED,
     reference=_REFERENCE,
     by_set=True,
-    condensed=_FBETA + _CONDENSED,
+    condensed=True,
 )
 def fbeta(facts: RankingFacts, k: int, *, beta: float) -> np.ndarray:
     """Weighted harmonic mean of precision and recall.

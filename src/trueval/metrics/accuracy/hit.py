@@ -11,7 +11,7 @@ from trueval.metrics.registry import metric
 
 @metric(
     family="accuracy",
-    formula="1 if top(k) holds a relevant item, else 0",
+    formula="1 if top(k) ∩ Rel is not empty, else 0",
     range=(0, 1),
     reference="Deshpande & Karypis 2004",
     aliases=("hr", "hit_rate", "success"),

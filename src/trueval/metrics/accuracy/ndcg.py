@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from trueval.facts.ranking_facts import RankingFacts
@@ -10,8 +13,9 @@ from trueval.metrics.additive_terms import Terms
 from trueval.metrics.discount import Table, collect, deepest_rank, lenskit, log2, share
 from trueval.metrics.grade_checks import MOST_EXPONENTIAL, check_grades
 from trueval.metrics.registry import Parameter, metric
+from trueval.metrics.wording import gain_over_discount, hits
 
-_GAIN = Parameter("linear", ("linear", "exp", "binary"), meaning="the value itself, 2^value - 1, or 1")
+_GAIN = Parameter("linear", ("linear", "exp", "binary"), meaning="the value itself, 2^value - 1, or 1", of_grades=True)
 _DISCOUNT = Parameter("log2", ("log2", "lenskit"), meaning="1/log2(rank+1), or 1/max(1, log2 rank)")
 
 
@@ -67,14 +71,22 @@ def _ideal(facts: RankingFacts, k: int | None, gain: str, ideal: str, table: Tab
     return facts.per_unit(unit, best[inside] * table.at(place[inside] + 1))
 
 
+def _ndcg_formula(o: Mapping[str, Any]) -> str:
+    ideal = "DCG of the best order of Rel" + (" cut at k" if o["k"] and o["ideal"] == "cut" else "")
+    if o["ideal"] == "k":
+        ideal = f"DCG of {'k' if o['k'] else 'R'} items that all have the highest gain of Rel"
+    return f"DCG / {ideal}, DCG = Σ over {hits(o)} of {gain_over_discount(o)}"
+
+
 @metric(
     family="accuracy",
-    formula="Σ over hits within k of gain / log2(rank + 1)",
+    formula=lambda o: f"Σ over {hits(o)} of {gain_over_discount(o)}",
     range=(0, np.inf),
     cutoff="optional",
     parameters={"gain": _GAIN, "discount": _DISCOUNT},
     reference="Järvelin & Kekäläinen 2002",
     terms=_dcg_terms,
+    amount=gain_over_discount,
     plain_sum=True,
 )
 def dcg(facts: RankingFacts, k: int | None, *, gain: str, discount: str) -> np.ndarray:
@@ -89,7 +101,7 @@ def dcg(facts: RankingFacts, k: int | None, *, gain: str, discount: str) -> np.n
 
 @metric(
     family="accuracy",
-    formula="DCG / DCG of the best order of all relevant items, cut at k; gain / log2(rank + 1)",
+    formula=_ndcg_formula,
     range=(0, 1),
     cutoff="optional",
     parameters={
@@ -97,9 +109,10 @@ def dcg(facts: RankingFacts, k: int | None, *, gain: str, discount: str) -> np.n
         "discount": _DISCOUNT,
         "ideal": Parameter(
             "cut", ("cut", "full", "k"), meaning="best order cut at k, not cut, or k places of the best gain",
+            idle=lambda o: "" if o["k"] or o["ideal"] != "full" else "without a cutoff, the best order is not cut",
         ),
     },
-    undefined="R = 0, or no relevant item has a gain",
+    undefined="R = 0, or no item of Rel has a gain",
     reference="Järvelin & Kekäläinen 2002",
 )  # fmt: skip
 def ndcg(facts: RankingFacts, k: int | None, *, gain: str, discount: str, ideal: str) -> np.ndarray:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +16,7 @@ from trueval.metrics.metric_inputs import Positives
 from trueval.metrics.metric_values import Ratio
 from trueval.metrics.popularity_strata import STRATA, stratified
 from trueval.metrics.registry import Parameter, metric
+from trueval.metrics.wording import CONDENSED, stratum_weight, weighted
 
 _STRATA = {name: parameter for name, parameter in STRATA.items() if name != "average"}
 
@@ -28,9 +31,16 @@ def _terms(facts: RankingFacts, k: int) -> Terms:
     return Terms(rows, weight / k, mean=False)
 
 
+def _formula(o: Mapping[str, Any]) -> str:
+    if weight := stratum_weight(o):
+        return weighted(o, "1 / k", weight, plain_sum=True)
+    whole = {"k": "k", "list": "|top(k)|, 0 for an empty list", "achievable": "min(k, R)"}[o["denom"]]
+    return f"|top(k) ∩ Rel| / {CONDENSED if o['condensed'] and o['denom'] != 'achievable' else whole}"
+
+
 @metric(
     family="accuracy",
-    formula="|top(k) ∩ Rel| / k",
+    formula=_formula,
     range=(0, 1),
     parameters={
         "denom": Parameter(
@@ -43,9 +53,10 @@ def _terms(facts: RankingFacts, k: int) -> Terms:
     reference="Cleverdon 1967; stratified: Steck 2011",
     aliases=("p",),
     terms=_terms,
+    amount="1 / k",
     plain_sum=True,
     by_set=True,
-    condensed="|top(k) ∩ Rel| / (TP + FP), the judged items within k",
+    condensed=True,
 )
 def precision(
     facts: RankingFacts, k: int, *, denom: str, beta: float, gamma: float, count_from: str, positives: Positives | None

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.metrics.additive_terms import Terms
 from trueval.metrics.discount import collect, deepest_rank, geometric
 from trueval.metrics.registry import Parameter, metric
+from trueval.metrics.wording import hits
 
 
 def _terms(facts: RankingFacts, k: int | None, p: float, gain: str) -> Terms:
@@ -16,17 +20,22 @@ def _terms(facts: RankingFacts, k: int | None, p: float, gain: str) -> Terms:
     return Terms(rows, (1 - p) * weight * worth, mean=False)
 
 
+def _worth(o: Mapping[str, Any]) -> str:
+    return "value·p^(rank - 1)" if o["gain"] == "linear" else "p^(rank - 1)"
+
+
 @metric(
     family="accuracy",
-    formula="(1 - p)·Σ over hits within k of p^(rank - 1)",
+    formula=lambda o: f"(1 - p)·Σ over {hits(o)} of {_worth(o)}",
     range=(0, np.inf),  # 1 with binary gains
     cutoff="optional",
     parameters={
         "p": Parameter(0.8, low=0.0, high=0.999999, meaning="chance of looking at the next item"),
-        "gain": Parameter("binary", ("binary", "linear"), meaning="1, or the value itself", quiet=True),
+        "gain": Parameter("binary", ("binary", "linear"), meaning="1, or the value itself", quiet=True, of_grades=True),
     },
     reference="Moffat & Zobel 2008",
     terms=_terms,
+    amount=lambda o: f"(1 - p)·{_worth(o)}",
     plain_sum=True,
 )
 def rbp(facts: RankingFacts, k: int | None, *, p: float, gain: str) -> np.ndarray:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +14,7 @@ from trueval.metrics.additive_terms import Terms
 from trueval.metrics.discount import collect, deepest_rank, flat, hits_at, share
 from trueval.metrics.metric_inputs import Positives
 from trueval.metrics.metric_values import Ratio
-from trueval.metrics.popularity_strata import STRATA, stratified
+from trueval.metrics.popularity_strata import STRATA, stratified, stratified_formula
 from trueval.metrics.registry import Parameter, metric
 
 
@@ -20,9 +22,14 @@ def _terms(facts: RankingFacts, k: int) -> Terms:
     return Terms(*collect(facts, k, flat(deepest_rank(facts, k))), mean=True)
 
 
+def _formula(o: Mapping[str, Any]) -> str:
+    plain = f"|top(k) ∩ Rel| / {'min(k, R)' if o['cap'] else 'R'}"
+    return stratified_formula(o, plain, "1")
+
+
 @metric(
     family="accuracy",
-    formula="|top(k) ∩ Rel| / R",
+    formula=_formula,
     range=(0, 1),
     parameters={
         "cap": Parameter(False, (False, True), meaning="divide by min(k, R)"),
@@ -32,6 +39,7 @@ def _terms(facts: RankingFacts, k: int) -> Terms:
     undefined="R = 0",
     reference="Cleverdon 1967; stratified: Steck 2011",
     terms=_terms,
+    amount="1",
     by_set=True,
 )
 def recall(

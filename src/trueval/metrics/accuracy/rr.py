@@ -6,11 +6,12 @@ import numpy as np
 
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.metrics.registry import metric
+from trueval.metrics.wording import hits
 
 
 @metric(
     family="accuracy",
-    formula="1 / rank of the first relevant item, 0 if none is within k",
+    formula=lambda o: f"1 / rank of the first item of {hits(o)}, 0 if there is none",
     range=(0, 1),
     cutoff="optional",
     reference="Voorhees 1999",

@@ -24,13 +24,18 @@ from trueval.metrics.aspects.kernel_columns import (
 from trueval.metrics.discount import share
 from trueval.metrics.grade_checks import MOST_LINEAR, check_grades
 from trueval.metrics.registry import Parameter, metric
+from trueval.metrics.wording import interest
+
+_SCALED = {False: "value / highest value in the data", True: "(value - lowest) / (highest - lowest value in the data)"}
 
 
 @metric(
     family="aspects",
-    formula="DCG / DCG of the greedy order of all targets, unrated ones included, cut at k; discount 1/log2(rank+1), "
-    "gain 1 - Π over the item's aspects of (1 - P·w_a·Π over items above of (1 - P)), w: the user's interest; "
-    "P = β·value/highest value for a rated item, α for an unrated one",
+    formula=lambda o: (
+        "DCG / DCG of the greedy order of all targets, unrated ones included, cut at k, discount "
+        "1/log2(rank + 1), gain 1 - Π over the item's aspects of (1 - P·w_a·Π over items above of (1 - P)), "
+        f"P = β·{_SCALED[o['rescale']]} for a rated item, α for an unrated one, {interest(o)}"
+    ),
     range=(0, np.inf),
     parameters={
         "alpha": Parameter(0.005, low=0.0, high=1.0, meaning="chance that an unrated item pleases by an aspect"),

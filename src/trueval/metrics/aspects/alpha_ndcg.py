@@ -11,12 +11,15 @@ from trueval.metrics.aspects.kernel_columns import ALPHA, GAIN, gains, log2_disc
 from trueval.metrics.aspects.novelty import cascade_ideal, cascade_value
 from trueval.metrics.discount import share
 from trueval.metrics.registry import metric
+from trueval.metrics.wording import novelty_gain
 
 
 @metric(
     family="aspects",
-    formula="α-DCG / α-DCG of the greedy order of all relevant items, cut at k; "
-    "gain Σ over the item's aspects of (1-α)^(relevant items above with the aspect), discount 1/log2(rank+1)",
+    formula=lambda o: (
+        "DCG / DCG of the greedy order of Rel, cut at k, discount 1/log2(rank + 1), gain of an item of Rel "
+        + novelty_gain(o)
+    ),
     range=(0, np.inf),
     parameters={"alpha": ALPHA, "gain": GAIN},
     needs=("aspects", "interest"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +25,19 @@ _subtopic_metric = partial(
     undefined="no target (with relevant_only, no relevant item) has an aspect",
     reference="Zhai et al. 2003",
 )
+
+
+def _share(o: Mapping[str, Any]) -> str:
+    return f"|aspects of top(k){' ∩ Rel' if o['relevant_only'] else ''}| / |aspects of {_aim(o)}|"
+
+
+def _first(o: Mapping[str, Any]) -> str:
+    shown = "items of Rel up to it" if o["relevant_only"] else "items up to it"
+    return f"1 / first rank at which the {shown} have all aspects of {_aim(o)}; 0 if not within k"
+
+
+def _aim(o: Mapping[str, Any]) -> str:
+    return "Rel" if o["relevant_only"] else "all targets"
 
 
 def cover(
@@ -60,7 +75,7 @@ def relevant_aspects(facts: RankingFacts, aspects: Aspects) -> np.ndarray:
     return cover(facts, aspects, 0, targets=None)[1]
 
 
-@_subtopic_metric(formula="|aspects of the items in top(k)| / |aspects of all targets|", ties="set")
+@_subtopic_metric(formula=_share, ties="set")
 def srecall(facts: RankingFacts, k: int, *, relevant_only: bool, aspects: Aspects, targets: Targets) -> np.ndarray:
     """Subtopic recall: share of the attainable aspects that the list covers.
 
@@ -73,7 +88,7 @@ def srecall(facts: RankingFacts, k: int, *, relevant_only: bool, aspects: Aspect
     return share(covered.astype(np.float64), attainable)
 
 
-@_subtopic_metric(formula="1 / first rank at which every aspect of the targets has been shown; 0 if not within k")
+@_subtopic_metric(formula=_first)
 def srr(facts: RankingFacts, k: int, *, relevant_only: bool, aspects: Aspects, targets: Targets) -> np.ndarray:
     """Subtopic reciprocal rank: how soon the list has covered all attainable aspects.
 

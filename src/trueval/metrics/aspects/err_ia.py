@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 
 from trueval.data.aspects import Aspects
@@ -12,21 +16,33 @@ from trueval.metrics.aspects.kernel_columns import ALPHA, PROFILE, exponential, 
 from trueval.metrics.aspects.novelty import cascade_value
 from trueval.metrics.discount import share
 from trueval.metrics.registry import Parameter, metric
+from trueval.metrics.wording import interest
+
+
+def _formula(o: Mapping[str, Any]) -> str:
+    if o["form"] == "weighted":
+        return (
+            "Σ over aspects a of w_a·Σ over top(k) ∩ Rel with a of s·Π(1 - s of the items of Rel above with a) / rank, "
+            f"s = (2^value - 1) / 2^(highest value in the data), {interest(o)}"
+        )
+    total = "Σ over top(k) ∩ Rel of Σ over the item's aspects of (1 - α)^(relevant items above with the aspect) / rank"
+    whole = "|aspects of Rel|"
+    if o["form"] == "plain":
+        return f"α·{total} / {whole}"
+    return f"{total} / {whole} / Σ over ranks to k of (1 - α)^(rank - 1) / rank"
 
 
 @metric(
     family="aspects",
-    formula="Σ 1/rank · Σ over the item's aspects of (1-α)^(relevant items above with the aspect), "
-    "/ |aspects of the relevant items| / Σ over ranks to k of (1-α)^(rank-1)/rank; form=plain: α in place of the last "
-    "division; form=weighted: Σ_a w_a Σ 1/rank · s · Π(1 - s above), s = (2^value - 1) / 2^highest",
+    formula=_formula,
     range=(0, 1),
     parameters={
-        "alpha": ALPHA,
+        "alpha": replace(ALPHA, idle=lambda o: "form=weighted has none" if o["form"] == "weighted" else ""),
         "form": Parameter(
             "ndeval", ("ndeval", "plain", "weighted"),
             meaning="normalised like ndeval, not normalised, or graded with the user's interest as weights",
         ),
-        "profile": PROFILE,
+        "profile": replace(PROFILE, idle=lambda o: "" if o["form"] == "weighted" else "only form=weighted has it"),
     },
     needs=("aspects", "interest"),
     undefined="no relevant item has an aspect; with form=weighted never",

@@ -19,19 +19,30 @@ from trueval.metrics.aspects.kernel_columns import (
 )
 from trueval.metrics.aspects.novelty import cascade_value
 from trueval.metrics.registry import Parameter, metric
+from trueval.metrics.wording import interest, novelty_gain, top
 
 
 @metric(
     family="aspects",
-    formula="Σ over ranks of discount · (Σ over the item's aspects of w_a·(1-α)^(relevant items above with the aspect) "
-    "if it is relevant, - e); discount 1/log2(rank+1), or β^(rank-1); w: the user's interest",
+    formula=lambda o: (
+        f"Σ over {top(o)} of disc·(gain - e), disc = "
+        f"{'1/log2(rank + 1)' if o['discount'] == 'log2' else 'β^(rank - 1)'}, gain of an item of Rel "
+        f"{novelty_gain(o, 'w_a·')}, {interest(o)}"
+    ),
     range=(-np.inf, np.inf),
     cutoff="optional",
     parameters={
         "alpha": Parameter(0.25, low=0.0, high=1.0, meaning="share of the interest that a relevant item satisfies"),
         "e": Parameter(0.05, low=0.0, meaning="effort of reading an item"),
         "discount": Parameter("log2", ("log2", "geometric"), meaning="1/log2(rank+1), or beta^(rank-1)"),
-        "beta": Parameter(0.9, low=0.0, high=1.0, meaning="chance of going on, with discount=geometric"),
+        "beta": Parameter(
+            0.9,
+            low=0.0,
+            high=1.0,
+            quiet=True,
+            meaning="chance of going on, with discount=geometric",
+            idle=lambda o: "" if o["discount"] == "geometric" else "only discount=geometric has it",
+        ),
         "gain": GAIN,
         "profile": PROFILE,
     },

@@ -12,12 +12,14 @@ from trueval.metrics.aspects.kernel_columns import ALPHA, GAIN, deepest, gains, 
 from trueval.metrics.aspects.novelty import cascade_value
 from trueval.metrics.discount import share
 from trueval.metrics.registry import Parameter, metric
+from trueval.metrics.wording import novelty_gain
 
 
 @metric(
     family="aspects",
-    formula="(1-(1-α)β) / |aspects of the relevant items| · "
-    "Σ β^(rank-1) · Σ over the item's aspects of (1-α)^(relevant items above with the aspect)",
+    formula=lambda o: (
+        "(1 - (1 - α)·β) / |aspects of Rel| · Σ over the list ∩ Rel of β^(rank - 1)·gain, gain = " + novelty_gain(o)
+    ),
     range=(0, 1),
     cutoff="none",
     parameters={

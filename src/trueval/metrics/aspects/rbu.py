@@ -10,12 +10,16 @@ from trueval.metrics.aspect_inputs import Interest
 from trueval.metrics.aspects.kernel_columns import PROFILE, deepest, exponential, places, profile_rows, with_zero
 from trueval.metrics.aspects.novelty import cascade_value
 from trueval.metrics.registry import Parameter, metric
+from trueval.metrics.wording import interest, top
 
 
 @metric(
     family="aspects",
-    formula="(1-p) · Σ over ranks of p^(rank-1) · (Σ over the item's aspects of w_a · s · Π(1 - s above) - e), "
-    "s = (2^value - 1) / 2^(highest value of the user's relevant items with the aspect); w: the user's interest",
+    formula=lambda o: (
+        f"(1 - p)·Σ over {top(o)} of p^(rank - 1)·(gain - e), gain of an item of Rel Σ over its aspects of "
+        "w_a·s·Π(1 - s of the items of Rel above with the aspect), s = (2^value - 1) / 2^(highest value in Rel with "
+        "the aspect), " + interest(o)
+    ),
     range=(-1, 1),
     cutoff="optional",
     parameters={

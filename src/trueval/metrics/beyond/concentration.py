@@ -20,6 +20,10 @@ def _ties(parameters: Mapping[str, Any]) -> str:
     return "order" if parameters["exposure"] else "set"
 
 
+def _counted(o: Mapping[str, Any]) -> str:
+    return f"sum of {'1/log2(rank + 1)' if o['exposure'] else '1'} over the top(k) that hold the item"
+
+
 def _over_catalogue(counts: np.ndarray, size: int) -> np.ndarray:
     """Counts of all items that could be recommended; items outside a smaller target set were never candidates."""
     return np.sort(counts)[len(counts) - size :] if size < len(counts) else counts
@@ -27,7 +31,9 @@ def _over_catalogue(counts: np.ndarray, size: int) -> np.ndarray:
 
 @metric(
     family="beyond",
-    formula="Σ_i Σ_j |x_i - x_j| / (2 n² mean), x recommendation counts of the whole catalogue, zeros included",
+    formula=lambda o: (
+        f"Σ_i Σ_j |x_i - x_j| / (2 n² mean), x of the n items of the catalogue, zeros included, x = {_counted(o)}"
+    ),
     range=(0, 1),
     better="lower",
     parameters={"exposure": _EXPOSURE},
@@ -49,7 +55,7 @@ def gini(facts: RankingFacts, k: int, *, exposure: bool) -> Tally:
 
 @metric(
     family="beyond",
-    formula="-Σ p log2 p, p an item's share of all recommendations",
+    formula=lambda o: f"-Σ p log2 p, p = x / sum of all x, x = {_counted(o)}",
     range=(0, np.inf),
     parameters={"exposure": _EXPOSURE},
     undefined="no recommendation at all",

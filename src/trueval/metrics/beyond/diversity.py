@@ -9,6 +9,7 @@ from trueval.facts.ranking_facts import RankingFacts
 from trueval.kernels import blocks
 from trueval.metrics.list_sums import discounted_mean
 from trueval.metrics.registry import Parameter, metric
+from trueval.metrics.wording import discounted
 
 
 def _unit_length(features: np.ndarray) -> np.ndarray:
@@ -18,7 +19,10 @@ def _unit_length(features: np.ndarray) -> np.ndarray:
 
 @metric(
     family="beyond",
-    formula="mean over pairs of top(k), both with features, of 1 - similarity of their features",
+    formula=lambda o: (
+        "mean over pairs of top(k), both with features, of 1 - "
+        f"{'cosine' if o['similarity'] == 'cosine' else 'Jaccard index'} of their features"
+    ),
     range=(0, 1),
     parameters={"similarity": Parameter("cosine", ("cosine", "jaccard"), meaning="of the item features")},
     needs=("features",),
@@ -74,7 +78,7 @@ def _jaccard_sum(facts: RankingFacts, k: int, features: np.ndarray) -> np.ndarra
 
 @metric(
     family="beyond",
-    formula="Σ disc·rel·(mean 1 - cosine to the user's train items) / Σ disc, disc = 1/log2(rank+1)",
+    formula=lambda o: discounted(o, "(mean of 1 - cosine to the features of the user's train items)"),
     range=(0, 1),
     parameters={"relevance": Parameter(True, (True, False), meaning="count relevant items only")},
     needs=("features", "train"),

@@ -8,6 +8,7 @@ from trueval.facts.ranking_facts import RankingFacts
 from trueval.metrics.list_sums import discounted_mean, list_mean
 from trueval.metrics.metric_inputs import ItemPopularity
 from trueval.metrics.registry import Parameter, metric
+from trueval.metrics.wording import discounted
 
 _RELEVANCE = Parameter(True, (True, False), meaning="count relevant items only")
 _REFERENCE = "Vargas & Castells 2011"
@@ -15,7 +16,7 @@ _REFERENCE = "Vargas & Castells 2011"
 
 @metric(
     family="beyond",
-    formula="mean over top(k) of -log2(share of train users who have the item); unseen items take 1/(2|U|)",
+    formula="mean over top(k) of -log2(share of train users who have the item); unseen items take 1/(2·train users)",
     range=(0, np.inf),
     needs=("popularity",),
     undefined="an empty list",
@@ -35,7 +36,7 @@ def novelty(facts: RankingFacts, k: int, *, popularity: ItemPopularity) -> np.nd
 
 @metric(
     family="beyond",
-    formula="Σ disc·rel·(1 - share of users who have the item) / Σ disc, disc = 1/log2(rank+1)",
+    formula=lambda o: discounted(o, "(1 - share of train users who have the item)"),
     range=(0, 1),
     parameters={"relevance": _RELEVANCE},
     needs=("popularity",),
@@ -56,7 +57,10 @@ def epc(facts: RankingFacts, k: int, *, relevance: bool, popularity: ItemPopular
 
 @metric(
     family="beyond",
-    formula="Σ disc·rel·(-log2(item's popularity / that of all items)) / Σ disc, disc = 1/log2(rank+1)",
+    formula=lambda o: (
+        discounted(o, "-log2(q)") + ", q = n / Σ of n over all items, n the "
+        "item's train users, in the numerator 1/2 if there are none"
+    ),
     range=(0, np.inf),
     parameters={"relevance": _RELEVANCE},
     needs=("popularity",),

@@ -9,11 +9,22 @@ from trueval.metrics.list_sums import list_mean, recommended_to_anyone, tally
 from trueval.metrics.metric_inputs import ItemPopularity, Positives
 from trueval.metrics.metric_values import Tally
 from trueval.metrics.registry import Parameter, metric
+from trueval.metrics.wording import number
 
 _REFERENCE = "Steck 2011"
 _HEAD = Parameter(0.1, low=0.0, high=1.0, meaning="share of the catalogue that is the head")
 _STRATA = ("head_share", "mid_share", "tail_share")
 _TAIL = Parameter(0.5, low=0.0, high=1.0, meaning="share of the catalogue that is the tail")
+
+_RANK = "rank 1 the item with most relevant train ratings, equals sharing the mean of their ranks"
+
+
+def _below(share: float) -> str:
+    return f"with a popularity rank of at most {number(share)} times the items of the catalogue"
+
+
+def _above(share: float) -> str:
+    return f"with a popularity rank above {number(share)} times the items of the catalogue"
 
 
 def strata(positives: Positives, head: float, tail: float, *, metric: str) -> np.ndarray:
@@ -25,8 +36,7 @@ def strata(positives: Positives, head: float, tail: float, *, metric: str) -> np
 
 @metric(
     family="beyond",
-    formula="mean (or median) over all recommended places of the item's popularity rank, "
-    "1 the one with most relevant train ratings",
+    formula=lambda o: f"{o['average']} over all recommended places of the item's popularity rank, {_RANK}",
     range=(1, np.inf),
     better="neither",
     parameters={"average": Parameter("mean", ("mean", "median"), meaning="over all recommended places")},
@@ -91,7 +101,7 @@ def _share(facts: RankingFacts, k: int, positives: Positives, head: float, tail:
 
 
 @metric(
-    family="beyond", formula="share of top(k) among the most popular tenth of the catalogue", range=(0, 1),
+    family="beyond", formula=lambda o: f"share of top(k) {_below(o['head'])}, {_RANK}", range=(0, 1),
     better="neither", parameters={"head": _HEAD}, needs=("positives",), undefined="an empty list",
     reference=_REFERENCE, ties="linear",
 )  # fmt: skip
@@ -107,7 +117,9 @@ def head_share(facts: RankingFacts, k: int, *, head: float, positives: Positives
 
 
 @metric(
-    family="beyond", formula="share of top(k) between head and tail", range=(0, 1), better="neither",
+    family="beyond", formula=lambda o: f"share of top(k) {_below(1 - o['tail'])}, but not {_below(o['head'])}, "
+    + _RANK,
+    range=(0, 1), better="neither",
     parameters={"head": _HEAD, "tail": _TAIL}, needs=("positives",), undefined="an empty list", reference=_REFERENCE,
     ties="linear",
 )  # fmt: skip
@@ -123,7 +135,7 @@ def mid_share(facts: RankingFacts, k: int, *, head: float, tail: float, positive
 
 
 @metric(
-    family="beyond", formula="share of top(k) among the least popular half of the catalogue", range=(0, 1),
+    family="beyond", formula=lambda o: f"share of top(k) {_above(1 - o['tail'])}, {_RANK}", range=(0, 1),
     better="neither", parameters={"tail": _TAIL}, needs=("positives",), undefined="an empty list",
     reference=_REFERENCE, ties="linear",
 )  # fmt: skip
@@ -139,7 +151,10 @@ def tail_share(facts: RankingFacts, k: int, *, tail: float, positives: Positives
 
 
 @metric(
-    family="beyond", formula="distinct tail items within anyone's top(k) / tail items", range=(0, 1),
+    family="beyond",
+    formula=lambda o: f"distinct items within anyone's top(k) {_above(1 - o['tail'])} / all such items, "
+    + _RANK,
+    range=(0, 1),
     parameters={"tail": _TAIL}, needs=("positives",), undefined="no item is in the tail", reference=_REFERENCE,
     system=True, ties="anyone",
 )  # fmt: skip

@@ -13,8 +13,11 @@ from trueval.metrics.registry import Parameter, metric
 
 @metric(
     family="beyond",
-    formula="relevant items in top(k) that the popularity baseline's top(k) does not show, / k; "
-    "of items equally popular at its cut the baseline shows a random part",
+    formula=lambda o: (
+        "items of top(k) ∩ Rel that the k items with most train users, of those that the user does not "
+        f"have, do not hold / {'k' if o['denom'] == 'k' else 'such items of top(k), 0 without any'}; of items "
+        "with equally many at its cut that baseline shows a random part"
+    ),
     range=(0, 1),
     parameters={
         "denom": Parameter(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from trueval.errors import DefinitionError
@@ -12,6 +15,13 @@ from trueval.metrics.registry import Parameter, metric
 _AVERAGE = Parameter("micro", ("micro", "macro"), meaning="over all pairs, or per user and then over users")
 _UNDEFINED = "a user without predicted ratings"
 _REFERENCE = "Herlocker et al. 2004"
+
+
+def _mean(o: Mapping[str, Any], loss: str, *, root: bool = False) -> str:
+    mean = f"{'root of the ' if root else ''}mean"
+    if o["average"] == "micro":
+        return f"{mean} over all pairs of {loss}"
+    return f"mean over users of the {mean} over the user's pairs of {loss}"
 
 
 def _errors(facts: RankingFacts, metric: str) -> tuple[np.ndarray, np.ndarray]:
@@ -30,8 +40,8 @@ def _averaged(facts: RankingFacts, unit: np.ndarray, loss: np.ndarray, average: 
 
 
 @metric(
-    family="errors", formula="mean of |predicted - actual|", range=(0, np.inf), better="lower", cutoff="none",
-    parameters={"average": _AVERAGE}, undefined=_UNDEFINED, reference=_REFERENCE,
+    family="errors", formula=lambda o: _mean(o, "|predicted - actual|"), range=(0, np.inf), better="lower",
+    cutoff="none", parameters={"average": _AVERAGE}, undefined=_UNDEFINED, reference=_REFERENCE,
 )  # fmt: skip
 def mae(facts: RankingFacts, k: None, *, average: str) -> np.ndarray | Ratio:
     """Mean absolute error of predicted ratings.
@@ -45,8 +55,8 @@ def mae(facts: RankingFacts, k: None, *, average: str) -> np.ndarray | Ratio:
 
 
 @metric(
-    family="errors", formula="mean of (predicted - actual)²", range=(0, np.inf), better="lower", cutoff="none",
-    parameters={"average": _AVERAGE}, undefined=_UNDEFINED, reference=_REFERENCE,
+    family="errors", formula=lambda o: _mean(o, "(predicted - actual)²"), range=(0, np.inf), better="lower",
+    cutoff="none", parameters={"average": _AVERAGE}, undefined=_UNDEFINED, reference=_REFERENCE,
 )  # fmt: skip
 def mse(facts: RankingFacts, k: None, *, average: str) -> np.ndarray | Ratio:
     """Mean squared error of predicted ratings.
@@ -60,7 +70,7 @@ def mse(facts: RankingFacts, k: None, *, average: str) -> np.ndarray | Ratio:
 
 
 @metric(
-    family="errors", formula="root of the mean of (predicted - actual)²", range=(0, np.inf), better="lower",
+    family="errors", formula=lambda o: _mean(o, "(predicted - actual)²", root=True), range=(0, np.inf), better="lower",
     cutoff="none", parameters={"average": _AVERAGE}, undefined=_UNDEFINED, reference=_REFERENCE,
 )  # fmt: skip
 def rmse(facts: RankingFacts, k: None, *, average: str) -> np.ndarray | Ratio:

@@ -8,19 +8,20 @@ from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.views import flip
 from trueval.metrics.discount import hits_at, share
 from trueval.metrics.registry import metric
+from trueval.metrics.wording import CONDENSED
 
 _REFERENCE = "Mena-Maldonado et al. 2020"
 
 
 @metric(
     family="false_positives",
-    formula="|top(k) ∩ Non| / k, Non the judged items that are not relevant",
+    formula=lambda o: f"|top(k) ∩ Non| / {CONDENSED if o['condensed'] else 'k'}",
     range=(0, 1),
     better="lower",
     undefined="never; condensed: no judged item in the list",
     reference=_REFERENCE,
     by_set=True,
-    condensed="|top(k) ∩ Non| / (TP + FP), the judged items within k, Non those that are not relevant",
+    condensed=True,
 )
 def antiprecision(facts: RankingFacts, k: int) -> np.ndarray:
     """Share of the first k that the user is known not to like; the same as anti(precision).

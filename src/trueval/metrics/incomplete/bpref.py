@@ -12,7 +12,8 @@ from trueval.metrics.registry import metric
 
 @metric(
     family="incomplete",
-    formula="1/R · Σ over retrieved relevant items of 1 - min(n, R) / min(N, R), n the judged non-relevant ones above",
+    formula="Σ over the list ∩ Rel of (1 - min(n, R) / min(N, R)) / R, n the items of Non above, 1 in place of the "
+    "term if n = 0",
     range=(0, 1),
     cutoff="none",
     undefined="R = 0",

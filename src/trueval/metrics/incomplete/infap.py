@@ -15,8 +15,11 @@ _SMOOTHING = 0.00001  # as in trec_eval
 
 @metric(
     family="incomplete",
-    formula="1/R · Σ over retrieved relevant items of 1/k + (d/k)·(rel + ε) / (rel + non + 2ε), counts above rank k, "
-    "d the pooled items above; 1 at rank 1",
+    formula=lambda o: (
+        "Σ over the list ∩ Rel of (1/rank + (d/rank)·(rel + ε) / (rel + non + 2ε)) / R, rel and non the items "
+        f"of Rel and Non above, d = {'rank - 1' if o['pool'] == 'all' else 'rel + non'}, ε = 0.00001, 1 in place of "
+        "the term at rank 1"
+    ),
     range=(0, 1),
     cutoff="none",
     parameters={

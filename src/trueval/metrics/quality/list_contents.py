@@ -9,6 +9,7 @@ from trueval.facts.ranking_facts import RankingFacts
 from trueval.metrics.list_sums import list_mean, list_share, mean_weight
 from trueval.metrics.metric_inputs import ItemPopularity
 from trueval.metrics.registry import metric
+from trueval.metrics.wording import top
 
 
 @metric(
@@ -33,8 +34,8 @@ def unjudged(facts: RankingFacts, k: int) -> np.ndarray:
 
 
 @metric(
-    family="quality", formula="number of items within k", range=(0, np.inf), better="neither", cutoff="optional",
-    reference="this tool", ties="none",
+    family="quality", formula=lambda o: f"number of items in {top(o)}", range=(0, np.inf), better="neither",
+    cutoff="optional", reference="this tool", ties="none",
 )  # fmt: skip
 def list_length(facts: RankingFacts, k: int | None) -> np.ndarray:
     """Number of items shown.
