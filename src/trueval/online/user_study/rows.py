@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from trueval.online.user_study.forms import Findings, PairFindings, RankingFindings, ScaleFindings
+from trueval.online.user_study.forms import KNOWN, Findings, PairFindings, RankingFindings, ScaleFindings
+from trueval.online.user_study.missing_answers import MissingAnswers
 from trueval.online.user_study.preferences import Preference, Strength
 from trueval.render.marks import SIGNS, verdict_text
 from trueval.render.numbers import level_percent, p_value, percent, rounded, with_interval
@@ -19,6 +20,11 @@ def table_rows(found: Findings) -> list[dict[str, Any]]:
         strength = {one.system: one for one in found.rankings.strengths.systems}
         for system in found.rankings.systems:
             rows.append({"form": "rank", **system.record(), **_strength_columns(strength.get(system.system))})
+        if found.rankings.order != KNOWN and (missing := found.rankings.missing) is not None:
+            rows += [
+                {"form": "rank", "system": name, "ranked": asked - number, "unranked": number}
+                for name, number, asked in zip(missing.of, missing.missing, missing.asked)
+            ]
     if found.pairs is not None:
         rows += [
             {"form": "pair", "system": one.system, **_strength_columns(one)} for one in found.pairs.strengths.systems
@@ -48,6 +54,15 @@ def ranking_cells(found: RankingFindings, level: float) -> Cells:
         for one in found.systems
     ]  # fmt: skip
     return [*head, f"strength [{of}]"], rows
+
+
+def missing_cells(found: MissingAnswers, *, what: str = "system") -> Cells:
+    """How often each list, or pair of lists, was answered: all that can be said where that depends on the list."""
+    rows = [
+        [name, f"{asked - missing:,} of {asked:,}", percent(missing / asked if asked else float("nan"), 0)]
+        for name, missing, asked in zip(found.of, found.missing, found.asked)
+    ]
+    return [what, "answered by", "blank"], rows
 
 
 def strength_cells(found: PairFindings, level: float) -> Cells:
