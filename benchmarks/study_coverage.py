@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -28,38 +29,50 @@ WORLDS = {
     "far apart": {"a": 2.0, "b": 1.0, "c": 0.0, "d": -1.0, "e": -2.0},
 }
 SIZES = (20, 50)
+BLANK_SIZES = (20, 40, 100)
+DISLIKED = {"a third": 0.3, "most": 0.6}  # of lists of mean strength are not liked, and left blank
 NAMES = {"rank": "rankings", "pair": "choices", "rate": "scales"}
 
 
 @cache
-def shares(world: str, form: str, people: int, rounds: int, bias: float = 0.0) -> dict[str, float]:
-    """Over simulated studies: how often intervals hold what is true, and how often each test finds something."""
+def shares(
+    world: str, form: str, people: int, rounds: int, bias: float = 0.0, *, blanks: str | None = None,
+    disliked: float = 0.0, overlooked: float = 0.0,
+) -> dict[str, float]:  # fmt: skip
+    """Over simulated studies: how often intervals hold what is true, and how often each test finds something.
+
+    `blanks` is what people were told, `disliked` and `overlooked` why they leave some. Intervals count where there are
+    any: in the studies in which an order is told.
+    """
     found: dict[str, list[bool]] = defaultdict(list)
     for round_ in range(rounds):
         answers = tv.study_answers(
             WORLDS[world], participants=people, form=form, position_bias=bias, seed=round_,
-            no_difference=0.5 if form == "pair" else 0.0,
+            no_difference=0.5 if form == "pair" else 0.0, disliked=disliked, overlooked=overlooked,
         )  # fmt: skip
-        study = tv.study_analysis(answers, resamples=RESAMPLES, seed=round_)
+        study = tv.study_analysis(answers, blanks=blanks, resamples=RESAMPLES, seed=round_)
         for name, value in measured(study, WORLDS[world]):
             found[name].append(bool(value))
     return {name: float(np.mean(values)) for name, values in found.items()}
 
 
 def measured(study: StudyAnalysis, strengths: dict[str, float]) -> Iterator[tuple[str, bool]]:
-    """What one study shows: "strength" and "first" are whether an interval holds the true value."""
+    """What one study shows; "strength", "best" (of the best) and "first": whether an interval holds the truth."""
     middle, total = np.mean(list(strengths.values())), sum(np.exp(one) for one in strengths.values())
     yield "position bias", study.position_bias[0].p < 0.05
     found = study.findings
     if found.rankings is not None:
-        yield "Friedman", found.rankings.friedman.p < 0.05
+        yield "order told", found.rankings.order == "known"
+        yield "Friedman", found.rankings.friedman is not None and found.rankings.friedman.p < 0.05
         for s in found.rankings.systems:
             yield "first", s.first_low <= np.exp(strengths[s.system]) / total <= s.first_high
     compared = found.rankings or found.pairs
     if compared is not None:
         yield "any two systems (Holm)", any(one.verdict != "not shown" for one in compared.preferences)
         for one in compared.strengths.systems:
-            yield "strength", one.low <= strengths[one.system] - middle <= one.high
+            yield "strength", (holds := one.low <= strengths[one.system] - middle <= one.high)
+            if strengths[one.system] == max(strengths.values()) and one.system == "a":
+                yield "best", holds
     if found.scales is not None:
         yield "any two systems (Holm)", any(one.verdict != "not shown" for one in found.scales.differences)
 
@@ -97,7 +110,8 @@ def page(rounds: int) -> str:
     lines += ["", "## How often something is found at level 95 % where there is nothing, in per cent", ""]
     lines += [f"| answers | test | {head} |", rule]
     for form, name in NAMES.items():
-        tests = [one for one in shares("equal", form, SIZES[0], rounds) if one not in ("strength", "first")]
+        no_tests = ("strength", "best", "first", "order told")
+        tests = [one for one in shares("equal", form, SIZES[0], rounds) if one not in no_tests]
         lines += [f"| {name} | {test} | {_row('equal', form, test, rounds)} |" for test in tests]
     lines += ["", "## How often a planted position bias is found, in per cent", ""]
     lines += ["The bias is added to the strength of the list that stands first; strengths are *apart*.", ""]
@@ -111,7 +125,65 @@ def page(rounds: int) -> str:
     lines += ["| answers | careless participants | careful participants |", "| --- | ---: | ---: |"]
     for form, name in NAMES.items():
         lines.append(f"| {name} | {100 * failed_checks(form, 1.0):.1f} | {100 * failed_checks(form, 0.0):.1f} |")
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *blank_tables(rounds)]) + "\n"
+
+
+def blank_tables(rounds: int) -> list[str]:
+    """People who leave lists without a place: what was told them that means, and why they do it."""
+    head = " | ".join(f"{n} participants" for n in BLANK_SIZES)
+    rule = "| --- | --- | --- |" + " ---: |" * len(BLANK_SIZES)
+    lines = [
+        "", "## Lists that are left without a place", "",
+        "People give places only to lists that they like: a third or most of the lists of mean strength are left "
+        "blank, fewer of the better ones. Intervals of strengths hold the true value in so many per cent, in brackets for the "
+        "best system:", "", f"| a blank means | strengths | not liked | {head} |", rule,
+    ]  # fmt: skip
+    for world in WORLDS:
+        for name, disliked in DISLIKED.items():
+            cells = [_blank(world, n, rounds, blanks="worse", disliked=disliked) for n in BLANK_SIZES]
+            row = [f"{100 * one['strength']:.1f} ({100 * one['best']:.0f})" for one in cells]
+            lines.append(f"| worse | {world} | {name} | {' | '.join(row)} |")
+    lines += [
+        "", "Where people were told to leave blank only what they have not looked at, and leave blank what they do not "
+        "like all the same, the analysis tells an order in so many per cent of studies:", "",
+        f"| a blank means | strengths | not liked | {head} |", rule,
+    ]  # fmt: skip
+    for world in ("apart", "far apart"):
+        for name, disliked in {"a few": 0.05, **DISLIKED}.items():
+            cells = [_blank(world, n, rounds, blanks="not looked at", disliked=disliked) for n in BLANK_SIZES]
+            row = [f"{100 * one['order told']:.1f}" for one in cells]
+            lines.append(f"| not looked at | {world} | {name} | {' | '.join(row)} |")
+    lines += [
+        "", "Where they leave out lists by chance, whichever they are: how often an order is told, and how often the "
+        "intervals hold the true value then (brackets: for the best):", "",
+        f"| a blank means | strengths | overlooked | {head} |", rule,
+    ]  # fmt: skip
+    for world in ("equal", "apart"):
+        for overlooked in (0.05, 0.15):
+            cells = [_blank(world, n, rounds, blanks="not looked at", overlooked=overlooked) for n in BLANK_SIZES]
+            row = [
+                f"{100 * one['order told']:.0f}: {100 * one['strength']:.1f} ({100 * one['best']:.0f})"
+                if "strength" in one
+                else f"{100 * one['order told']:.0f}"
+                for one in cells
+            ]
+            lines.append(f"| not looked at | {world} | {100 * overlooked:.0f} % | {' | '.join(row)} |")
+    lines += [
+        "", "How often something is found where all systems are equal, in per cent:", "",
+        f"| a blank means | test | blank | {head} |", rule,
+    ]  # fmt: skip
+    for blanks, why, name in (
+        ("worse", {"disliked": 0.3}, "not liked"), ("not looked at", {"disliked": 0.05}, "not liked"),
+        ("not looked at", {"overlooked": 0.15}, "by chance"),
+    ):  # fmt: skip
+        for test in ("Friedman", "any two systems (Holm)"):
+            row = [f"{100 * _blank('equal', n, rounds, blanks=blanks, **why)[test]:.1f}" for n in BLANK_SIZES]
+            lines.append(f"| {blanks} | {test} | {name} | {' | '.join(row)} |")
+    return lines
+
+
+def _blank(world: str, people: int, rounds: int, **how: Any) -> dict[str, float]:
+    return shares(world, "rank", people, rounds, **how)
 
 
 def _row(world: str, form: str, name: str, rounds: int, bias: float = 0.0) -> str:

@@ -156,9 +156,8 @@ def strengths(choices: Choices, *, level: float, resamples: int, seed: int) -> S
         made = (Strength(name, float(one), np.nan, np.nan) for name, one in zip(choices.systems, fitted))
         return StrengthTable(tuple(made), np.zeros((number, number)), "no intervals: too few participants")
     (sums,) = resample_sums([(None, both)], people, seed=seed, resamples=resamples)
-    covariance = _at_least(
-        np.cov(_fit(sums, number).log_strength.T), strength_covariance(*_split(whole, number), fit)[0]
-    )
+    wins, ties = _split(whole, number)
+    covariance = _at_least(np.cov(_fit(sums, number).log_strength.T), strength_covariance(wins, ties, fit)[0])
     errors = np.sqrt(np.diag(covariance))
     # percentiles lean outwards for systems that nearly everybody prefers, or nobody; Student's t covers as it should
     found = [
@@ -174,7 +173,8 @@ def _split(sums: np.ndarray, number: int) -> np.ndarray:
 
 
 def _fit(sums: np.ndarray, number: int) -> Strengths:
-    return fit_strengths(*_split(sums, number))
+    wins, ties = _split(sums, number)
+    return fit_strengths(wins, ties)
 
 
 def _at_least(covariance: np.ndarray, least: np.ndarray) -> np.ndarray:
