@@ -13,13 +13,15 @@ import platform
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 import trueval as tv
+from trueval.online.user_study.forms import findings
+from trueval.online.user_study.options import StudyOptions
 from trueval.online.user_study.result import StudyAnalysis
 
 RESAMPLES = 400
@@ -35,44 +37,35 @@ NAMES = {"rank": "rankings", "pair": "choices", "rate": "scales"}
 
 
 @cache
-def shares(
-    world: str, form: str, people: int, rounds: int, bias: float = 0.0, *, blanks: str | None = None,
-    disliked: float = 0.0, overlooked: float = 0.0,
-) -> dict[str, float]:  # fmt: skip
-    """Over simulated studies: how often intervals hold what is true, and how often each test finds something.
-
-    `blanks` is what people were told, `disliked` and `overlooked` why they leave some. Intervals count where there are
-    any: in the studies in which an order is told.
-    """
+def shares(world: str, form: str, people: int, rounds: int, bias: float = 0.0) -> dict[str, float]:
+    """Over simulated studies: how often intervals hold what is true, and how often each test finds something."""
     found: dict[str, list[bool]] = defaultdict(list)
     for round_ in range(rounds):
         answers = tv.study_answers(
             WORLDS[world], participants=people, form=form, position_bias=bias, seed=round_,
-            no_difference=0.5 if form == "pair" else 0.0, disliked=disliked, overlooked=overlooked,
+            no_difference=0.5 if form == "pair" else 0.0,
         )  # fmt: skip
-        study = tv.study_analysis(answers, blanks=blanks, resamples=RESAMPLES, seed=round_)
+        study = tv.study_analysis(answers, resamples=RESAMPLES, seed=round_)
         for name, value in measured(study, WORLDS[world]):
             found[name].append(bool(value))
     return {name: float(np.mean(values)) for name, values in found.items()}
 
 
 def measured(study: StudyAnalysis, strengths: dict[str, float]) -> Iterator[tuple[str, bool]]:
-    """What one study shows; "strength", "best" (of the best) and "first": whether an interval holds the truth."""
+    """What one study shows: "strength" and "first" are whether an interval holds the true value."""
     middle, total = np.mean(list(strengths.values())), sum(np.exp(one) for one in strengths.values())
     yield "position bias", study.position_bias[0].p < 0.05
     found = study.findings
     if found.rankings is not None:
-        yield "order told", found.rankings.order == "known"
-        yield "Friedman", found.rankings.friedman is not None and found.rankings.friedman.p < 0.05
+        assert found.rankings.friedman is not None
+        yield "Friedman", found.rankings.friedman.p < 0.05
         for s in found.rankings.systems:
             yield "first", s.first_low <= np.exp(strengths[s.system]) / total <= s.first_high
     compared = found.rankings or found.pairs
     if compared is not None:
         yield "any two systems (Holm)", any(one.verdict != "not shown" for one in compared.preferences)
         for one in compared.strengths.systems:
-            yield "strength", (holds := one.low <= strengths[one.system] - middle <= one.high)
-            if strengths[one.system] == max(strengths.values()) and one.system == "a":
-                yield "best", holds
+            yield "strength", one.low <= strengths[one.system] - middle <= one.high
     if found.scales is not None:
         yield "any two systems (Holm)", any(one.verdict != "not shown" for one in found.scales.differences)
 
@@ -110,8 +103,7 @@ def page(rounds: int) -> str:
     lines += ["", "## How often something is found at level 95 % where there is nothing, in per cent", ""]
     lines += [f"| answers | test | {head} |", rule]
     for form, name in NAMES.items():
-        no_tests = ("strength", "best", "first", "order told")
-        tests = [one for one in shares("equal", form, SIZES[0], rounds) if one not in no_tests]
+        tests = [one for one in shares("equal", form, SIZES[0], rounds) if one not in ("strength", "first")]
         lines += [f"| {name} | {test} | {_row('equal', form, test, rounds)} |" for test in tests]
     lines += ["", "## How often a planted position bias is found, in per cent", ""]
     lines += ["The bias is added to the strength of the list that stands first; strengths are *apart*.", ""]
@@ -135,12 +127,12 @@ def blank_tables(rounds: int) -> list[str]:
     lines = [
         "", "## Lists that are left without a place", "",
         "People give places only to lists that they like: a third or most of the lists of mean strength are left "
-        "blank, fewer of the better ones. Intervals of strengths hold the true value in so many per cent, in brackets for the "
-        "best system:", "", f"| a blank means | strengths | not liked | {head} |", rule,
+        "blank, fewer of the better ones. Intervals of strengths hold the true value in so many per cent, in brackets "
+        "for the best system:", "", f"| a blank means | strengths | not liked | {head} |", rule,
     ]  # fmt: skip
     for world in WORLDS:
         for name, disliked in DISLIKED.items():
-            cells = [_blank(world, n, rounds, blanks="worse", disliked=disliked) for n in BLANK_SIZES]
+            cells = [blank_shares(world, n, rounds, blanks="worse", disliked=disliked) for n in BLANK_SIZES]
             row = [f"{100 * one['strength']:.1f} ({100 * one['best']:.0f})" for one in cells]
             lines.append(f"| worse | {world} | {name} | {' | '.join(row)} |")
     lines += [
@@ -150,7 +142,7 @@ def blank_tables(rounds: int) -> list[str]:
     ]  # fmt: skip
     for world in ("apart", "far apart"):
         for name, disliked in {"a few": 0.05, **DISLIKED}.items():
-            cells = [_blank(world, n, rounds, blanks="not looked at", disliked=disliked) for n in BLANK_SIZES]
+            cells = [blank_shares(world, n, rounds, blanks="not looked at", disliked=disliked) for n in BLANK_SIZES]
             row = [f"{100 * one['order told']:.1f}" for one in cells]
             lines.append(f"| not looked at | {world} | {name} | {' | '.join(row)} |")
     lines += [
@@ -160,7 +152,7 @@ def blank_tables(rounds: int) -> list[str]:
     ]  # fmt: skip
     for world in ("equal", "apart"):
         for overlooked in (0.05, 0.15):
-            cells = [_blank(world, n, rounds, blanks="not looked at", overlooked=overlooked) for n in BLANK_SIZES]
+            cells = [blank_shares(world, n, rounds, blanks="not looked at", overlooked=overlooked) for n in BLANK_SIZES]
             row = [
                 f"{100 * one['order told']:.0f}: {100 * one['strength']:.1f} ({100 * one['best']:.0f})"
                 if "strength" in one
@@ -177,13 +169,37 @@ def blank_tables(rounds: int) -> list[str]:
         ("not looked at", {"overlooked": 0.15}, "by chance"),
     ):  # fmt: skip
         for test in ("Friedman", "any two systems (Holm)"):
-            row = [f"{100 * _blank('equal', n, rounds, blanks=blanks, **why)[test]:.1f}" for n in BLANK_SIZES]
+            row = [f"{100 * blank_shares('equal', n, rounds, blanks=blanks, **why)[test]:.1f}" for n in BLANK_SIZES]
             lines.append(f"| {blanks} | {test} | {name} | {' | '.join(row)} |")
     return lines
 
 
-def _blank(world: str, people: int, rounds: int, **how: Any) -> dict[str, float]:
-    return shares(world, "rank", people, rounds, **how)
+@cache
+def blank_shares(
+    world: str, people: int, rounds: int, *, blanks: str, disliked: float = 0.0, overlooked: float = 0.0
+) -> dict[str, float]:
+    """The same for rankings with blanks: `blanks` is what people were told, the others why they leave some.
+
+    Intervals ("strength", and "best" of system a alone) count in studies in which an order is told. What has nothing to
+    do with blanks, such as positions, is left out.
+    """
+    found: dict[str, list[bool]] = defaultdict(list)
+    truth = WORLDS[world]
+    options = StudyOptions(blanks=blanks, resamples=RESAMPLES)
+    for round_ in range(rounds):
+        answers = tv.study_answers(
+            truth, participants=people, disliked=disliked, overlooked=overlooked, seed=1000 + round_
+        )
+        ranked = findings({"rankings": answers["rankings"]}, replace(options, seed=round_)).rankings
+        assert ranked is not None
+        found["order told"].append(ranked.order == "known")
+        found["Friedman"].append(ranked.friedman is not None and ranked.friedman.p < 0.05)
+        found["any two systems (Holm)"].append(any(one.verdict != "not shown" for one in ranked.preferences))
+        for one in ranked.strengths.systems:
+            holds = one.low <= truth[one.system] <= one.high  # the mean of all worlds is 0
+            found["strength"].append(holds)
+            found["best"] += [holds] * (one.system == "a")
+    return {name: float(np.mean(values)) for name, values in found.items()}
 
 
 def _row(world: str, form: str, name: str, rounds: int, bias: float = 0.0) -> str:
