@@ -322,6 +322,9 @@ def test_missing_answers_that_depend_on_the_list_tell_no_order(form: str, kind: 
         )
         assert any("whether that depends on the list is unclear" in text for text in found.warnings) != depends
         assert "highest mean" not in found.verdict or not depends
+        assert found.table().height == 3
+        for text in (str(found), found.to_markdown(), found.to_latex(), found.to_html()):
+            assert ("no order can be told" in text) == depends
 
 
 def test_answers_of_all_are_missed_by_nobody() -> None:

@@ -70,7 +70,7 @@ def study_analysis(
     Raises
     ------
     TruevalError
-        For answers that lack columns, come twice, or are of one system only.
+        For answers that lack columns, come twice, or are of one system only, and for blanks whose meaning is not said.
 
     Examples
     --------

@@ -14,7 +14,10 @@ Cells = tuple[list[str], list[list[str]]]
 
 
 def table_rows(found: Findings) -> list[dict[str, Any]]:
-    """One row per form and system (and question); columns that a form does not have are missing."""
+    """One row per form and system (and question); columns that a form does not have are missing.
+
+    Where no order is known, a row says how often the system was answered, and no more.
+    """
     rows: list[dict[str, Any]] = []
     if found.rankings is not None:
         strength = {one.system: one for one in found.rankings.strengths.systems}
@@ -29,8 +32,19 @@ def table_rows(found: Findings) -> list[dict[str, Any]]:
         rows += [
             {"form": "pair", "system": one.system, **_strength_columns(one)} for one in found.pairs.strengths.systems
         ]
+        if found.pairs.order != KNOWN and (missing := found.pairs.missing) is not None:
+            rows += [
+                {"form": "pair", "pair": name, "answers": asked - number, "unanswered": number}
+                for name, number, asked in zip(missing.of, missing.missing, missing.asked)
+            ]
     if found.scales is not None:
         rows += [{"form": "rate", **one.record()} for one in found.scales.values]
+        rows += [
+            {"form": "rate", "question": question, "system": name, "n": asked - number}
+            for question, missing in found.scales.missing.items()
+            if found.scales.order[question] != KNOWN
+            for name, number, asked in zip(missing.of, missing.missing, missing.asked)
+        ]
     return rows
 
 

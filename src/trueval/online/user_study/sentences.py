@@ -74,8 +74,8 @@ def _participants(trials: int, everybody: int) -> str:
 def _without_blanks(missing: MissingAnswers, order: str) -> str:
     """Why rankings with lists that were not looked at have no order, and what would tell."""
     other = (
-        'a study in which every list needs a place (blanks = "not allowed" in [rank]), or in which people are told that '
-        'a blank means worse (blanks = "worse").'
+        'a study in which every list needs a place (blanks = "not allowed" in [rank]), or in which people are told '
+        'that a blank means worse (blanks = "worse").'
     )
     if order == DEPENDS:
         return (
