@@ -13,12 +13,15 @@ import platform
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 
 import trueval as tv
+from trueval.online.user_study.forms import findings
+from trueval.online.user_study.options import StudyOptions
 from trueval.online.user_study.result import StudyAnalysis
 
 RESAMPLES = 400
@@ -28,6 +31,8 @@ WORLDS = {
     "far apart": {"a": 2.0, "b": 1.0, "c": 0.0, "d": -1.0, "e": -2.0},
 }
 SIZES = (20, 50)
+BLANK_SIZES = (20, 40, 100)
+DISLIKED = {"a third": 0.3, "most": 0.6}  # of lists of mean strength are not liked, and left blank
 NAMES = {"rank": "rankings", "pair": "choices", "rate": "scales"}
 
 
@@ -52,6 +57,7 @@ def measured(study: StudyAnalysis, strengths: dict[str, float]) -> Iterator[tupl
     yield "position bias", study.position_bias[0].p < 0.05
     found = study.findings
     if found.rankings is not None:
+        assert found.rankings.friedman is not None
         yield "Friedman", found.rankings.friedman.p < 0.05
         for s in found.rankings.systems:
             yield "first", s.first_low <= np.exp(strengths[s.system]) / total <= s.first_high
@@ -111,7 +117,89 @@ def page(rounds: int) -> str:
     lines += ["| answers | careless participants | careful participants |", "| --- | ---: | ---: |"]
     for form, name in NAMES.items():
         lines.append(f"| {name} | {100 * failed_checks(form, 1.0):.1f} | {100 * failed_checks(form, 0.0):.1f} |")
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *blank_tables(rounds)]) + "\n"
+
+
+def blank_tables(rounds: int) -> list[str]:
+    """People who leave lists without a place: what was told them that means, and why they do it."""
+    head = " | ".join(f"{n} participants" for n in BLANK_SIZES)
+    rule = "| --- | --- | --- |" + " ---: |" * len(BLANK_SIZES)
+    lines = [
+        "", "## Lists that are left without a place", "",
+        "People give places only to lists that they like: a third or most of the lists of mean strength are left "
+        "blank, fewer of the better ones. Intervals of strengths hold the true value in so many per cent, in brackets "
+        "for the best system:", "", f"| a blank means | strengths | not liked | {head} |", rule,
+    ]  # fmt: skip
+    for world in WORLDS:
+        for name, disliked in DISLIKED.items():
+            cells = [blank_shares(world, n, rounds, blanks="worse", disliked=disliked) for n in BLANK_SIZES]
+            row = [f"{100 * one['strength']:.1f} ({100 * one['best']:.0f})" for one in cells]
+            lines.append(f"| worse | {world} | {name} | {' | '.join(row)} |")
+    lines += [
+        "", "Where people were told to leave blank only what they have not looked at, and leave blank what they do not "
+        "like all the same, the analysis tells an order in so many per cent of studies:", "",
+        f"| a blank means | strengths | not liked | {head} |", rule,
+    ]  # fmt: skip
+    for world in ("apart", "far apart"):
+        for name, disliked in {"a few": 0.05, **DISLIKED}.items():
+            cells = [blank_shares(world, n, rounds, blanks="not looked at", disliked=disliked) for n in BLANK_SIZES]
+            row = [f"{100 * one['order told']:.1f}" for one in cells]
+            lines.append(f"| not looked at | {world} | {name} | {' | '.join(row)} |")
+    lines += [
+        "", "Where they leave out lists by chance, whichever they are: how often an order is told, and how often the "
+        "intervals hold the true value then (brackets: for the best):", "",
+        f"| a blank means | strengths | overlooked | {head} |", rule,
+    ]  # fmt: skip
+    for world in ("equal", "apart"):
+        for overlooked in (0.05, 0.15):
+            cells = [blank_shares(world, n, rounds, blanks="not looked at", overlooked=overlooked) for n in BLANK_SIZES]
+            row = [
+                f"{100 * one['order told']:.0f}: {100 * one['strength']:.1f} ({100 * one['best']:.0f})"
+                if "strength" in one
+                else f"{100 * one['order told']:.0f}"
+                for one in cells
+            ]
+            lines.append(f"| not looked at | {world} | {100 * overlooked:.0f} % | {' | '.join(row)} |")
+    lines += [
+        "", "How often something is found where all systems are equal, in per cent:", "",
+        f"| a blank means | test | blank | {head} |", rule,
+    ]  # fmt: skip
+    for blanks, why, name in (
+        ("worse", {"disliked": 0.3}, "not liked"), ("not looked at", {"disliked": 0.05}, "not liked"),
+        ("not looked at", {"overlooked": 0.15}, "by chance"),
+    ):  # fmt: skip
+        for test in ("Friedman", "any two systems (Holm)"):
+            row = [f"{100 * blank_shares('equal', n, rounds, blanks=blanks, **why)[test]:.1f}" for n in BLANK_SIZES]
+            lines.append(f"| {blanks} | {test} | {name} | {' | '.join(row)} |")
+    return lines
+
+
+@cache
+def blank_shares(
+    world: str, people: int, rounds: int, *, blanks: str, disliked: float = 0.0, overlooked: float = 0.0
+) -> dict[str, float]:
+    """The same for rankings with blanks: `blanks` is what people were told, the others why they leave some.
+
+    Intervals ("strength", and "best" of system a alone) count in studies in which an order is told. What has nothing to
+    do with blanks, such as positions, is left out.
+    """
+    found: dict[str, list[bool]] = defaultdict(list)
+    truth = WORLDS[world]
+    options = StudyOptions(blanks=blanks, resamples=RESAMPLES)
+    for round_ in range(rounds):
+        answers = tv.study_answers(
+            truth, participants=people, disliked=disliked, overlooked=overlooked, seed=1000 + round_
+        )
+        ranked = findings({"rankings": answers["rankings"]}, replace(options, seed=round_)).rankings
+        assert ranked is not None
+        found["order told"].append(ranked.order == "known")
+        found["Friedman"].append(ranked.friedman is not None and ranked.friedman.p < 0.05)
+        found["any two systems (Holm)"].append(any(one.verdict != "not shown" for one in ranked.preferences))
+        for one in ranked.strengths.systems:
+            holds = one.low <= truth[one.system] <= one.high  # the mean of all worlds is 0
+            found["strength"].append(holds)
+            found["best"] += [holds] * (one.system == "a")
+    return {name: float(np.mean(values)) for name, values in found.items()}
 
 
 def _row(world: str, form: str, name: str, rounds: int, bias: float = 0.0) -> str:

@@ -70,7 +70,7 @@ def write_study(folder: Path, *, items: int, users: int, rows: int, seed: int) -
     path.write_text(
         '[study]\ntitle = "Load"\nform = "rank"\nmost_open = 5000\n[data]\npath = "log.csv"\nitems = "items.csv"\n'
         f'[information]\ntext = "Load"\n[ratings]\nleast = {RATINGS}\n[lists]\nlength = 200\n'
-        f'[rank]\nquestion = "Which?"\n[systems]\n{systems}\n'
+        f'[rank]\nquestion = "Which?"\nblanks = "worse"\n[systems]\n{systems}\n'
     )
     return path
 

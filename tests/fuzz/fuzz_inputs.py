@@ -116,7 +116,7 @@ SCENARIOS = [
     ),
     Scenario(["ab-plan", "--baseline", "0.1", "--effect", "0.02"]),
     Scenario(["study", "analyse", "{rankings}"], ("rankings",),
-             more={"--first": "a", "--unranked": "last", "--report": "{out:study.html}", "--resamples": "100"}),
+             more={"--first": "a", "--blanks": "worse", "--report": "{out:study.html}", "--resamples": "100"}),
     Scenario(["study", "analyse", "{pairs}"], ("pairs",), more={"-o": "{out:study.json}", "--level": "0.9"}),
     Scenario(["study", "analyse", "{scales}"], ("scales",), more={"-o": "{out:study.csv}", "--seed": "3"}),
     Scenario(["study", "plan", "--systems", "5", "--share", "0.4"], more={"--named": "1", "--lost": "0.1"}),

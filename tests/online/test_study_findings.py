@@ -100,7 +100,8 @@ def test_planted_checks_in_rankings() -> None:
     frame = pl.DataFrame(rows, schema=["participant", "system", "rank", "check"], orient="row")
     found = {one.kind: one for one in planted_checks(study_tables(frame))}
     assert {kind: one.failed for kind, one in found.items()} == {"same": ("between",), "random": ("alone", "fond")}
-    analysis = tv.study_analysis(frame)
+    analysis = tv.study_analysis(frame, blanks="worse")
+    assert {one.kind: one.failed for one in analysis.checks} == {"same": ("between",), "random": ("alone", "fond")}
     assert analysis.findings.rankings is not None
     assert analysis.careful is not None
     assert analysis.careful.rankings is not None
@@ -194,15 +195,6 @@ def test_few_participants_are_warned_of() -> None:
     assert any("cannot show a preference" in text for text in found.warnings)
 
 
-def test_partial_rankings_are_warned_of_and_can_be_last() -> None:
-    tables = tv.study_answers(STRENGTHS, participants=30, partial=0.5, seed=1)
-    out, last = (tv.study_analysis(tables, unranked=how) for how in ("out", "last"))
-    assert any("rankings are partial" in text for text in out.warnings)
-    assert not any("rankings are partial" in text for text in last.warnings)
-    assert last.findings.rankings is not None
-    assert all(s.ranked == 30 for s in last.findings.rankings.systems)
-
-
 @pytest.mark.parametrize(
     ("answers", "options", "message"),
     [
@@ -218,7 +210,11 @@ def test_partial_rankings_are_warned_of_and_can_be_last() -> None:
         (7, {}, "no answers"),
         (pl.DataFrame({"participant": ["p"], "left": ["a"], "right": ["b"], "answer": ["left"]}), {"first": "a"},
          "only rankings"),
-        (RANKED, {"unranked": "never"}, "unknown way"),
+        (RANKED, {"blanks": "never"}, "unknown meaning"),
+        (pl.DataFrame({"participant": ["p"], "left": ["a"], "right": ["b"], "answer": ["left"]}), {"blanks": "worse"},
+         "only rankings have blanks"),
+        (pl.DataFrame({"participant": ["p"], "left": ["a"], "right": ["b"], "answer": [""]}), {}, "nobody chose"),
+        (pl.DataFrame({"participant": ["p"] * 2, "system": ["a", "b"], "value": [None] * 2}), {}, "nobody answered"),
         (RANKED, {"first": "c"}, "no system 'c'"),
     ],
 )  # fmt: skip

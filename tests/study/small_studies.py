@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 FORMS: dict[str, dict[str, Any]] = {
-    "rank": {"question": "Which list is best?"},
+    "rank": {"question": "Which list is best?", "blanks": "worse"},
     "pair": {"question": "Which list is better?", "reasons": ["fits my taste", "more variety"]},
     "rate": {
         "questions": [

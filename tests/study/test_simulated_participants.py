@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -149,6 +150,50 @@ def test_coverage_and_errors_in_full(world: str, form: str, people: int) -> None
 @pytest.mark.parametrize("form", ["rank", "pair"])
 def test_planted_position_bias_in_full(form: str) -> None:
     assert study_coverage.shares("apart", form, 50, 300, 1.0)["position bias"] > 0.8
+
+
+def holds_with_blanks(world: str, people: int, rounds: int, **how: Any) -> None:
+    """Where an order is told, intervals hold, for the best system too; in nothing nothing is found."""
+    found = study_coverage.blank_shares(world, people, rounds, **how)
+    slack = 3 * np.sqrt(0.95 * 0.05 / rounds)
+    assert 0.93 - slack < found["strength"] < 0.98 + slack
+    assert found["best"] > 0.93 - slack
+    if world == "equal":
+        for test in ("Friedman", "any two systems (Holm)"):
+            assert found[test] < 0.05 + slack, test
+
+
+@pytest.mark.parametrize("world", ["equal", "apart"])
+def test_coverage_where_people_rank_only_what_they_like(world: str) -> None:
+    holds_with_blanks(world, 20, 30, blanks="worse", disliked=0.6)
+
+
+def test_no_order_is_told_where_what_is_not_liked_is_said_to_be_not_looked_at() -> None:
+    found = study_coverage.blank_shares("apart", 20, 10, blanks="not looked at", disliked=0.3)
+    assert found["order told"] == 0
+    assert found["any two systems (Holm)"] == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("people", [20, 40, 100])
+@pytest.mark.parametrize("disliked", [0.3, 0.6])
+@pytest.mark.parametrize("world", ["equal", "apart", "far apart"])
+def test_coverage_where_people_rank_only_what_they_like_in_full(world: str, disliked: float, people: int) -> None:
+    holds_with_blanks(world, people, 600, blanks="worse", disliked=disliked)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("world", ["equal", "apart"])
+def test_coverage_where_lists_are_overlooked_in_full(world: str) -> None:
+    holds_with_blanks(world, 100, 600, blanks="not looked at", overlooked=0.1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("people", [20, 40, 100])
+@pytest.mark.parametrize("disliked", [0.05, 0.3, 0.6])
+def test_no_order_is_told_in_full(disliked: float, people: int) -> None:
+    found = study_coverage.blank_shares("apart", people, 300, blanks="not looked at", disliked=disliked)
+    assert found["order told"] < 0.05
 
 
 @pytest.mark.parametrize("form", ["rank", "pair", "rate"])

@@ -126,7 +126,7 @@ def test_markup_in_titles_is_text(visit: Make) -> None:
 
 
 def test_too_few_ratings_and_what_is_missing_is_said(visit: Make) -> None:
-    _, person = visit("rank", rank={"partial": False})
+    _, person = visit("rank", rank={"blanks": "not allowed"})
     person.get("/").send("/start")
     assert person.status == 422
     assert "tick the box" in person.page.text

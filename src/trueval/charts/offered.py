@@ -93,9 +93,9 @@ OFFERS: dict[str, dict[str, Offer]] = {
         "ab_groups": Offer(ab_groups_chart, "segments=…"),
     },
     "study": {
-        "strengths": Offer(strengths_chart, "rankings, or choices between two lists"),
-        "first_places": Offer(first_places_chart, "rankings"),
-        "answers": Offer(answers_chart, "answers on scales"),
+        "strengths": Offer(strengths_chart, "rankings, or choices between two lists, whose order is known"),
+        "first_places": Offer(first_places_chart, "rankings whose order is known"),
+        "answers": Offer(answers_chart, "answers on scales whose order is known"),
         "positions": Offer(positions_chart, "answers with positions"),
     },
     "ope": {"ope_estimates": Offer(ope_estimates_chart, "any log")},

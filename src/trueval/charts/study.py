@@ -26,7 +26,7 @@ def strengths_chart(found: StudyAnalysis) -> Chart:
     """
     form = found.findings.rankings or found.findings.pairs
     if form is None or not form.strengths.systems:
-        raise _missing("strengths", "rankings, or choices between two lists")
+        raise _missing("strengths", "rankings, or choices between two lists, whose order is known")
     rows = [
         {
             "system": one.system, "value": one.strength, "low": one.low, "high": one.high,
@@ -51,14 +51,14 @@ def strengths_chart(found: StudyAnalysis) -> Chart:
 def first_places_chart(found: StudyAnalysis) -> Chart:
     """How many participants ranked each system first, with exact intervals, and what chance would give."""
     ranked = found.findings.rankings
-    if ranked is None:
-        raise _missing("first_places", "rankings")
+    if ranked is None or not ranked.systems:
+        raise _missing("first_places", "rankings whose order is known")
     rows = [
         {"system": s.system, "share": s.first_share, "low": s.first_low, "high": s.first_high, "first": s.first}
         for s in ranked.systems
     ]
     data = pl.DataFrame(rows)
-    chance = 1 / len(rows)
+    chance = ranked.participants / sum(s.first_of for s in ranked.systems)  # one first place of each, among all ranks
     level = level_percent(found.manifest["level"])
     told = listed([f"{s.system} {s.first}" for s in ranked.systems])
     description = f"{told}. Lines are exact {level} intervals; the dashed line is chance, {percent(chance, 0)}."
@@ -82,8 +82,8 @@ def _shares(data: pl.DataFrame, chance: float) -> Any:
 def answers_chart(found: StudyAnalysis) -> Chart:
     """Mean answers on scales with their intervals: a panel for each question."""
     scales = found.findings.scales
-    if scales is None:
-        raise _missing("answers", "answers on scales")
+    if scales is None or not scales.values:
+        raise _missing("answers", "answers on scales whose order is known")
     rows = [
         {"question": one.question, "system": one.system, "value": one.mean, "low": one.low, "high": one.high}
         for one in scales.values

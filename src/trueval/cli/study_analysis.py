@@ -34,7 +34,10 @@ _ANSWERS = (
 )
 _FIRST = "Systems that were expected to be ranked first before anybody answered, separated by commas."
 _AGAINST = "Results of trueval evaluate or run on the same systems; may be given several times."
-_UNRANKED = "Unranked systems: out (have no place) or last (share the places after all ranked ones)."
+_BLANKS = (
+    "What a list without a place in a ranking means: worse (than all that have one) or 'not looked at'. Default: what "
+    "the study file says; tables of elsewhere that have blanks need it."
+)
 _DATABASE = "Address of the study's database. Default: the SQLite file beside the study file."
 _PREFERENCE = (
     "True strengths (logarithms) of the systems: a=1,b=0.5,c=0. Of two, a is preferred with chance e^a / (e^a + e^b). "
@@ -54,7 +57,7 @@ def analyse_command(
     first: Annotated[str | None, Option(help=_FIRST)] = None,
     against: Annotated[list[str] | None, Option(help=_AGAINST)] = None,
     metrics: Annotated[str | None, Option(help="Metrics of these results. Default: all.")] = None,
-    unranked: Annotated[str, Option(help=_UNRANKED)] = "out",
+    blanks: Annotated[str | None, Option(help=_BLANKS)] = None,
     database: Annotated[str | None, Option(help=_DATABASE)] = None,
     level: Level = 0.95,
     resamples: Annotated[
@@ -71,13 +74,14 @@ def analyse_command(
 
     Rankings: mean ranks, constraints fulfilled and violated, first places with exact intervals, Friedman's test, exact
     sign tests of every two systems (Holm), strengths (Bradley–Terry with ties). Choices: the same for pairs. Scales:
-    means, medians and paired differences. Always: position bias, planted checks, who left, time.
+    means, medians and paired differences. Always: position bias, planted checks, who left, time. Where answers are
+    missing depending on the list, no order is told.
 
     Examples:
 
       trueval study analyse study.toml --report study.html
 
-      trueval study analyse rankings.csv --first small-bias,no-bias
+      trueval study analyse rankings.csv --first small-bias,no-bias --blanks worse
 
       trueval study analyse exported/ --against results/ --format json
     """
@@ -89,7 +93,7 @@ def analyse_command(
     set_quiet(quiet)
     chosen = result_format(format, output, report, csv_safe=csv_safe)
     found = study_analysis(
-        answers, first=first, against=against or None, metrics=metrics, unranked=unranked, database=database,
+        answers, first=first, against=against or None, metrics=metrics, blanks=blanks, database=database,
         level=level, resamples=resamples, seed=seed,
     )  # fmt: skip
     name = Path(answers).stem
@@ -147,6 +151,10 @@ def simulate_command(
     careless: Annotated[float, Option(help="Share of participants who answer without looking.")] = 0.0,
     no_difference: Annotated[float, Option(help="Readiness to see no difference between two lists (Davidson).")] = 0.0,
     partial: Annotated[float, Option(help="Share of participants who rank only the better half.")] = 0.0,
+    disliked: Annotated[
+        float, Option(help="Chance of leaving a list of mean strength blank because one does not like it.")
+    ] = 0.0,
+    overlooked: Annotated[float, Option(help="Chance of leaving a list blank, whichever it is.")] = 0.0,
     leave: Annotated[float, Option(help="Chance of leaving before each task.")] = 0.0,
     database: Annotated[str | None, Option(help="Where to store them. Default: beside the study, -simulated.")] = None,
     seed: Seed = 0,
@@ -161,6 +169,8 @@ def simulate_command(
       trueval study simulate study.toml --participants 40 --preference "ease=1,popularity=0,random=-1"
 
       trueval study simulate study.toml --participants 40 --careless 0.1 --position-bias 0.5
+
+      trueval study simulate study.toml --participants 40 --preference "ease=1,popularity=0,random=-1" --disliked 0.3
     """
     from trueval.progress import note, set_quiet
     from trueval.study.definition import read_study
@@ -173,7 +183,7 @@ def simulate_command(
     given = named_numbers(preference, "--preference", what=what, do=do)
     people = SimulatedPeople(
         strengths=given or dict.fromkeys(read.systems, 0.0), position_bias=position_bias, careless=careless,
-        no_difference=no_difference, partial=partial, leave=leave, seed=seed,
+        no_difference=no_difference, partial=partial, disliked=disliked, overlooked=overlooked, leave=leave, seed=seed,
     )  # fmt: skip
     simulate_participants(read, people, participants=participants, url=database)
     address = database or simulated_address(read)

@@ -46,10 +46,7 @@ def fit_strengths(wins: np.ndarray, ties: np.ndarray, *, added: float | None = N
     objects = wins.shape[1]
     together = ((wins + wins.transpose(0, 2, 1) + ties) > 0).any(axis=0)
     wins = wins + (1 / objects if added is None else added) * together
-    i, j = np.triu_indices(objects, 1)
-    forth, back, tied = wins[:, i, j], wins[:, j, i], ties[:, i, j]
-    turned = np.zeros((len(i), objects))  # which difference of strengths a pair tells of
-    turned[np.arange(len(i)), i], turned[np.arange(len(i)), j] = 1.0, -1.0
+    forth, back, tied, turned = _by_pair(wins, ties)
     log_strength, log_tie = np.zeros((len(wins), objects)), np.zeros(len(wins))
     some = tied.sum(axis=1) > 0
     log_tie[~some] = -np.inf
@@ -64,6 +61,31 @@ def fit_strengths(wins: np.ndarray, ties: np.ndarray, *, added: float | None = N
         if np.abs(step).max() < 1e-10:
             break
     return Strengths(log_strength - log_strength.mean(axis=1, keepdims=True), log_tie)
+
+
+def strength_covariance(wins: np.ndarray, ties: np.ndarray, fitted: Strengths) -> np.ndarray:
+    """Covariances of the errors of fitted strengths as the model has them, if all comparisons are independent.
+
+    It is the inverse of the information in the comparisons that were made; preferences that were added tell nothing.
+
+    >>> wins = np.array([[[0.0, 20.0], [20.0, 0.0]]])
+    >>> fitted = fit_strengths(wins, np.zeros((1, 2, 2)))
+    >>> strength_covariance(wins, np.zeros((1, 2, 2)), fitted)[0].round(6).tolist()  # 40 / 4 for the difference
+    [[0.025, -0.025], [-0.025, 0.025]]
+    """
+    objects = wins.shape[1]
+    forth, back, tied, turned = _by_pair(wins, ties)
+    _, bend = _derivatives(forth, back, tied, fitted.log_strength @ turned.T, fitted.log_tie, turned)
+    return np.linalg.pinv(bend[:, :objects, :objects], hermitian=True)
+
+
+def _by_pair(wins: np.ndarray, ties: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Preferences forth and back and ties of every two objects, and which difference of strengths a pair tells of."""
+    objects = wins.shape[1]
+    i, j = np.triu_indices(objects, 1)
+    turned = np.zeros((len(i), objects))
+    turned[np.arange(len(i)), i], turned[np.arange(len(i)), j] = 1.0, -1.0
+    return wins[:, i, j], wins[:, j, i], ties[:, i, j], turned
 
 
 def _derivatives(

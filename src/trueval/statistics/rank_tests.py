@@ -62,16 +62,10 @@ def score_test(scores: np.ndarray, *, seed: int, draws: int = 10_000) -> RankTes
     >>> round(test.statistic, 6), test.judges  # T = (3, -3), V = (8 + 2) (I - J / 2)
     (1.8, 2)
     """
-    scores = in_one_order(scores)
-    known = ~np.isnan(scores)
-    number = known.sum(axis=1)
-    mean = np.nansum(scores, axis=1) / np.maximum(number, 1)
-    centred = np.where(known, scores - mean[:, None], 0.0)
-    told = (np.abs(centred) > 1e-12 * max(float(np.nanmax(np.abs(scores), initial=0.0)), 1e-300)).any(axis=1)
-    centred, known = centred[told], known[told]
+    centred, known, judges = _centred(scores)
     inverse, freedom = _inverse_covariance(centred, known)
     if not freedom:
-        return RankTest(float("nan"), 0, float("nan"), int(told.sum()), "no differences to test")
+        return RankTest(float("nan"), 0, float("nan"), judges, "no differences to test")
     total = centred.sum(axis=0)
     seen = float(total @ inverse @ total)
     if len(centred) > MOST_PERMUTED:
@@ -81,6 +75,27 @@ def score_test(scores: np.ndarray, *, seed: int, draws: int = 10_000) -> RankTes
     drawn = permuted_sums(centred, known, seed=seed, draws=draws)
     at_least = int(np.count_nonzero(np.einsum("di,ij,dj->d", drawn, inverse, drawn) >= seen * (1 - 1e-9)))
     return RankTest(seen, freedom, (1 + at_least) / (1 + draws), len(centred), f"{draws:,} permutations")
+
+
+def score_covariance(scores: np.ndarray) -> np.ndarray:
+    """The covariance of the sums of columns if every judge's scores could stand in any order.
+
+    >>> score_covariance(np.array([[5.0, 1.0], [4.0, 2.0], [np.nan, 3.0]])).tolist()
+    [[5.0, -5.0], [-5.0, 5.0]]
+    """
+    centred, known, _ = _centred(scores)
+    return _covariance(centred, known)
+
+
+def _centred(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+    """Scores less each judge's mean (0 where there is none) and where there are any, of judges whose scores differ."""
+    scores = in_one_order(scores)
+    known = ~np.isnan(scores)
+    number = known.sum(axis=1)
+    mean = np.nansum(scores, axis=1) / np.maximum(number, 1)
+    centred = np.where(known, scores - mean[:, None], 0.0)
+    told = (np.abs(centred) > 1e-12 * max(float(np.nanmax(np.abs(scores), initial=0.0)), 1e-300)).any(axis=1)
+    return centred[told], known[told], int(told.sum())
 
 
 def permuted_sums(scores: np.ndarray, known: np.ndarray, *, seed: int, draws: int) -> np.ndarray:
@@ -108,11 +123,15 @@ def _orders(number: int) -> np.ndarray:
     return np.array(list(permutations(range(number))))
 
 
-def _inverse_covariance(centred: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, int]:
-    """The generalised inverse of the covariance of sums over random orders, and its rank."""
+def _covariance(centred: np.ndarray, known: np.ndarray) -> np.ndarray:
     number = known.sum(axis=1)
     spread = (centred**2).sum(axis=1) / np.maximum(number - 1, 1)
     inside = known.astype(np.float64)
-    covariance = np.diag(spread @ inside) - (inside * (spread / np.maximum(number, 1))[:, None]).T @ inside
+    return np.diag(spread @ inside) - (inside * (spread / np.maximum(number, 1))[:, None]).T @ inside
+
+
+def _inverse_covariance(centred: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, int]:
+    """The generalised inverse of the covariance of sums over random orders, and its rank."""
+    covariance = _covariance(centred, known)
     freedom = int(np.linalg.matrix_rank(covariance, hermitian=True)) if len(centred) else 0
     return np.linalg.pinv(covariance, hermitian=True), freedom

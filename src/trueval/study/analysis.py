@@ -27,7 +27,7 @@ def study_analysis(
     first: str | Sequence[str] | None = None,
     against: Any = None,
     metrics: str | Sequence[str] | None = None,
-    unranked: str = "out",
+    blanks: str | None = None,
     database: str | None = None,
     level: float = 0.95,
     resamples: int = 1000,
@@ -48,8 +48,10 @@ def study_analysis(
         Offline evaluations of the same systems, three or more: how far each of their metrics agrees with people.
     metrics : text or list of text, optional
         Metrics of these results. Default: all.
-    unranked : {"out", "last"}, default "out"
-        Systems that a participant left unranked have no place in their ranking, or share those after all others.
+    blanks : {"worse", "not looked at"}, optional
+        What a list without a place in a ranking means. Default: what the study file said to participants; rankings of
+        elsewhere that have blanks need it. "worse": below all lists that have a place. "not looked at": nothing is said
+        of it; where blanks depend on the list, or could with so few answers, no order of the systems is told.
     database : text, optional
         Address of the database of a study file. Default: the SQLite file beside it.
     level : number, default 0.95
@@ -68,7 +70,7 @@ def study_analysis(
     Raises
     ------
     TruevalError
-        For answers that lack columns, come twice, or are of one system only.
+        For answers that lack columns, come twice, or are of one system only, and for blanks whose meaning is not said.
 
     Examples
     --------
@@ -83,7 +85,7 @@ def study_analysis(
     """
     named = split_list(first) if isinstance(first, str) else first
     options = StudyOptions(
-        first=tuple(named or ()), unranked=unranked, level=level, resamples=resamples, seed=seed
+        first=tuple(named or ()), blanks=blanks, level=level, resamples=resamples, seed=seed
     )  # fmt: skip
     chosen = split_list(metrics) if isinstance(metrics, str) else metrics
     name = Path(answers).stem if isinstance(answers, (str, Path)) else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from trueval.online.user_study.blanks import NOT_LOOKED_AT
 from trueval.study.definition import Study
 from trueval.study.plan import Planned
 from trueval.study.sections import Pair, Rank
@@ -42,12 +43,14 @@ def checked_answer(
 def _ranks(form: Rank, labels: list[str], fields: Mapping[str, str], words: Words) -> dict[str, int | None]:
     ranks = {label: _whole(fields.get(f"place-{label}"), len(labels)) for label in labels}
     given = [place for place in ranks.values() if place is not None]
-    if not form.partial and len(given) < len(labels):
+    if form.blanks == "not allowed" and len(given) < len(labels):
         raise Incomplete(words("rank_need_all"))
     if not form.ties and len(set(given)) < len(given):
         raise Incomplete(words("rank_twice"))
     if 1 not in given:
         raise Incomplete(words("rank_need_one"))
+    if form.blanks == NOT_LOOKED_AT and len(given) < 2:
+        raise Incomplete(words("rank_need_two"))
     return ranks
 
 

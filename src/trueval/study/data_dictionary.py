@@ -41,8 +41,10 @@ COLUMNS: dict[str, list[tuple[str, pl.DataType | type[pl.DataType], str]]] = {
     ],
     "rankings": [
         _WHO, _TASK, _SYSTEM, _POSITION,
-        ("rank", pl.Int64, "place given, 1 = best; ties share a number; empty where the list was not ranked"),
+        ("rank", pl.Int64, "place given, 1 = best; ties share a number; empty where the list was left without one"),
         _CHECK,
+        ("blanks", pl.String, "what people were told that a list without a place means: worse (than all that have "
+         "one), not looked at, or not allowed"),
     ],
     "pairs": [
         _WHO, _TASK,
@@ -60,7 +62,8 @@ COLUMNS: dict[str, list[tuple[str, pl.DataType | type[pl.DataType], str]]] = {
     ],
     "marks": [
         _WHO, _TASK, _SYSTEM, _ITEM,
-        ("mark", pl.String, "would (would watch, read, buy it), know (knows it) or not (not for me)"),
+        ("mark", pl.String, "would (would watch, read, buy it), know (knows it) or not (not for me); items "
+         "without a mark have no row, which says nothing of them"),
         _CHECK,
     ],
     "ratings": [

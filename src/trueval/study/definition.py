@@ -14,6 +14,7 @@ from trueval.errors import DefinitionError, TruevalError, suggest
 from trueval.experiments.experiment_file import Written, read_written, show
 from trueval.experiments.sources import find_path
 from trueval.experiments.system_entries import Entry, read_entries
+from trueval.online.user_study.blanks import MEANINGS
 from trueval.study.plan import FORMS, RANDOM_LIST, PlanOptions
 from trueval.study.section_keys import read_section, read_table, tables
 from trueval.study.sections import (
@@ -76,6 +77,11 @@ class Study:
         )  # fmt: skip
 
     @property
+    def blanks(self) -> str | None:
+        """What people were told that a list without a place means; None where lists get no places."""
+        return self.form.blanks if isinstance(self.form, Rank) else None
+
+    @property
     def digest(self) -> str:
         """A digest of what must not change once people have taken part: form, systems, plan, lists, questions."""
         lasting = {
@@ -83,6 +89,8 @@ class Study:
             "systems": {name: entry.text for name, entry in self.systems.items()},
             "scale": self.ratings.scale, "scales": [one.name for one in self.scales],
         }  # fmt: skip
+        if self.blanks in MEANINGS:
+            lasting["blanks"] = self.blanks
         return hashlib.sha256(json.dumps(lasting, sort_keys=True).encode()).hexdigest()
 
 
@@ -104,6 +112,8 @@ def read_study(source: str | Path | Mapping[str, Any]) -> Study:
             if name in written.sections:
                 _refuse_other_form(written, name, read["study"].form)
             continue
+        if name == "rank":
+            _refuse_partial(written)
         read[name] = read_section(written, name, section)
     about: About = read["study"]
     form = read[about.form]
@@ -132,6 +142,20 @@ def _refuse_other_form(written: Written, name: str, form: str) -> None:
     raise DefinitionError(
         f"[{name}] belongs to another form", where=written.at(name), found=f'form = "{form}"',
         do=f'remove [{name}], or write form = "{name}" in [study]',
+    )  # fmt: skip
+
+
+def _refuse_partial(written: Written) -> None:
+    """A key of earlier versions, which let people leave blanks without a meaning."""
+    partial = written.section("rank").get("partial")
+    if partial is None:
+        return
+    others = ' or, where people may leave lists out, "worse" (than all lists that have a place) or "not looked at"'
+    answered = '; with answers that are there already write "not allowed", and study analyse --blanks' * bool(partial)
+    raise DefinitionError(
+        "[rank] has no key 'partial': it has to say what a list without a place means",
+        where=written.at("rank", "partial"), found=f"partial = {show(partial)}",
+        do='write blanks = "not allowed"' + f"{others}{answered}" * bool(partial),
     )  # fmt: skip
 
 

@@ -102,7 +102,7 @@ class _Answers:
         for body, shown in self._answered(person) if self.form == "rank" else ():
             for row in shown:
                 place = body["ranks"].get(row["label"])
-                yield person, row["task"], row["system"], row["position"], place, row["check"]
+                yield person, row["task"], row["system"], row["position"], place, row["check"], self.study.blanks
 
     def _pairs(self, person: str) -> Iterable[tuple[Any, ...]]:
         for body, (left, right) in self._answered(person) if self.form == "pair" else ():

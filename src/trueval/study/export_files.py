@@ -49,6 +49,7 @@ def _about(study: Study, tables: dict[str, pl.DataFrame]) -> dict[str, Any]:
                          "finished": int(people["finished"].is_not_null().sum())},
         "systems": {name: entry.text for name, entry in study.systems.items()},
         "lists": {"length": study.lists.length, "visible": study.lists.visible},
+        "blanks": study.blanks,
         "checks": {"same": study.checks.same, "random": study.checks.random},
         "ratings": {
             "least": chosen.least, "scale": chosen.scale,

@@ -6,6 +6,7 @@ import bisect
 import time
 from typing import Any
 
+from trueval.online.user_study.blanks import NOT_LOOKED_AT
 from trueval.online.user_study.plan import study_plan
 from trueval.render.numbers import short_percent
 from trueval.statistics.power import least_users, power
@@ -45,6 +46,11 @@ def check_study(study: Study) -> list[str]:
             lines.append(
                 f"note: {number} texts have no words in [words.{language}]: people see them as they are written"
             )
+    if study.blanks == NOT_LOOKED_AT:
+        lines.append(
+            'note: blanks = "not looked at" tells no order where blanks depend on the list, or where so few answers '
+            "could hide that they do"
+        )
     if "(put your address here)" in study.information.text:
         lines.append("note: [information] text still has the example's blank for your address")
     if not study.thanks.code and not study.thanks.address:

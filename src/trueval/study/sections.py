@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from trueval.online.user_study.blanks import BLANKS
 from trueval.study.plan import FORMS
 from trueval.study.section_keys import (
     anything,
@@ -79,10 +80,10 @@ class Ratings:
 
 @dataclass(frozen=True)
 class Rank:
-    """[rank]: the question, and whether lists may be left out or share a place."""
+    """[rank]: the question, what a list without a place means, and whether lists may share one."""
 
     question: str = key(phrase("Which list helps you best to find something for the weekend?"))
-    partial: bool = key(switch(), True)
+    blanks: str = key(choice(*BLANKS), BLANKS[0])
     ties: bool = key(switch(), False)
 
 

@@ -9,6 +9,7 @@ from sqlalchemy import func, select
 
 from trueval.data.read import read
 from trueval.errors import DataError, DefinitionError, suggest
+from trueval.online.user_study.blanks import MEANINGS
 from trueval.study import tables
 from trueval.study.answers import (
     begin_tasks,
@@ -47,6 +48,12 @@ def simulate_participants(
             do=f"leave it out: they are written to {simulated_address(study)}",
         )  # fmt: skip
     _check_systems(study, people)
+    if people.leaves_blanks and study.blanks not in MEANINGS:
+        raise DefinitionError(
+            "people cannot leave lists without a place in this study", where=study.written.name,
+            found="a chance that they do (partial, disliked or overlooked)",
+            do='leave it out, or write blanks = "worse" in [rank]',
+        )  # fmt: skip
     storage = Storage.open(study, address)
     with reading(storage.engine) as connection:
         there = connection.execute(select(func.count()).select_from(tables.participants)).scalar_one()

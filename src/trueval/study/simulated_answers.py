@@ -45,6 +45,8 @@ def study_answers(
     careless: float = 0.0,
     no_difference: float = 0.0,
     partial: float = 0.0,
+    disliked: float = 0.0,
+    overlooked: float = 0.0,
     leave: float = 0.0,
     same: bool = False,
     random: bool = False,
@@ -71,6 +73,10 @@ def study_answers(
         Readiness ν of Davidson's model to see no difference, with "pair".
     partial : number, default 0.0
         Share of participants who rank only the better half of the lists.
+    disliked : number, default 0.0
+        Chance that a list of mean strength is not liked, and left without a place; with "rank".
+    overlooked : number, default 0.0
+        Chance of not looking at a list, whichever it is; with "rank". Everybody looks at two.
     leave : number, default 0.0
         Chance of leaving before each task.
     same, random : bool, default False
@@ -92,7 +98,7 @@ def study_answers(
     """
     people = SimulatedPeople(
         strengths=strengths, position_bias=position_bias, careless=careless, no_difference=no_difference,
-        partial=partial, leave=leave, seed=seed,
+        partial=partial, disliked=disliked, overlooked=overlooked, leave=leave, seed=seed,
     )  # fmt: skip
     if form not in FORMS:
         raise DefinitionError(f"there is no form {form!r}", do=suggest(form, FORMS))

@@ -33,6 +33,11 @@ class SimulatedPeople:
         Readiness ν of Davidson's model to see no difference between two lists.
     partial : number
         Share of participants who rank only the better half of the lists.
+    disliked : number
+        Chance that a list of mean strength is not liked: people give places only to lists that they like, whose value
+        (strength and chance, as rankings have it) is high enough, and to the best.
+    overlooked : number
+        Chance of not looking at a list, whichever it is; everybody looks at two.
     leave : number
         Chance of leaving before each task.
     seed : int
@@ -44,11 +49,13 @@ class SimulatedPeople:
     careless: float = 0.0
     no_difference: float = 0.0
     partial: float = 0.0
+    disliked: float = 0.0
+    overlooked: float = 0.0
     leave: float = 0.0
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("careless", "partial", "leave"):
+        for name in ("careless", "partial", "disliked", "overlooked", "leave"):
             if not 0 <= getattr(self, name) <= 1:
                 raise DefinitionError(f"{name} is a share", found=f"{getattr(self, name):g}", do="give 0 to 1")
         if not 0 <= self.no_difference < np.inf or not np.isfinite(self.position_bias):
@@ -58,6 +65,11 @@ class SimulatedPeople:
             )
         if not self.each or any(not np.isfinite(value) for one in self.each for value in one.values()):
             raise DefinitionError("strengths must be finite numbers", found=repr(self.strengths)[:200])
+
+    @property
+    def leaves_blanks(self) -> bool:
+        """Whether any list may be left without a place."""
+        return max(self.partial, self.disliked, self.overlooked) > 0
 
     @property
     def each(self) -> Sequence[Mapping[str, float]]:
@@ -98,8 +110,27 @@ class SimulatedPerson:
             for one in lists
         }
         order = sorted(value, key=lambda label: -value[label])
+        seen = self._looked_at(order)
+        least = self._least_liked()
         ranked = len(order) if self.rng.random() >= self.people.partial else max(1, len(order) // 2)
-        return {label: place if place <= ranked else None for place, label in enumerate(order, 1)}
+        given = [label for place, label in enumerate(order) if label in seen and place < ranked]
+        given = [label for place, label in enumerate(given) if place == 0 or value[label] > least]
+        return {label: given.index(label) + 1 if label in given else None for label in value}
+
+    def _looked_at(self, labels: Sequence[str]) -> set[str]:
+        if not self.people.overlooked:
+            return set(labels)
+        chance = dict(zip(sorted(labels), self.rng.random(len(labels))))
+        first = sorted(labels, key=lambda label: -chance[label])[:2]
+        return {label for label in labels if chance[label] >= self.people.overlooked or label in first}
+
+    def _least_liked(self) -> float:
+        """The value above which a list is liked: one of mean strength is below it with the chance that was given."""
+        if not self.people.disliked:
+            return -np.inf
+        if self.people.disliked == 1:
+            return np.inf
+        return float(np.mean(list(self.strengths.values())) - np.log(-np.log(self.people.disliked)))
 
     def choose(self, left: Planned, right: Planned) -> str:
         """Left, right or none."""

@@ -137,7 +137,7 @@ def _rank(
     draft = context["typed"] or draft_of(site.storage, person.id, chosen.task)
     return {
         "lists": [{"label": one.label} for one in plan], "label": chosen.label, "typed": draft,
-        "items": items_of(site, person, chosen), "partial": site.study.form.partial, "ties": site.study.form.ties,
+        "items": items_of(site, person, chosen), "blanks": site.study.form.blanks, "ties": site.study.form.ties,
     }  # fmt: skip
 
 

@@ -85,7 +85,7 @@ class Storage:
         elif known["study"] != self.study.digest:
             if connection.execute(select(func.count()).select_from(tables.participants)).scalar_one():
                 raise DataError(
-                    "the study's form, systems, lists, scales or seed changed after people had taken part",
+                    "the study's form, systems, lists, scales, blanks or seed changed after people had taken part",
                     where=self.study.written.name, do="undo the change, or start a new study under another file name",
                 )  # fmt: skip
             self.set_setting(connection, "study", self.study.digest)

@@ -132,8 +132,10 @@ def people_ranking(found: Findings) -> tuple[str, OutsideRanking] | None:
         if form is not None and form.strengths.systems:
             scores = {one.system: one.strength for one in form.strengths.systems}
             return "strength", OutsideRanking(scores, form.strengths.covariance, form.participants)
-    if found.scales is None:
+    if found.scales is None or not found.scales.values:
         return None
     question = found.scales.values[0].question
+    if question != next(iter(found.scales.order)):  # the covariance is that of the first
+        return None
     scores = {one.system: one.mean for one in found.scales.values if one.question == question}
     return f"mean of {question}", OutsideRanking(scores, found.scales.covariance, found.scales.participants)

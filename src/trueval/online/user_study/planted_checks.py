@@ -42,7 +42,8 @@ def planted_checks(tables: dict[str, pl.DataFrame]) -> list[PlantedCheck]:
         if form not in tables or "check" not in tables[form].columns:
             continue
         if (tables[form]["check"] == kind).any():
-            made = _MADE[form](tables[form], kind).sort("participant")
+            answered = tables[form] if form == "rankings" else tables[form].drop_nulls(_ANSWER[form])
+            made = _MADE[form](answered, kind).sort("participant")
             people, failed = (
                 tuple(own["participant"].unique(maintain_order=True).to_list()) for own in (made, made.filter("failed"))
             )
@@ -93,4 +94,5 @@ def _in_scales(table: pl.DataFrame, kind: str) -> pl.DataFrame:
     return both.group_by("participant").agg(failed=(pl.col("planted") - pl.col("value")).mean() > 0)
 
 
+_ANSWER = {"pairs": "answer", "scales": "value"}
 _MADE = {"rankings": _in_rankings, "pairs": _in_pairs, "scales": _in_scales}

@@ -75,7 +75,7 @@ def _of_values(frame: pl.DataFrame, form: str, *, seed: int, draws: int) -> Posi
 
 def _of_sides(pairs: pl.DataFrame, *, seed: int, draws: int) -> PositionBias | None:
     """Left and right: participants' surplus of one side, with the sides of a participant exchanged by coins."""
-    own = pairs.with_columns(
+    own = pairs.drop_nulls("answer").with_columns(
         lean=pl.col("answer").replace_strict({"left": 1.0, "right": -1.0, "none": 0.0}, return_dtype=pl.Float64)
     )
     by_person = own.group_by("participant").agg(pl.col("lean").sum()).sort("lean")["lean"].to_numpy()

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from trueval.online.user_study.forms import KNOWN
 from trueval.online.user_study.rows import (
     Cells,
     difference_cells,
+    missing_cells,
     preference_cells,
     ranking_cells,
     scale_cells,
@@ -24,7 +26,16 @@ from trueval.render.widths import PIPED_WIDTH
 if TYPE_CHECKING:
     from trueval.online.user_study.result import StudyAnalysis
 
-_WORDS = ("system", "one", "other", "question", "verdict on one", "metric", "check")  # columns aligned to the left
+_WORDS = (
+    "system",
+    "pair",
+    "one",
+    "other",
+    "question",
+    "verdict on one",
+    "metric",
+    "check",
+)  # columns aligned to the left
 _LESS = ("tied", "ranked by", "answers", "participants")  # columns that a narrow window leaves out
 
 
@@ -38,15 +49,23 @@ class StudyTable(NamedTuple):
 def study_tables_shown(study: StudyAnalysis) -> Iterator[StudyTable]:
     """All tables for people."""
     level, found = study.manifest["level"], study.findings
-    if found.rankings is not None:
-        yield StudyTable("Rankings", ranking_cells(found.rankings, level))
-        yield StudyTable("Every two systems", preference_cells(found.rankings.preferences))
-    if found.pairs is not None:
-        yield StudyTable("Choices between two lists", strength_cells(found.pairs, level))
-        yield StudyTable("Every two systems", preference_cells(found.pairs.preferences, answers=True))
+    if (ranked := found.rankings) is not None and ranked.order == KNOWN:
+        yield StudyTable("Rankings", ranking_cells(ranked, level))
+        yield StudyTable("Every two systems", preference_cells(ranked.preferences))
+    elif ranked is not None and ranked.missing is not None:
+        yield StudyTable("Lists that have a place", missing_cells(ranked.missing))
+    if (pairs := found.pairs) is not None and pairs.order == KNOWN:
+        yield StudyTable("Choices between two lists", strength_cells(pairs, level))
+        yield StudyTable("Every two systems", preference_cells(pairs.preferences, answers=True))
+    elif pairs is not None and pairs.missing is not None:
+        yield StudyTable("Pairs that have an answer", missing_cells(pairs.missing, what="pair"))
     if found.scales is not None:
-        yield StudyTable("Answers on scales", scale_cells(found.scales, level))
-        yield StudyTable("Every two systems", difference_cells(found.scales, level))
+        if found.scales.values:
+            yield StudyTable("Answers on scales", scale_cells(found.scales, level))
+            yield StudyTable("Every two systems", difference_cells(found.scales, level))
+        for question, one in found.scales.missing.items():
+            if found.scales.order[question] != KNOWN:
+                yield StudyTable(f"Lists that have an answer to {question}", missing_cells(one))
     if study.checks:
         rows = [[f"{c.kind}: {c.meaning}", f"{len(c.participants):,}", f"{len(c.failed):,}"] for c in study.checks]
         yield StudyTable("Planted checks", (["check", "participants", "failed"], rows))

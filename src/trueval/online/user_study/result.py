@@ -45,7 +45,10 @@ class StudyAnalysis(Tabular, Shown, Reported):
         return verdict(self)
 
     def table(self) -> pl.DataFrame:
-        """One row per form and system: ranks, constraints, first places and strength, or values on scales."""
+        """One row per form and system: ranks, constraints, first places and strength, or values on scales.
+
+        Where no order is known, because answers are missing depending on the list: only how often it was answered.
+        """
         from trueval.online.user_study.rows import table_rows
 
         return pl.DataFrame(table_rows(self.findings), infer_schema_length=None).with_columns(

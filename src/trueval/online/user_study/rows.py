@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from trueval.online.user_study.forms import Findings, PairFindings, RankingFindings, ScaleFindings
+from trueval.online.user_study.forms import KNOWN, Findings, PairFindings, RankingFindings, ScaleFindings
+from trueval.online.user_study.missing_answers import MissingAnswers
 from trueval.online.user_study.preferences import Preference, Strength
 from trueval.render.marks import SIGNS, verdict_text
 from trueval.render.numbers import level_percent, p_value, percent, rounded, with_interval
@@ -13,18 +14,37 @@ Cells = tuple[list[str], list[list[str]]]
 
 
 def table_rows(found: Findings) -> list[dict[str, Any]]:
-    """One row per form and system (and question); columns that a form does not have are missing."""
+    """One row per form and system (and question); columns that a form does not have are missing.
+
+    Where no order is known, a row says how often the system was answered, and no more.
+    """
     rows: list[dict[str, Any]] = []
     if found.rankings is not None:
         strength = {one.system: one for one in found.rankings.strengths.systems}
         for system in found.rankings.systems:
             rows.append({"form": "rank", **system.record(), **_strength_columns(strength.get(system.system))})
+        if found.rankings.order != KNOWN and (missing := found.rankings.missing) is not None:
+            rows += [
+                {"form": "rank", "system": name, "ranked": asked - number, "unranked": number}
+                for name, number, asked in zip(missing.of, missing.missing, missing.asked)
+            ]
     if found.pairs is not None:
         rows += [
             {"form": "pair", "system": one.system, **_strength_columns(one)} for one in found.pairs.strengths.systems
         ]
+        if found.pairs.order != KNOWN and (missing := found.pairs.missing) is not None:
+            rows += [
+                {"form": "pair", "pair": name, "answers": asked - number, "unanswered": number}
+                for name, number, asked in zip(missing.of, missing.missing, missing.asked)
+            ]
     if found.scales is not None:
         rows += [{"form": "rate", **one.record()} for one in found.scales.values]
+        rows += [
+            {"form": "rate", "question": question, "system": name, "n": asked - number}
+            for question, missing in found.scales.missing.items()
+            if found.scales.order[question] != KNOWN
+            for name, number, asked in zip(missing.of, missing.missing, missing.asked)
+        ]
     return rows
 
 
@@ -48,6 +68,15 @@ def ranking_cells(found: RankingFindings, level: float) -> Cells:
         for one in found.systems
     ]  # fmt: skip
     return [*head, f"strength [{of}]"], rows
+
+
+def missing_cells(found: MissingAnswers, *, what: str = "system") -> Cells:
+    """How often each list, or pair of lists, was answered: all that can be said where that depends on the list."""
+    rows = [
+        [name, f"{asked - missing:,} of {asked:,}", percent(missing / asked if asked else float("nan"), 0)]
+        for name, missing, asked in zip(found.of, found.missing, found.asked)
+    ]
+    return [what, "answered by", "blank"], rows
 
 
 def strength_cells(found: PairFindings, level: float) -> Cells:

@@ -78,6 +78,10 @@ class Answered:
         people = tuple(name for name, kept in zip(self.participants, keep) if kept)
         return Answered(people, self.systems, {name: own[keep] for name, own in self.values.items()})
 
+    def about(self, questions: Sequence[str]) -> Answered:
+        """Of some questions."""
+        return Answered(self.participants, self.systems, {name: self.values[name] for name in questions})
+
 
 def answers_on_scales(table: pl.DataFrame, *, where: str = "scales") -> Answered:
     """The answers of every participant; several to the same question about a system are averaged.
@@ -94,6 +98,9 @@ def answers_on_scales(table: pl.DataFrame, *, where: str = "scales") -> Answered
             "a comparison needs at least two systems", where=where, found=", ".join(systems) or "none",
             do="give the answers about every system",
         )  # fmt: skip
+    own = own.drop_nulls("value")
+    if not len(own):
+        raise DataError("nobody answered on a scale", where=f"{where}, column value", found="no value at all")
     people = tuple(sorted(own["participant"].unique().to_list()))
     values = {}
     for question in sorted(own["question"].unique().to_list()):
@@ -107,6 +114,8 @@ def answers_on_scales(table: pl.DataFrame, *, where: str = "scales") -> Answered
 
 def scale_values(answered: Answered, *, level: float, resamples: int, seed: int) -> list[ScaleValue]:
     """Mean (Student's t) and median (resampled participants) of every question and system."""
+    if not answered.values:
+        return []
     joined = _joined(answered, level=level, seed=seed)
     found = []
     for question, cells in answered.values.items():
@@ -125,6 +134,8 @@ def scale_values(answered: Answered, *, level: float, resamples: int, seed: int)
 
 def scale_differences(answered: Answered, *, level: float, seed: int) -> list[ScaleDifference]:
     """Every two systems on every question by the paired tests of all comparisons, with Holm's correction over all."""
+    if not answered.values:
+        return []
     joined, questions = _joined(answered, level=level, seed=seed), list(answered.values)
     rows: list[tuple[str, Tested]] = []
     for other in answered.systems[1:]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from trueval.online.user_study.attendance import Attendance
-from trueval.online.user_study.forms import Findings, PairFindings, RankingFindings, ScaleFindings
+from trueval.online.user_study.forms import DEPENDS, KNOWN, Findings, PairFindings, RankingFindings, ScaleFindings
+from trueval.online.user_study.missing_answers import MOST_HIDDEN, MissingAnswers
 from trueval.online.user_study.planted_checks import PlantedCheck
 from trueval.online.user_study.position_bias import PositionBias
 from trueval.online.user_study.preferences import Preference
 from trueval.online.user_study.rankings import FirstPlaceTest
 from trueval.online.user_study.rows import share_text
-from trueval.render.numbers import p_phrase, rounded
+from trueval.render.numbers import p_phrase, percent, rounded
 
 if TYPE_CHECKING:
     from trueval.online.user_study.result import StudyAnalysis
@@ -26,6 +27,8 @@ def verdict(study: StudyAnalysis) -> str:
     lines += [bias_sentence(one, alpha) for one in study.position_bias]
     lines += check_sentences(study, alpha)
     lines += study.against.sentences if study.against is not None else []
+    if study.manifest["against"] and study.against is None:
+        lines.append("Offline metrics cannot be compared with people: their order of the systems is not known.")
     return "\n".join(lines)
 
 
@@ -42,7 +45,11 @@ def finding_sentences(found: Findings, alpha: float) -> list[str]:
 
 
 def _of_rankings(found: RankingFindings, alpha: float) -> list[str]:
+    if found.order != KNOWN:
+        assert found.missing is not None
+        return [_without_blanks(found.missing, found.order)]
     test, best = found.friedman, found.systems[0]
+    assert test is not None
     differ = test.p < alpha
     statistic = f"Friedman's χ² = {rounded(test.statistic)} on {test.freedom} df, {p_phrase(test.p, least=_LEAST)}"
     lines = [
@@ -53,11 +60,51 @@ def _of_rankings(found: RankingFindings, alpha: float) -> list[str]:
     share = share_text(best.first_share, best.first_low, best.first_high)
     lines.append(
         f"{best.system} has the best mean rank, {rounded(best.mean_rank)}, and came first for {best.first} of "
-        f"{found.participants} participants ({share})."
+        f"{_participants(best.first_of, found.participants)} ({share})."
     )
     if found.first is not None:
         lines.append(first_sentence(found.first))
     return lines + _told(found.preferences)
+
+
+def _participants(trials: int, everybody: int) -> str:
+    return f"{trials} participants" + " who ranked it beside others" * (trials < everybody)
+
+
+def _without_blanks(missing: MissingAnswers, order: str) -> str:
+    """Why rankings with lists that were not looked at have no order, and what would tell."""
+    other = (
+        'a study in which every list needs a place (blanks = "not allowed" in [rank]), or in which people are told '
+        'that a blank means worse (blanks = "worse").'
+    )
+    if order == DEPENDS:
+        return (
+            "No order of the systems can be told: how often a list was left blank depends on the list "
+            f"({_blank(missing)}), so that people may have left out what they do not like. What would tell is {other}"
+        )
+    return (
+        "No order of the systems can be told: that blanks depend on the list cannot be excluded with so few answers "
+        f"({_blank(missing)}). With 80 % power only a list would be found that is blank for "
+        f"{percent(missing.least, 0)} of participants more or less than the others; less than "
+        f"{percent(MOST_HIDDEN, 0)} could mislead no more than chance does. What would tell is more participants, or "
+        f"{other}"
+    )
+
+
+def _blank(missing: MissingAnswers) -> str:
+    """The test of missing answers, and where they are missing most."""
+    most = sorted(zip(missing.of, missing.missing, missing.asked), key=lambda one: (-one[1] / max(one[2], 1), one[0]))
+    counts = ", ".join(f"{name} {number:,} of {asked:,}" for name, number, asked in most[:5])
+    more = f" and {len(most) - 5} more" if len(most) > 5 else ""
+    return f"Cochran's Q, {p_phrase(missing.p, least=_LEAST)}; blank: {counts}{more}"
+
+
+def _unanswered(missing: MissingAnswers, what: str) -> str:
+    """Why choices or scales have no order, and what would tell."""
+    return (
+        f"no order can be told: whether there is an answer depends on the {what} ({_blank(missing)}), so that those "
+        f"who answered may be those who liked it. What would tell is an answer of everybody to every {what}."
+    )
 
 
 def first_sentence(test: FirstPlaceTest) -> str:
@@ -78,6 +125,9 @@ def _of_pairs(found: PairFindings) -> list[str]:
         f"{found.participants} participants chose between two lists {found.answers:,} times, "
         f"{found.no_difference:,} times without a preference."
     ]
+    if found.order != KNOWN:
+        assert found.missing is not None
+        return [*lines, f"Choices: {_unanswered(found.missing, 'pair')}"]
     return lines + _told(found.preferences)
 
 
@@ -99,7 +149,10 @@ def _told(preferences: tuple[Preference, ...]) -> list[str]:
 
 def _of_scales(found: ScaleFindings) -> list[str]:
     lines = []
-    for question in dict.fromkeys(one.question for one in found.values):
+    for question, order in found.order.items():
+        if order != KNOWN:
+            lines.append(f"{question}: {_unanswered(found.missing[question], 'list')}")
+            continue
         values = [one for one in found.values if one.question == question]
         best = max(values, key=lambda one: one.mean)
         own = [one for one in found.differences if one.question == question]
@@ -151,8 +204,8 @@ def verdicts(found: Findings, alpha: float) -> list[object]:
     """All that is called significant, for comparisons."""
     said: list[object] = []
     if found.rankings is not None:
-        first = found.rankings.first
-        said += [found.rankings.friedman.p < alpha, None if first is None else first.p < alpha]
+        first, friedman = found.rankings.first, found.rankings.friedman
+        said += [friedman is not None and friedman.p < alpha, None if first is None else first.p < alpha]
         said += [one.verdict for one in found.rankings.preferences]
     if found.pairs is not None:
         said += [one.verdict for one in found.pairs.preferences]

@@ -14,12 +14,13 @@ from trueval.data.frames import as_polars, is_table
 from trueval.data.places import path_exists
 from trueval.data.tables import read_parquet
 from trueval.errors import DataError, rows_found
+from trueval.online.user_study.blanks import BLANKS
 
 # Types of columns, whichever table they are in; all others are text. Those that are filled have no empty cell.
 _WHOLE = {"task", "position", "rank", "list_length", "switches", "comprehension_tries", "n_ratings"}
 _FROM_ONE = {"task", "position", "rank"}
 _NUMBERS = {"value", "seconds"}
-_FILLED = {"participant", "system", "left", "right", "answer", "value", "task", "position", "question"}
+_FILLED = {"participant", "system", "left", "right", "task", "position", "question"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,8 @@ class TableForm:
 
 FORMS = {
     "rankings": TableForm(
-        ("participant", "system", "rank"), ("task", "position", "check"), ("participant", "task", "system", "check")
+        ("participant", "system", "rank"), ("task", "position", "check", "blanks"),
+        ("participant", "task", "system", "check"),
     ),
     "pairs": TableForm(
         ("participant", "left", "right", "answer"), ("task", "reasons", "check"),
@@ -50,7 +52,7 @@ FORMS = {
         ("participant", "system"), ("task", "form", "position", "check", "list_length", "seconds", "switches")
     ),
 }  # fmt: skip
-ANSWERS = ("rankings", "pairs", "scales")
+ANSWERS = {"rankings": "rank", "pairs": "answer", "scales": "value"}  # and the column that holds the answer
 _CHECKS = ("same", "random")
 _CHOICES = ("left", "right", "none")
 
@@ -140,6 +142,8 @@ def _checked(frame: pl.DataFrame, name: str, where: str) -> pl.DataFrame:
         absent += [pl.lit(None, pl.String).alias("check")] if "check" not in frame.columns else []
         frame = frame.with_columns(absent)
         _one_of(frame["check"], _CHECKS, where)
+    if "blanks" in frame.columns:
+        _one_of(frame["blanks"], BLANKS, where)
     if name == "pairs":
         _one_of(frame["answer"], _CHOICES, where)
     if name == "scales" and "question" not in frame.columns:
