@@ -37,6 +37,7 @@ def evaluate(
     threshold: float | None = None,
     population: str = "relevant",
     missing: str = "zero",
+    invalid: str = "refuse",
     ties: str = "random",
     interval: str | None = None,
     resamples: int = 1000,
@@ -74,6 +75,9 @@ def evaluate(
     missing : {"zero", "drop", "error"}, default "zero"
         Users without recommendations in a `Run`: count them as an empty list (0 for accuracy), leave them out of that
         run's means (systems are then averaged over different users), or raise an error.
+    invalid : {"refuse", "miss", "drop"}, default "refuse"
+        Places of a `Run` that cannot count, as they hold an item outside the catalogue or one that stands higher up in
+        the same list: raise an error, keep them as misses, or drop them (see `evaluate_run`).
     ties : {"random", "expected", "worst", "best", "given"}, default "random"
         Order of items with equal scores: drawn by the seed, the exact mean over all orders, relevant items last,
         relevant items first, or the order in which a run has them.
@@ -141,8 +145,8 @@ def evaluate(
     seeds = list(seed) if isinstance(seed, Sequence) else [seed]
     asked, notes = (metrics, []) if metrics is not None else default_metrics(design, compat)
     options = EvaluationOptions(
-        metrics=asked, threshold=threshold, population=population, missing=missing, ties=ties, compat=compat,
-        interval=each_interval(method) if repeated else method, resamples=resamples, level=level,
+        metrics=asked, threshold=threshold, population=population, missing=missing, invalid=invalid, ties=ties,
+        compat=compat, interval=each_interval(method) if repeated else method, resamples=resamples, level=level,
         seed=seeds[0] if seeds else 0, by=by, users=users, min_group=min_group, propensity=propensity,
     )  # fmt: skip
     keeper = Keeper(keep_facts)
@@ -173,6 +177,7 @@ def evaluate_run(
     threshold: float | None = None,
     population: str = "relevant",
     missing: str = "zero",
+    invalid: str = "refuse",
     ties: str = "random",
     design: Any = None,
     condensed: bool | None = None,
@@ -217,6 +222,11 @@ def evaluate_run(
     missing : {"zero", "drop", "error"}, default "zero"
         Users without recommendations: count them as an empty list (0 for accuracy), leave them out of every mean of the
         run (the value by chance is then over the users of the first run), or raise an error.
+    invalid : {"refuse", "miss", "drop"}, default "refuse"
+        Places of lists that cannot count, as they hold an item outside the catalogue or one that stands higher up in
+        the same list: raise an error, keep them as misses, or drop them, so that what is below moves up. A miss is no
+        relevant item and no item of the catalogue: it adds nothing to sums over places or to counts of items, and its
+        place stays in denominators. A warning tells the share of such places, as does `to_json()`.
     ties : {"random", "expected", "worst", "best", "given"}, default "random"
         Order of items with equal scores (see `evaluate`); "given" is the order of the rows.
     design : text, optional
@@ -282,9 +292,9 @@ def evaluate_run(
     roles = parse_columns(columns) if isinstance(columns, str) else columns
     metrics = supported(METRICS, compat) if metrics is METRICS else metrics
     options = EvaluationOptions(
-        metrics=metrics, threshold=threshold, population=population, missing=missing, ties=ties, compat=compat,
-        interval=interval, resamples=resamples, level=level, seed=seed, by=by, users=users, min_group=min_group,
-        propensity=propensity,
+        metrics=metrics, threshold=threshold, population=population, missing=missing, invalid=invalid, ties=ties,
+        compat=compat, interval=interval, resamples=resamples, level=level, seed=seed, by=by, users=users,
+        min_group=min_group, propensity=propensity,
     )  # fmt: skip
     with use_threads(threads):
         found = evaluate_runs(

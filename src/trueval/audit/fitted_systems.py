@@ -168,8 +168,9 @@ class FittedSystems(Subject):
             if isinstance(system, Run) and prepared.design.sample:
                 continue
             facts = rank_tasks(
-                system, prepared.tasks, prepared.design, depth=prepared.depth, ties=self.options.ties, name=name
-            )
+                system, prepared.tasks, prepared.design, depth=prepared.depth, ties=self.options.ties, name=name,
+                invalid=self.options.invalid,
+            )  # fmt: skip
             found[name] = RankedSystem(name, facts, prepared.context.inputs)
         return found
 

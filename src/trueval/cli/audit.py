@@ -41,6 +41,7 @@ def audit_command(
     threshold: Annotated[float | None, Option(help=help_of("threshold"))] = None,
     population: Annotated[str, Option(help=help_of("population"))] = default("population"),
     missing: Annotated[str, Option(help=help_of("missing"))] = default("missing"),
+    invalid: Annotated[str, Option(help=help_of("invalid"))] = default("invalid"),
     ties: Annotated[str, Option(help=help_of("ties"))] = default("ties"),
     items: Annotated[str | None, Option(help="Catalogue: one row per item.")] = None,
     users: Annotated[str | None, Option(help="Table of users with columns to group by.")] = None,
@@ -90,8 +91,8 @@ def audit_command(
     found = audit(
         None, systems, train=train, test=test, validation=validation, recs=runs or None, metrics=metrics, design=design,
         relevant_change=relevant_change, unbiased=unbiased, threshold=threshold, population=population,
-        missing=missing, ties=ties, items=items, users=users, by=by, min_group=min_group, columns=columns,
-        accept=_accepted(accepted), simulate=simulate, seed=seed, threads=threads,
+        missing=missing, invalid=invalid, ties=ties, items=items, users=users, by=by, min_group=min_group,
+        columns=columns, accept=_accepted(accepted), simulate=simulate, seed=seed, threads=threads,
     )  # fmt: skip
     write_page(
         lambda made_from: page_of("audit", found, origin=made_from),

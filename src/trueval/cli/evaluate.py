@@ -61,6 +61,7 @@ def evaluate_command(
     threshold: Annotated[float | None, Option(help=help_of("threshold"))] = None,
     population: Annotated[str, Option(help=help_of("population"))] = default("population"),
     missing: Annotated[str, Option(help=help_of("missing"))] = default("missing"),
+    invalid: Annotated[str, Option(help=help_of("invalid"))] = default("invalid"),
     ties: Annotated[str, Option(help=help_of("ties"))] = default("ties"),
     compat: Annotated[str | None, Option(help=help_of("compat"))] = None,
     design: Annotated[str | None, Option(help=_DESIGN)] = None,
@@ -116,7 +117,8 @@ def evaluate_command(
     asked = supported(METRICS.split(","), compat) if metrics == METRICS else metrics
     audited: dict[str, Any] = {  # what an audit of the same lists takes as well
         "items": items, "users": users, "by": by, "threshold": threshold, "population": population,
-        "missing": missing, "ties": ties, "min_group": min_group, "columns": columns, "seed": seed, "threads": threads,
+        "missing": missing, "invalid": invalid, "ties": ties, "min_group": min_group, "columns": columns, "seed": seed,
+        "threads": threads,
     }  # fmt: skip
     other: dict[str, Any] = {
         "design": design, "condensed": condensed or None, "without_head": without_head, "seen": seen,

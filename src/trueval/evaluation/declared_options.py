@@ -42,6 +42,12 @@ OPTIONS = {
     "missing": DeclaredOption(
         "zero", "text", "How users without recommendations count: zero (as an empty list), drop or error."
     ),
+    "invalid": DeclaredOption(
+        "refuse",
+        "text",
+        "How places of lists that cannot count (items outside the catalogue, repeated items) are treated: refuse, miss "
+        "(they keep their places) or drop (what is below moves up).",
+    ),
     "threshold": DeclaredOption(None, "", "Items with at least this value are relevant (default: value above 0)."),
     "seed": DeclaredOption(0, "", "Random seed."),
     "users": DeclaredOption(

@@ -22,6 +22,7 @@ from trueval.evaluation.outcome import Evaluation
 from trueval.evaluation.run_notes import notes_on_task
 from trueval.facts.from_run import run_task_facts
 from trueval.facts.from_scores import rank_system
+from trueval.facts.invalid_places import REFUSE, InvalidPlaces
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.views import concat, condense, one_relevant
 from trueval.metrics.aspect_inputs import Targets
@@ -104,7 +105,10 @@ def evaluate_sides(
         system = spec if isinstance(spec, Run) else make_system(spec, test=parts.test).fit(splits[""].train)
         cautions = cautions_on(name, system)
         for side, split in splits.items():
-            facts = rank_tasks(system, split.tasks, split.design, depth=split.depth, ties=options.ties, name=name)
+            facts = rank_tasks(
+                system, split.tasks, split.design, depth=split.depth, ties=options.ties, name=name,
+                invalid=options.invalid,
+            )  # fmt: skip
             own = [*cautions, *(f"{name}: {note}" for note in facts.label["notes"])]
             measured[side][name] = measure_system(
                 facts, split, first=not measured[side], where=name, notes=own, description=text_of(system)
@@ -120,7 +124,11 @@ def measure_system(
     """All metrics of one system; `where` names it in errors, and `description` says what it is."""
     measured = measure(facts, split.specs, split.context, first=first)
     check_listed(measured, split.train.users, split.options, name=where)
-    return MeasuredSystem(measured, split.context, facts.catalogue, tuple(notes), description)
+    places = facts.label.get("invalid")
+    return MeasuredSystem(
+        measured, split.context, facts.catalogue, tuple(notes), description,
+        invalid=None if places is None else InvalidPlaces(*places),
+    )  # fmt: skip
 
 
 def conclude_split(
@@ -152,17 +160,20 @@ def _repeats(train: TrainSet) -> list[str]:
 
 
 def rank_tasks(
-    system: Recommender | Run, tasks: Sequence[Task], design: Design, *, depth: int, ties: str, name: str
-) -> RankingFacts:
+    system: Recommender | Run, tasks: Sequence[Task], design: Design, *, depth: int, ties: str, name: str,
+    invalid: str = REFUSE,
+) -> RankingFacts:  # fmt: skip
     """Facts of a fitted system under a design: percentiles side by side, 1R and condensed as views of AR."""
     parts: list[RankingFacts] = []
     notes: list[str] = []
+    places: InvalidPlaces | None = None
     for number, task in enumerate(tasks):
         if not len(task.unit_user):
             continue
         if isinstance(system, Run):
             run = read_run(system.source, columns=system.columns)
-            facts = run_task_facts(run, task, ties=ties, name=name)
+            facts = run_task_facts(run, task, ties=ties, name=name, invalid=invalid)
+            places = InvalidPlaces.of_parts([places, facts.invalid])
             notes = notes if parts else notes_on_task(run, task)
         else:
             facts = rank_system(system, task, depth=depth, ties=ties, name=name)
@@ -174,5 +185,8 @@ def rank_tasks(
             facts = facts.changed(stratum=np.full(len(facts), number, np.int32))
         parts.append(facts)
     registered = record_of(system) is not None  # ids and scores of other people's systems may not belong together
-    label = {"design": str(design), "seed": tasks[0].seed, "notes": notes, "registered": registered}
+    label: dict[str, Any] = {"design": str(design), "seed": tasks[0].seed, "notes": notes, "registered": registered}
+    if places is not None:  # also for those who read the facts from a file
+        notes += places.notes(invalid)
+        label["invalid"] = list(places)
     return concat(parts).changed(label=label)

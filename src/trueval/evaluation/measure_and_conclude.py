@@ -22,6 +22,7 @@ from trueval.evaluation.outcome import Evaluation, SystemResult, notes_on, notes
 from trueval.evaluation.population import check_anyone
 from trueval.evaluation.weighted_metrics import notes_on_weights
 from trueval.evaluation.without_head import RemovedHead
+from trueval.facts.invalid_places import REFUSE, InvalidPlaces
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.metrics.metric_inputs import Inputs
 from trueval.metrics.spec import Spec
@@ -38,6 +39,7 @@ class MeasuredSystem:
     description: str = ""
     head_places: np.ndarray | None = None  # of given lists: places that hold items of a removed head, and all
     removed_head: RemovedHead | None = None
+    invalid: InvalidPlaces | None = None  # of given lists, where these may have places that cannot count
 
 
 def measure(facts: RankingFacts, specs: Mapping[str, Spec], context: EvaluationContext, *, first: bool) -> Measurements:
@@ -100,6 +102,7 @@ def _summarise(system: MeasuredSystem, specs: Mapping[str, Spec]) -> SystemResul
         min_group=context.options.min_group,
         ranges={label: spec.range for label, spec in specs.items()},
     )
+    found = replace(found, invalid=system.invalid)
     if counts is None:
         return found
     popularity = context.inputs.popularity
@@ -124,6 +127,7 @@ def _manifest(
         seed=options.seed,
         compat=options.compat,
         missing=None if options.compat is not None and options.missing == "zero" else options.missing,
+        invalid=None if options.invalid == REFUSE else options.invalid,
         propensity=None if inputs.propensity is None else inputs.propensity.description(clips),
         **entries,
     )

@@ -16,6 +16,7 @@ from trueval.evaluation.missing_users import check_missing
 from trueval.evaluation.outcome import label_specs
 from trueval.evaluation.population import check_population
 from trueval.evaluation.weighted_metrics import check_averaged
+from trueval.facts.invalid_places import check_invalid
 from trueval.metrics.grammar import parse_all
 from trueval.metrics.spec import Spec
 
@@ -42,10 +43,12 @@ class EvaluationOptions:
     propensity: Any = None
     level: float = default("level")
     missing: str = default("missing")
+    invalid: str = default("invalid")
 
     def __post_init__(self) -> None:
         check_population(self.population)
         check_missing(self.missing, self.compat)
+        check_invalid(self.invalid)
         check_min_group(self.min_group)
         check_ties(self.ties, find_preset(self.compat))
         self.intervals.checked()

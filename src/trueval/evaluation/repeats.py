@@ -28,6 +28,7 @@ from trueval.evaluation.estimate import UNBOUNDED, Estimate, Sums, bounds, resam
 from trueval.evaluation.few_users import allow_for_few
 from trueval.evaluation.interval_method import IntervalMethod
 from trueval.evaluation.outcome import Evaluation, SystemResult, notes_on_intervals
+from trueval.facts.invalid_places import InvalidPlaces
 from trueval.metrics.spec import Spec
 from trueval.splits.registry import split_of
 from trueval.statistics.bounds import NO_SPREAD, Bounds
@@ -124,7 +125,10 @@ def _system(
     """One system over all repeats."""
     everyone = Ids.of(*(part.users.decode(np.unique(part.unit_user)) for part in parts))
     found = {label: over_repeats(parts, label, specs[label], intervals, mixing) for label in parts[0].estimates}
-    return SystemResult(found, {}, {}, np.arange(len(everyone), dtype=np.int32), everyone)
+    return SystemResult(
+        found, {}, {}, np.arange(len(everyone), dtype=np.int32), everyone,
+        invalid=InvalidPlaces.of_parts(part.invalid for part in parts),
+    )  # fmt: skip
 
 
 def over_repeats(

@@ -154,7 +154,10 @@ def _rank(system: Any, entry: Entry, split: PreparedSplit) -> RankingFacts:
     """Facts with the cautions about the system, so that they are known when facts are read without fitting it."""
     depth = max(DEPTH, split.depth)
     with system_errors(entry), entry.importable():
-        facts = rank_tasks(system, split.tasks, split.design, depth=depth, ties=split.options.ties, name=entry.name)
+        facts = rank_tasks(
+            system, split.tasks, split.design, depth=depth, ties=split.options.ties, name=entry.name,
+            invalid=split.options.invalid,
+        )  # fmt: skip
     cautions = [caution.removeprefix(entry.name) for caution in cautions_on(entry.name, system)]
     cautions += [f": {note}" for note in facts.label["notes"]]
     return facts.changed(label={**facts.label, "depth": depth, "system": entry.text, "cautions": cautions})
