@@ -12,6 +12,7 @@ from trueval.evaluation.defaults import METRICS, default_metrics
 from trueval.evaluation.group_values import MIN_GROUP
 from trueval.evaluation.groups import By
 from trueval.evaluation.options import EvaluationOptions
+from trueval.evaluation.population import check_user_table
 from trueval.evaluation.runs import evaluate_runs
 from trueval.kernels import use_threads
 from trueval.metrics.spec import Spec
@@ -47,6 +48,7 @@ def evaluate(
     threads: int | None = None,
     by: By = None,
     users: Any = None,
+    only_users: Any = None,
     min_group: int = MIN_GROUP,
     propensity: Any = None,
     level: float = 0.95,
@@ -67,7 +69,8 @@ def evaluate(
     design : text or Design, default "AR-TI-AN"
         Which items are ranked against each other for a user (see `Design`).
     metrics : text or list of metrics, optional
-        "ndcg@10,recall@10" or a list. Default: ndcg@10, recall@10 and, except in 1R designs, coverage@10.
+        "ndcg@10,recall@10" or a list. Default: ndcg@10, recall@10 and, except in 1R designs, coverage@10; without those
+        that `compat` refuses.
     threshold : number, optional
         Relevance threshold: test items with this value or a higher one are relevant. Default: all values above 0.
     population : {"relevant", "judged", "all"}, default "relevant"
@@ -100,6 +103,8 @@ def evaluate(
         (users), "popularity" (items).
     users : table or file, optional
         Table of users with columns to group by. Default: the one that the log has.
+    only_users : list of ids, table or file, optional
+        Evaluate only these users, of those in the population: the values of each are the same as without it.
     min_group : int, default 30
         Groups with fewer users are reported, but left out of gaps.
     propensity : text, table, file or Propensity, optional
@@ -140,6 +145,7 @@ def evaluate(
     from trueval.splits.parts import check_parts
 
     check_parts(parts)
+    check_user_table(users, by)
     repeated = isinstance(parts, Sequence) or isinstance(seed, Sequence)
     method = interval or ("nested" if repeated else "bootstrap")
     seeds = list(seed) if isinstance(seed, Sequence) else [seed]
@@ -147,7 +153,8 @@ def evaluate(
     options = EvaluationOptions(
         metrics=asked, threshold=threshold, population=population, missing=missing, invalid=invalid, ties=ties,
         compat=compat, interval=each_interval(method) if repeated else method, resamples=resamples, level=level,
-        seed=seeds[0] if seeds else 0, by=by, users=users, min_group=min_group, propensity=propensity,
+        seed=seeds[0] if seeds else 0, by=by, users=users, only_users=only_users,
+        min_group=min_group, propensity=propensity,
     )  # fmt: skip
     keeper = Keeper(keep_facts)
     with use_threads(threads):
@@ -173,7 +180,7 @@ def evaluate_run(
     *,
     train: Any = None,
     items: Any = None,
-    metrics: Metrics = METRICS,
+    metrics: Metrics | None = None,
     threshold: float | None = None,
     population: str = "relevant",
     missing: str = "zero",
@@ -192,6 +199,7 @@ def evaluate_run(
     threads: int | None = None,
     by: By = None,
     users: Any = None,
+    only_users: Any = None,
     min_group: int = MIN_GROUP,
     propensity: Any = None,
     level: float = 0.95,
@@ -212,8 +220,8 @@ def evaluate_run(
         The train log, needed for novelty and popularity metrics.
     items : list of ids, table or file, optional
         The catalogue, perhaps with columns of groups or aspects. Default: all items of runs, test and train.
-    metrics : text or list of metrics, default ndcg@10, recall@10, coverage@10
-        "ndcg@10,recall@10" or a list.
+    metrics : text or list of metrics, optional
+        "ndcg@10,recall@10" or a list. Default: ndcg@10, recall@10, coverage@10, without those that `compat` refuses.
     threshold : number, optional
         Relevance threshold: test items with this value or a higher one are relevant. Default: all values above 0, with
         a warning where these are ratings.
@@ -259,6 +267,8 @@ def evaluate_run(
         "taste" (users), "popularity" (items).
     users : table or file, optional
         Table of users with columns to group by.
+    only_users : list of ids, table or file, optional
+        Evaluate only these users, of those in the population: the values of each are the same as without it.
     min_group : int, default 30
         Groups with fewer users are reported, but left out of gaps.
     propensity : text, table, file or Propensity, optional
@@ -290,11 +300,12 @@ def evaluate_run(
     from trueval.data.column_roles import parse_columns
 
     roles = parse_columns(columns) if isinstance(columns, str) else columns
-    metrics = supported(METRICS, compat) if metrics is METRICS else metrics
+    check_user_table(users, by)
+    metrics = supported(METRICS, compat) if metrics is None else metrics
     options = EvaluationOptions(
         metrics=metrics, threshold=threshold, population=population, missing=missing, invalid=invalid, ties=ties,
         compat=compat, interval=interval, resamples=resamples, level=level, seed=seed, by=by, users=users,
-        min_group=min_group, propensity=propensity,
+        only_users=only_users, min_group=min_group, propensity=propensity,
     )  # fmt: skip
     with use_threads(threads):
         found = evaluate_runs(

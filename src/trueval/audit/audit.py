@@ -150,6 +150,7 @@ def audit(
     ties: str = "random",
     items: Any = None,
     users: Any = None,
+    only_users: Any = None,
     by: By = None,
     min_group: int = MIN_GROUP,
     columns: Mapping[str, Any] | str | None = None,
@@ -203,6 +204,8 @@ def audit(
         The catalogue. Default, for lists: all items of lists, test and train.
     users : table or file, optional
         Table of users with columns to group by.
+    only_users : list of ids, table or file, optional
+        Measure only these users; checks of the data are about all rows.
     by : text or list of text, optional
         Columns of `users`: is a group served worse?
     min_group : int, default 30
@@ -244,8 +247,8 @@ def audit(
         case = make_case(
             parts, systems, train=train, test=test, validation=validation, recs=recs, metrics=metrics, design=design,
             relevant_change=relevant_change, unbiased=unbiased, threshold=threshold, population=population,
-            missing=missing, invalid=invalid, ties=ties, items=items, users=users, by=by, min_group=min_group,
-            columns=columns, seed=seed,
+            missing=missing, invalid=invalid, ties=ties, items=items, users=users, only_users=only_users, by=by,
+            min_group=min_group, columns=columns, seed=seed,
         )  # fmt: skip
         found = audit_case(case, accept=accept)
         return found if simulate is False else _with_simulation(found, case, simulate)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from trueval.audit.settings import RankedSystem, Setting, keep_pairs
+from trueval.audit.settings import RankedSystem, Setting, keep_pairs, only_of
 from trueval.audit.subject import POPULARITY, Subject, named_popularity
 from trueval.data.ids import Ids
 from trueval.data.interactions import Interactions
@@ -102,6 +102,7 @@ class GivenRuns(Subject):
             popularity = prepared.context.inputs.popularity
             known = None if popularity is None else popularity.counts > 0
             self.notes[name] = self._look(run, facts, truth, known)
+        facts = only_of(facts, prepared.context.only)
         return RankedSystem(name, facts.changed(users=self._shared(facts.users)), prepared.context.inputs)
 
     def _look(self, run: pl.DataFrame, facts: RankingFacts, truth: Truth, known: np.ndarray | None) -> list[str]:

@@ -24,6 +24,7 @@ from trueval.evaluation.groups import names_of
 from trueval.evaluation.held_out import read_log
 from trueval.evaluation.options import EvaluationOptions, for_given_lists
 from trueval.evaluation.outcome import Evaluation
+from trueval.evaluation.population import check_user_table
 from trueval.evaluation.runs import name_runs
 from trueval.splits.given import of_one_type
 from trueval.splits.parts import Parts
@@ -35,14 +36,15 @@ _KEYS = ["user", "item"]
 def make_case(
     parts: Any, systems: Any, *, train: Any, test: Any, validation: Any, recs: Any, metrics: Any, design: Any,
     relevant_change: Any, unbiased: Any, threshold: float | None, population: str, missing: str, invalid: str,
-    ties: str, items: Any, users: Any, by: Any, min_group: int, columns: Any, seed: int,
+    ties: str, items: Any, users: Any, only_users: Any, by: Any, min_group: int, columns: Any, seed: int,
 ) -> Case:  # fmt: skip
     """The case, with its tables read and its options checked."""
     roles = parse_columns(columns) if isinstance(columns, str) else columns
     options = EvaluationOptions(
         metrics=metrics, threshold=threshold, population=population, missing=missing, invalid=invalid, ties=ties,
-        interval="none", seed=seed, min_group=min_group,
+        interval="none", seed=seed, min_group=min_group, only_users=only_users,
     )  # fmt: skip
+    check_user_table(users, by)
     if systems is not None and recs is not None:
         raise DefinitionError("systems and recs are both given", do="audit lists (recs) or systems, one at a time")
     if recs is not None and str(design) != DESIGN:

@@ -50,6 +50,7 @@ def measure(facts: RankingFacts, specs: Mapping[str, Spec], context: EvaluationC
         facts,
         dict(specs),
         population=options.averaged_over,
+        only=context.only,
         missing=options.missing,
         inputs=context.inputs,
         preset=options.preset,
@@ -81,14 +82,20 @@ def conclude(
     options, inputs = last.context.options, last.context.inputs
     values = {name: system.measurements for name, system in measured.items()}
     for m in values.values():
-        check_anyone(len(m), options.averaged_over, dropped=len(m.missing_users) if options.missing == "drop" else 0)
+        dropped = len(m.missing_users) if options.missing == "drop" else 0
+        check_anyone(len(m), options.averaged_over, dropped=dropped, only=last.context.only)
     found = {name: _summarise(system, specs) for name, system in measured.items()}
     foremost = [
         *notes_on_ratings(test, options.threshold),
         *notes_on_missing(values, specs, missing=options.missing, compat=options.compat),
     ]
+    only = last.context.only
+    if only is not None:
+        number = max(len(np.union1d(m.unit_user, m.missing_users)) for m in values.values())
+        foremost.append(f"only {number:,} of the {only.named:,} users of only_users are evaluated, and nobody else")
     warnings = [*foremost, *_notes(values, found, specs, options, inputs), *notes]
-    manifest = _manifest(specs, options, inputs, {**entries, "catalogue": last.catalogue})
+    entries = {**entries, "catalogue": last.catalogue, "only_users": None if only is None else only.record()}
+    manifest = _manifest(specs, options, inputs, entries)
     return Evaluation(found, dict(specs), random_values(values[next(iter(values))]), manifest, warnings, foremost)
 
 

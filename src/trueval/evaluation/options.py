@@ -39,6 +39,7 @@ class EvaluationOptions:
     seed: int = default("seed")
     by: By = None
     users: Any = None
+    only_users: Any = None
     min_group: int = default("min_group")
     propensity: Any = None
     level: float = default("level")

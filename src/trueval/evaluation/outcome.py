@@ -157,7 +157,7 @@ def notes_on(measured: Mapping[str, Measurements], specs: Mapping[str, Spec]) ->
             notes.append(
                 f"{name}: no list is longer than {m.longest}; {', '.join(deep)} treat the missing places as empty"
             )
-        rates = {k: n / max(len(m), 1) for k, n in m.split_ties.items()}
+        rates = {k: n / max(m.lists, 1) for k, n in m.split_ties.items()}
         tied = ", ".join(f"at rank {k} in {percent(rate, 0)}" for k, rate in rates.items() if rate >= 0.01)
         if tied:
             notes.append(f"{name}: ties {tied} of the lists")

@@ -105,7 +105,13 @@ def run(
 
 def _read(source: Any, chosen: Experiment, folder: Path) -> list[Any]:
     """What an experiment reads. Its copy in its own folder may be run: it is written again as it is."""
-    data = chosen.source.log, chosen.source.items, chosen.source.users, chosen.options.propensity
+    data = (
+        chosen.source.log,
+        chosen.source.items,
+        chosen.source.users,
+        chosen.options.propensity,
+        chosen.options.only_users,
+    )
     runs = [path for entry in chosen.systems.values() if entry.kind == "run" for path in entry.run_paths()]
     is_copy = isinstance(source, (str, Path)) and same_file(Path(source), folder / COPY)
     return [*data, dict(chosen.splitting.options), runs, None if is_copy else source]

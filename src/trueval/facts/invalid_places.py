@@ -69,9 +69,7 @@ class InvalidPlaces(NamedTuple):
         }[rule]
         kinds = {"outside the catalogue": self.outside, "repeated": self.repeated}
         found = ", ".join(f"{n:,} {kind}" for kind, n in kinds.items() if n)
-        return [
-            f"{number:,} of {self.places:,} places ({percent(self.share)}) {treatment} (invalid={rule}): {found}"
-        ]
+        return [f"{number:,} of {self.places:,} places ({percent(self.share)}) {treatment} (invalid={rule}): {found}"]
 
 
 def check_invalid(rule: str) -> None:
