@@ -13,6 +13,7 @@ from trueval.data.popularity import learned, repeat_notes
 from trueval.data.run_tables import read_run
 from trueval.design.design import Design
 from trueval.design.task import Task, make_tasks
+from trueval.design.words import words_of
 from trueval.errors import DefinitionError
 from trueval.evaluation.context import EvaluationContext, RankedUnits, make_context, read_known
 from trueval.evaluation.kept_facts import NOT_KEPT, Keeper, KeptFacts, Missing
@@ -28,8 +29,9 @@ from trueval.facts.views import concat, condense, one_relevant
 from trueval.metrics.aspect_inputs import Targets
 from trueval.metrics.metric_inputs import ItemPopularity
 from trueval.metrics.spec import Spec
+from trueval.recommenders.description import describe_fit, describe_system, time_fit
 from trueval.recommenders.protocol import Recommender, TrainSet
-from trueval.recommenders.registry import cautions_on, make_system, name_systems, record_of, text_of
+from trueval.recommenders.registry import cautions_on, make_system, name_systems, record_of
 from trueval.recommenders.run import Run
 from trueval.splits.parts import Parts
 
@@ -102,7 +104,7 @@ def evaluate_sides(
     measured: dict[str, dict[str, MeasuredSystem]] = {side: {} for side in splits}
     kept: dict[str, dict[str, RankingFacts | Missing]] = {side: {} for side in splits}
     for name, spec in named.items():
-        system = spec if isinstance(spec, Run) else make_system(spec, test=parts.test).fit(splits[""].train)
+        system, description = _fit(spec, splits[""].train, test=parts.test)
         cautions = cautions_on(name, system)
         for side, split in splits.items():
             facts = rank_tasks(
@@ -111,15 +113,31 @@ def evaluate_sides(
             )  # fmt: skip
             own = [*cautions, *(f"{name}: {note}" for note in facts.label["notes"])]
             measured[side][name] = measure_system(
-                facts, split, first=not measured[side], where=name, notes=own, description=text_of(system)
+                facts, split, first=not measured[side], where=name, notes=own, description=description
             )
             kept[side][name] = NOT_KEPT if keeper is None else keeper.take(facts)
     found = {side: conclude_split(split, measured[side], notes=notes) for side, split in splits.items()}
     return {side: replace(evaluation, facts=KeptFacts(kept[side])) for side, evaluation in found.items()}
 
 
+def _fit(spec: Any, train: TrainSet, *, test: Any) -> tuple[Recommender | Run, dict[str, Any]]:
+    """A system that was fitted, and what it was; a run is as it is."""
+    if isinstance(spec, Run):
+        return spec, describe_system(spec)
+    made = make_system(spec, test=test)
+    description = describe_system(made)
+    system, seconds = time_fit(lambda: made.fit(train))
+    return system, describe_fit(description, system, seconds=seconds, train=train)
+
+
 def measure_system(
-    facts: RankingFacts, split: PreparedSplit, *, first: bool, where: str, notes: Sequence[str], description: str
+    facts: RankingFacts,
+    split: PreparedSplit,
+    *,
+    first: bool,
+    where: str,
+    notes: Sequence[str],
+    description: Mapping[str, Any],
 ) -> MeasuredSystem:
     """All metrics of one system; `where` names it in errors, and `description` says what it is."""
     measured = measure(facts, split.specs, split.context, first=first)
@@ -147,6 +165,7 @@ def conclude_split(
         systems={name: system.description for name, system in systems.items()},
         condensed=design.condensed,
         design=str(design),
+        design_words=dict(words_of(design)),
         split=dict(parts.how),
         data={"train": parts.train.fingerprint(), "test": parts.test.fingerprint()},
     )

@@ -36,7 +36,7 @@ class MeasuredSystem:
     context: EvaluationContext = field(repr=False)
     catalogue: int  # items that could be recommended
     notes: tuple[str, ...] = ()
-    description: str = ""
+    description: Mapping[str, Any] = field(default_factory=dict)  # of the system, where it is one
     head_places: np.ndarray | None = None  # of given lists: places that hold items of a removed head, and all
     removed_head: RemovedHead | None = None
     invalid: InvalidPlaces | None = None  # of given lists, where these may have places that cannot count

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from trueval.data.tables import stem
 from trueval.data.whole_runs import being_read, forget, read_ahead
 from trueval.design.design import RunDesign, choose_run_design
+from trueval.design.words import words_of
 from trueval.errors import DefinitionError, suggest
 from trueval.evaluation.engines.plan import RunOptions, reading_depth
 from trueval.evaluation.held_out import HeldOut, notes_on_repeated_pairs, read_held_out
@@ -100,6 +101,7 @@ def _conclude(
         notes=notes,
         condensed=design.condensed,
         design=str(design),
+        design_words=dict(words_of(design)),
         without_head=None if last.removed_head is None else last.removed_head.record(condensed=design.condensed),
         data=fingerprints,
     )
