@@ -284,3 +284,48 @@ def of_a_split(run: pl.DataFrame, test: pl.DataFrame) -> float:
     asked = {"design": "AR-AI-AN", "metrics": "hit@1", "interval": "none", "invalid": "miss"}
     result = tv.evaluate(tv.split(train, "given", test=test), {"run": tv.Run(run)}, **asked)
     return float(result["run", "hit@1"].value)
+
+
+def test_audits_measure_the_same(tmp_path):
+    world = world_of(0)
+    run, test = run_of(shown_of(world, seen=False).rows), table(world.test)
+    asked = {"items": item_table(world), "threshold": 3, "metrics": "ndcg@20", "train": table(world.train)}
+    for invalid in ("miss", "drop"):
+        found = tv.audit(test=test, recs={"run": run}, invalid=invalid, **asked)
+        (finding,) = found["duplicates"]
+        assert finding.verdict == "fine"
+        assert f"invalid={invalid}" in finding.sentence
+    with pytest.raises(TruevalError, match="invalid=miss"):
+        tv.audit(test=test, recs={"run": run}, **asked)
+
+
+def test_experiments_and_gates(tmp_path):
+    """A run with strangers beside a fitted system; facts are found again, and rules are not mixed."""
+    rng = np.random.default_rng(2)
+    log = pl.DataFrame({"user": rng.integers(0, 40, 600), "item": rng.integers(0, 25, 600)}).unique(maintain_order=True)
+    log.write_parquet(tmp_path / "log.parquet")
+    lists = pl.DataFrame({
+        "user": np.repeat(range(40), 10), "item": rng.integers(20, 35, 400), "rank": list(range(1, 11)) * 40,
+    })  # fmt: skip
+    lists.write_parquet(tmp_path / "made.parquet")
+    results = {}
+    for invalid in ("refuse", "miss", "drop"):
+        (tmp_path / f"{invalid}.toml").write_text(
+            f'[data]\npath = "log.parquet"\n[evaluation]\nmetrics = "ndcg@10"\ninvalid = "{invalid}"\n'
+            '[systems]\npopularity = {}\nmade = { run = "made.parquet" }\n'
+        )
+        if invalid == "refuse":
+            with pytest.raises(TruevalError, match="outside the catalogue"):
+                tv.run(tmp_path / "refuse.toml")
+            continue
+        folder = tmp_path / invalid
+        results[invalid] = tv.run(tmp_path / f"{invalid}.toml", folder)["AR-TI-AN"]
+        parts = tv.split(log, "holdout", ratio=0.2, seed=0)
+        again = tv.run(tmp_path / f"{invalid}.toml", folder, resume=True)["AR-TI-AN"]
+        assert again.to_json() == results[invalid].to_json()
+        found = results[invalid].evaluation.systems["made"].invalid
+        assert found is not None
+        assert found.outside == lists.filter(pl.col("item") >= 25).join(parts.test.frame, on="user", how="semi").height
+    assert results["miss"]["made", "ndcg@10"].value < results["drop"]["made", "ndcg@10"].value
+    with pytest.raises(TruevalError, match="invalid: miss and drop"):
+        tv.gate(results["miss"], results["drop"], system="made")

@@ -181,7 +181,8 @@ def test_experiments(parts, tmp_path, monkeypatch):
     pl.concat([parts.train.frame, parts.test.frame]).write_parquet(tmp_path / "log.parquet")
     (tmp_path / "ownmodels.py").write_text(
         "class Own:\n    def __init__(self, power=1.0, mark='x'):\n"
-        "        self.power, self.mark = power, mark\n\n    def fit(self, train):\n        self.zeros = 0.0 * train.popularity\n"
+        "        self.power, self.mark = power, mark\n\n"
+        "    def fit(self, train):\n        self.zeros = 0.0 * train.popularity\n"
         "        return self\n\n    def score(self, users):\n        return 0.0 * users[:, None] + self.zeros\n"
     )
     file = tmp_path / "experiment.toml"
