@@ -12,6 +12,7 @@ from trueval.evaluation.defaults import METRICS, default_metrics
 from trueval.evaluation.group_values import MIN_GROUP
 from trueval.evaluation.groups import By
 from trueval.evaluation.options import EvaluationOptions
+from trueval.evaluation.population import check_user_table
 from trueval.evaluation.runs import evaluate_runs
 from trueval.kernels import use_threads
 from trueval.metrics.spec import Spec
@@ -37,6 +38,7 @@ def evaluate(
     threshold: float | None = None,
     population: str = "relevant",
     missing: str = "zero",
+    invalid: str = "refuse",
     ties: str = "random",
     interval: str | None = None,
     resamples: int = 1000,
@@ -46,6 +48,7 @@ def evaluate(
     threads: int | None = None,
     by: By = None,
     users: Any = None,
+    only_users: Any = None,
     min_group: int = MIN_GROUP,
     propensity: Any = None,
     level: float = 0.95,
@@ -66,7 +69,8 @@ def evaluate(
     design : text or Design, default "AR-TI-AN"
         Which items are ranked against each other for a user (see `Design`).
     metrics : text or list of metrics, optional
-        "ndcg@10,recall@10" or a list. Default: ndcg@10, recall@10 and, except in 1R designs, coverage@10.
+        "ndcg@10,recall@10" or a list. Default: ndcg@10, recall@10 and, except in 1R designs, coverage@10; without those
+        that `compat` refuses.
     threshold : number, optional
         Relevance threshold: test items with this value or a higher one are relevant. Default: all values above 0.
     population : {"relevant", "judged", "all"}, default "relevant"
@@ -74,6 +78,9 @@ def evaluate(
     missing : {"zero", "drop", "error"}, default "zero"
         Users without recommendations in a `Run`: count them as an empty list (0 for accuracy), leave them out of that
         run's means (systems are then averaged over different users), or raise an error.
+    invalid : {"refuse", "miss", "drop"}, default "refuse"
+        Places of a `Run` that cannot count, as they hold an item outside the catalogue or one that stands higher up in
+        the same list: raise an error, keep them as misses, or drop them (see `evaluate_run`).
     ties : {"random", "expected", "worst", "best", "given"}, default "random"
         Order of items with equal scores: drawn by the seed, the exact mean over all orders, relevant items last,
         relevant items first, or the order in which a run has them.
@@ -96,6 +103,8 @@ def evaluate(
         (users), "popularity" (items).
     users : table or file, optional
         Table of users with columns to group by. Default: the one that the log has.
+    only_users : list of ids, table or file, optional
+        Evaluate only these users, of those in the population: the values of each are the same as without it.
     min_group : int, default 30
         Groups with fewer users are reported, but left out of gaps.
     propensity : text, table, file or Propensity, optional
@@ -136,14 +145,16 @@ def evaluate(
     from trueval.splits.parts import check_parts
 
     check_parts(parts)
+    check_user_table(users, by)
     repeated = isinstance(parts, Sequence) or isinstance(seed, Sequence)
     method = interval or ("nested" if repeated else "bootstrap")
     seeds = list(seed) if isinstance(seed, Sequence) else [seed]
     asked, notes = (metrics, []) if metrics is not None else default_metrics(design, compat)
     options = EvaluationOptions(
-        metrics=asked, threshold=threshold, population=population, missing=missing, ties=ties, compat=compat,
-        interval=each_interval(method) if repeated else method, resamples=resamples, level=level,
-        seed=seeds[0] if seeds else 0, by=by, users=users, min_group=min_group, propensity=propensity,
+        metrics=asked, threshold=threshold, population=population, missing=missing, invalid=invalid, ties=ties,
+        compat=compat, interval=each_interval(method) if repeated else method, resamples=resamples, level=level,
+        seed=seeds[0] if seeds else 0, by=by, users=users, only_users=only_users,
+        min_group=min_group, propensity=propensity,
     )  # fmt: skip
     keeper = Keeper(keep_facts)
     with use_threads(threads):
@@ -169,10 +180,11 @@ def evaluate_run(
     *,
     train: Any = None,
     items: Any = None,
-    metrics: Metrics = METRICS,
+    metrics: Metrics | None = None,
     threshold: float | None = None,
     population: str = "relevant",
     missing: str = "zero",
+    invalid: str = "refuse",
     ties: str = "random",
     design: Any = None,
     condensed: bool | None = None,
@@ -187,6 +199,7 @@ def evaluate_run(
     threads: int | None = None,
     by: By = None,
     users: Any = None,
+    only_users: Any = None,
     min_group: int = MIN_GROUP,
     propensity: Any = None,
     level: float = 0.95,
@@ -207,8 +220,8 @@ def evaluate_run(
         The train log, needed for novelty and popularity metrics.
     items : list of ids, table or file, optional
         The catalogue, perhaps with columns of groups or aspects. Default: all items of runs, test and train.
-    metrics : text or list of metrics, default ndcg@10, recall@10, coverage@10
-        "ndcg@10,recall@10" or a list.
+    metrics : text or list of metrics, optional
+        "ndcg@10,recall@10" or a list. Default: ndcg@10, recall@10, coverage@10, without those that `compat` refuses.
     threshold : number, optional
         Relevance threshold: test items with this value or a higher one are relevant. Default: all values above 0, with
         a warning where these are ratings.
@@ -217,6 +230,11 @@ def evaluate_run(
     missing : {"zero", "drop", "error"}, default "zero"
         Users without recommendations: count them as an empty list (0 for accuracy), leave them out of every mean of the
         run (the value by chance is then over the users of the first run), or raise an error.
+    invalid : {"refuse", "miss", "drop"}, default "refuse"
+        Places of lists that cannot count, as they hold an item outside the catalogue or one that stands higher up in
+        the same list: raise an error, keep them as misses, or drop them, so that what is below moves up. A miss is no
+        relevant item and no item of the catalogue: it adds nothing to sums over places or to counts of items, and its
+        place stays in denominators. A warning tells the share of such places, as does `to_json()`.
     ties : {"random", "expected", "worst", "best", "given"}, default "random"
         Order of items with equal scores (see `evaluate`); "given" is the order of the rows.
     design : text, optional
@@ -249,6 +267,8 @@ def evaluate_run(
         "taste" (users), "popularity" (items).
     users : table or file, optional
         Table of users with columns to group by.
+    only_users : list of ids, table or file, optional
+        Evaluate only these users, of those in the population: the values of each are the same as without it.
     min_group : int, default 30
         Groups with fewer users are reported, but left out of gaps.
     propensity : text, table, file or Propensity, optional
@@ -280,11 +300,12 @@ def evaluate_run(
     from trueval.data.column_roles import parse_columns
 
     roles = parse_columns(columns) if isinstance(columns, str) else columns
-    metrics = supported(METRICS, compat) if metrics is METRICS else metrics
+    check_user_table(users, by)
+    metrics = supported(METRICS, compat) if metrics is None else metrics
     options = EvaluationOptions(
-        metrics=metrics, threshold=threshold, population=population, missing=missing, ties=ties, compat=compat,
-        interval=interval, resamples=resamples, level=level, seed=seed, by=by, users=users, min_group=min_group,
-        propensity=propensity,
+        metrics=metrics, threshold=threshold, population=population, missing=missing, invalid=invalid, ties=ties,
+        compat=compat, interval=interval, resamples=resamples, level=level, seed=seed, by=by, users=users,
+        only_users=only_users, min_group=min_group, propensity=propensity,
     )  # fmt: skip
     with use_threads(threads):
         found = evaluate_runs(

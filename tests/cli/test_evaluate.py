@@ -80,11 +80,11 @@ def test_files_are_written(trueval, files):
     assert "ndcg@3" in (files / "report.html").read_text()
 
 
-def test_users_option_cuts_the_population(trueval, files):
+def test_only_users_option_cuts_the_population(trueval, files):
     frame(files / "some.csv", user=["u1", "u2"])
     ran = trueval(
-        "evaluate", files / "recs.csv", "--test", files / "test.csv", "--users", files / "some.csv", "--metrics", "rr",
-        "--format", "json",
+        "evaluate", files / "recs.csv", "--test", files / "test.csv", "--only-users", files / "some.csv",
+        "--metrics", "rr", "--format", "json",
     )  # fmt: skip
     assert json.loads(ran.out)["systems"]["recs"]["metrics"]["rr"]["n"] == 2
 
@@ -212,7 +212,29 @@ def test_items_outside_the_catalogue(trueval, files):
     words = ["evaluate", files / "recs.csv", "--items", few, "--test"]
     assert_refused(trueval, ["test items are outside the given catalogue", "item i2"], *words, files / "test.csv")
     inside = frame(files / "inside.csv", user=["u0"], item=["i0"])
-    assert_refused(trueval, ["recommended items are outside the catalogue"], *words, inside)
+    assert_refused(trueval, ["recommended items are outside the catalogue", "--invalid miss"], *words, inside)
+
+
+def test_places_that_cannot_count(trueval, files):
+    """The relevant item of u0 is third: below two items that nobody knows, or first once they are dropped."""
+    recs = frame(files / "made.csv", user=["u0"] * 4, item=["x", "y", "i0", "i0"], score=[4.0, 3.0, 2.0, 1.0])
+    test, few = frame(files / "inside.csv", user=["u0"], item=["i0"]), frame(files / "few.csv", item=["i0", "i1"])
+    words = ["evaluate", recs, "--test", test, "--items", few, "--metrics", "rr", "--format", "json"]
+    for rule, right in (("miss", 1 / 3), ("drop", 1)):
+        record = json.loads(trueval(*words, "--invalid", rule).out)
+        found = record["systems"]["made"]
+        assert found["metrics"]["rr"]["value"] == pytest.approx(right)
+        assert found["invalid"] == {"outside": 2, "repeated": 1, "places": 4, "share": 0.75}
+        assert record["manifest"]["invalid"] == rule
+        assert any("3 of 4 places (75.0 %)" in warning for warning in record["warnings"])
+    assert_refused(trueval, ["unknown rule for places", "miss"], *words, "--invalid", "mis")
+    audit = ["audit", "--test", test, "--recs", recs, "--items", few, "--metrics", "rr", "--format", "json"]
+    ran = trueval(*audit, "--invalid", "miss")
+    (finding,) = (one for one in json.loads(ran.out)["findings"] if one["check"] == "duplicates")
+    assert (finding["verdict"], finding["figures"]["invalid"]["made"]["outside"]) == ("fine", 2)
+    assert_refused(trueval, ["outside the catalogue"], *audit)
+    assert trueval(*words[:-2], "--invalid", "miss", "--report", files / "page.html").code == 0
+    assert "invalid=miss" in (files / "page.html").read_text()
 
 
 def test_nobody_left(trueval, files):

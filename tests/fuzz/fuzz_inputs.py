@@ -74,11 +74,12 @@ class Scenario:
 SCENARIOS = [
     Scenario(EVALUATE, ("recs", "test")),
     Scenario(
-        [*EVALUATE, "--train", "{train}", "--items", "{items}", "--users", "{users}"],
+        [*EVALUATE, "--train", "{train}", "--items", "{items}", "--users", "{users}", "--by", "gender"],
         ("recs", "test", "train", "items", "users"),
-        more={"--by": "gender", "--metrics": "novelty@3,ild@3,ap@3", "--columns": "user=user"},
+        more={"--invalid": "miss", "--metrics": "novelty@3,ild@3,ap@3", "--columns": "user=user"},
     ),
-    Scenario([*EVALUATE, "--sorted-by-user"], ("recs", "test")),
+    Scenario([*EVALUATE, "--sorted-by-user"], ("recs", "test"), more={"--invalid": "drop"}),
+    Scenario([*EVALUATE, "--only-users", "{users}"], ("recs", "test", "users")),
     Scenario(
         [*EVALUATE, "-o", "{out:result}", "--per-user", "{out:users.parquet}", "--report", "{out:page.html}"],
         ("recs", "test"),

@@ -146,9 +146,11 @@ def audit(
     threshold: float | None = None,
     population: str = "relevant",
     missing: str = "zero",
+    invalid: str = "refuse",
     ties: str = "random",
     items: Any = None,
     users: Any = None,
+    only_users: Any = None,
     by: By = None,
     min_group: int = MIN_GROUP,
     columns: Mapping[str, Any] | str | None = None,
@@ -194,12 +196,16 @@ def audit(
         The users to average over.
     missing : {"zero", "drop", "error"}, default "zero"
         How users without recommendations count.
+    invalid : {"refuse", "miss", "drop"}, default "refuse"
+        Places of lists that cannot count: items outside the catalogue, and repeated ones (see `evaluate_run`).
     ties : {"random", "expected", "worst", "best", "given"}, default "random"
         Order of items with equal scores.
     items : list of ids, table or file, optional
         The catalogue. Default, for lists: all items of lists, test and train.
     users : table or file, optional
         Table of users with columns to group by.
+    only_users : list of ids, table or file, optional
+        Measure only these users; checks of the data are about all rows.
     by : text or list of text, optional
         Columns of `users`: is a group served worse?
     min_group : int, default 30
@@ -241,8 +247,8 @@ def audit(
         case = make_case(
             parts, systems, train=train, test=test, validation=validation, recs=recs, metrics=metrics, design=design,
             relevant_change=relevant_change, unbiased=unbiased, threshold=threshold, population=population,
-            missing=missing, ties=ties, items=items, users=users, by=by, min_group=min_group, columns=columns,
-            seed=seed,
+            missing=missing, invalid=invalid, ties=ties, items=items, users=users, only_users=only_users, by=by,
+            min_group=min_group, columns=columns, seed=seed,
         )  # fmt: skip
         found = audit_case(case, accept=accept)
         return found if simulate is False else _with_simulation(found, case, simulate)

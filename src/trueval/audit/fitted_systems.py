@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from trueval.audit.settings import RankedSystem, Setting
+from trueval.audit.settings import RankedSystem, Setting, only_of
 from trueval.audit.subject import POPULARITY, Subject
 from trueval.data.interactions import ROLES, Interactions
 from trueval.design.design import Design
@@ -168,9 +168,10 @@ class FittedSystems(Subject):
             if isinstance(system, Run) and prepared.design.sample:
                 continue
             facts = rank_tasks(
-                system, prepared.tasks, prepared.design, depth=prepared.depth, ties=self.options.ties, name=name
-            )
-            found[name] = RankedSystem(name, facts, prepared.context.inputs)
+                system, prepared.tasks, prepared.design, depth=prepared.depth, ties=self.options.ties, name=name,
+                invalid=self.options.invalid,
+            )  # fmt: skip
+            found[name] = RankedSystem(name, only_of(facts, prepared.context.only), prepared.context.inputs)
         return found
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from trueval.audit.settings import RankedSystem, Setting, keep_pairs
+from trueval.audit.settings import RankedSystem, Setting, keep_pairs, only_of
 from trueval.audit.subject import POPULARITY, Subject, named_popularity
 from trueval.data.ids import Ids
 from trueval.data.interactions import Interactions
@@ -23,6 +23,7 @@ from trueval.evaluation.held_out import HeldOut, prepare_run, read_held_out
 from trueval.evaluation.options import EvaluationOptions, specs_of
 from trueval.evaluation.run_notes import count_seen, notes_on_items, notes_on_users
 from trueval.facts.from_run import run_facts
+from trueval.facts.invalid_places import InvalidPlaces
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.truth import Truth
 from trueval.metrics.grammar import Spec
@@ -49,6 +50,7 @@ class GivenRuns(Subject):
         self.catalogue_given = items is not None
         self.items = items if items is not None else self._all_items()
         self.repeated: dict[str, int] = {}  # rows of runs that repeat a user and item
+        self.invalid: dict[str, InvalidPlaces] = {}  # of runs, where such places are not refused
         self.seen: dict[str, np.ndarray] = {}  # rows of the lists: those with seen items, and all
         self.notes: dict[str, list[str]] = {}
         self._vocabularies: list[Ids] = []
@@ -85,7 +87,7 @@ class GivenRuns(Subject):
         prepared = prepare_run(held_out, run["user"], run["item"].unique())
         truth = prepared.truth
         try:
-            facts = run_facts(run, truth, ties=self.options.ties, name=name)
+            facts = run_facts(run, truth, ties=self.options.ties, name=name, invalid=self.options.invalid)
         except DataError:
             once = run.unique(_KEYS, keep="first", maintain_order=True)
             if len(once) == len(run):  # another error
@@ -93,11 +95,14 @@ class GivenRuns(Subject):
             self.repeated[name] = len(run) - len(once)
             self.runs[name] = once
             facts = run_facts(once, truth, ties=self.options.ties, name=name)
+        if look and facts.invalid is not None:
+            self.invalid[name] = facts.invalid
         if look:
             self.seen[name] = count_seen(facts, truth.train, self.specs.values())
             popularity = prepared.context.inputs.popularity
             known = None if popularity is None else popularity.counts > 0
             self.notes[name] = self._look(run, facts, truth, known)
+        facts = only_of(facts, prepared.context.only)
         return RankedSystem(name, facts.changed(users=self._shared(facts.users)), prepared.context.inputs)
 
     def _look(self, run: pl.DataFrame, facts: RankingFacts, truth: Truth, known: np.ndarray | None) -> list[str]:

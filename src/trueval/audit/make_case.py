@@ -24,6 +24,7 @@ from trueval.evaluation.groups import names_of
 from trueval.evaluation.held_out import read_log
 from trueval.evaluation.options import EvaluationOptions, for_given_lists
 from trueval.evaluation.outcome import Evaluation
+from trueval.evaluation.population import check_user_table
 from trueval.evaluation.runs import name_runs
 from trueval.splits.given import of_one_type
 from trueval.splits.parts import Parts
@@ -34,15 +35,16 @@ _KEYS = ["user", "item"]
 
 def make_case(
     parts: Any, systems: Any, *, train: Any, test: Any, validation: Any, recs: Any, metrics: Any, design: Any,
-    relevant_change: Any, unbiased: Any, threshold: float | None, population: str, missing: str, ties: str, items: Any,
-    users: Any, by: Any, min_group: int, columns: Any, seed: int,
+    relevant_change: Any, unbiased: Any, threshold: float | None, population: str, missing: str, invalid: str,
+    ties: str, items: Any, users: Any, only_users: Any, by: Any, min_group: int, columns: Any, seed: int,
 ) -> Case:  # fmt: skip
     """The case, with its tables read and its options checked."""
     roles = parse_columns(columns) if isinstance(columns, str) else columns
     options = EvaluationOptions(
-        metrics=metrics, threshold=threshold, population=population, missing=missing, ties=ties, interval="none",
-        seed=seed, min_group=min_group,
+        metrics=metrics, threshold=threshold, population=population, missing=missing, invalid=invalid, ties=ties,
+        interval="none", seed=seed, min_group=min_group, only_users=only_users,
     )  # fmt: skip
+    check_user_table(users, by)
     if systems is not None and recs is not None:
         raise DefinitionError("systems and recs are both given", do="audit lists (recs) or systems, one at a time")
     if recs is not None and str(design) != DESIGN:
@@ -87,7 +89,8 @@ def case_of_result(
     made = (observed or evaluation).manifest
     options = EvaluationOptions(
         metrics=list(evaluation.specs.values()), threshold=made.get("threshold"), population=made["population"],
-        missing=made.get("missing") or "zero", ties=made["ties"], compat=made.get("compat"), interval="none",
+        missing=made.get("missing") or "zero", invalid=made.get("invalid") or "refuse",
+        ties=made["ties"], compat=made.get("compat"), interval="none",
         seed=made.get("seed", 0), min_group=min_group,
     )  # fmt: skip
     given, test, train, leaked = None, None, None, pl.DataFrame()

@@ -18,8 +18,9 @@ from trueval.evaluation.interval_method import IntervalMethod
 from trueval.evaluation.measurements import Measurements, measure_facts
 from trueval.evaluation.options import EvaluationOptions
 from trueval.evaluation.outcome import SystemResult, summarise
-from trueval.evaluation.population import check_anyone
+from trueval.evaluation.population import OnlyUsers, check_anyone
 from trueval.facts.ranking_facts import RankingFacts
+from trueval.facts.views import select
 from trueval.metrics.grammar import Spec
 from trueval.metrics.metric_inputs import Inputs
 
@@ -69,6 +70,11 @@ class Setting:
     def users(self, system: str, label: str) -> int:
         """Users with a value."""
         return self.systems[system].sums[label].users
+
+
+def only_of(facts: RankingFacts, only: OnlyUsers | None) -> RankingFacts:
+    """The facts of the users that an audit is restricted to."""
+    return facts if only is None else select(facts, only.mask[facts.unit_user])
 
 
 def joined_systems(systems: Mapping[str, SystemResult], specs: Mapping[str, Spec]) -> Joined:

@@ -41,9 +41,11 @@ def audit_command(
     threshold: Annotated[float | None, Option(help=help_of("threshold"))] = None,
     population: Annotated[str, Option(help=help_of("population"))] = default("population"),
     missing: Annotated[str, Option(help=help_of("missing"))] = default("missing"),
+    invalid: Annotated[str, Option(help=help_of("invalid"))] = default("invalid"),
     ties: Annotated[str, Option(help=help_of("ties"))] = default("ties"),
     items: Annotated[str | None, Option(help="Catalogue: one row per item.")] = None,
-    users: Annotated[str | None, Option(help="Table of users with columns to group by.")] = None,
+    users: Annotated[str | None, Option(help=help_of("users"))] = None,
+    only_users: Annotated[str | None, Option(help=help_of("only_users"))] = None,
     by: Annotated[str | None, Option(help="Columns of --users: is a group served worse?")] = None,
     min_group: Annotated[int, Option(help="Do not test groups with fewer users.")] = default("min_group"),
     columns: Annotated[str | None, Option(help="Roles of columns: user=uid,item=sku,score=pred.")] = None,
@@ -90,12 +92,12 @@ def audit_command(
     found = audit(
         None, systems, train=train, test=test, validation=validation, recs=runs or None, metrics=metrics, design=design,
         relevant_change=relevant_change, unbiased=unbiased, threshold=threshold, population=population,
-        missing=missing, ties=ties, items=items, users=users, by=by, min_group=min_group, columns=columns,
-        accept=_accepted(accepted), simulate=simulate, seed=seed, threads=threads,
+        missing=missing, invalid=invalid, ties=ties, items=items, users=users, only_users=only_users, by=by,
+        min_group=min_group, columns=columns, accept=_accepted(accepted), simulate=simulate, seed=seed, threads=threads,
     )  # fmt: skip
     write_page(
         lambda made_from: page_of("audit", found, origin=made_from),
-        report, train, test, validation, runs, items, users, unbiased, accepted,
+        report, train, test, validation, runs, items, users, only_users, unbiased, accepted,
     )  # fmt: skip
     if output is None and chosen == "table":
         found.print(sys.stdout)

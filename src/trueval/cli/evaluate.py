@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from trueval.api import Result
     from trueval.audit.audit import Audit
 
-METRICS = "precision@10,recall@10,ndcg@10,ap@10,rr@10,hit@10,coverage@10"
 _WITHOUT_HEAD = (
     "Remove judgements of the most popular items, 0.1 for a tenth of them (needs --train); lists are not changed."
 )
@@ -57,10 +56,12 @@ def evaluate_command(
     train: Annotated[str | None, Option(help="Train set; for novelty and popularity metrics.")] = None,
     items: Annotated[str | None, Option(help="Catalogue: one row per item, optionally with aspects.")] = None,
     users: Annotated[str | None, Option(help=help_of("users"))] = None,
-    metrics: Annotated[str, Option(help=help_of("metrics"))] = METRICS,
+    only_users: Annotated[str | None, Option(help=help_of("only_users"))] = None,
+    metrics: Annotated[str | None, Option(help=help_of("metrics"))] = None,
     threshold: Annotated[float | None, Option(help=help_of("threshold"))] = None,
     population: Annotated[str, Option(help=help_of("population"))] = default("population"),
     missing: Annotated[str, Option(help=help_of("missing"))] = default("missing"),
+    invalid: Annotated[str, Option(help=help_of("invalid"))] = default("invalid"),
     ties: Annotated[str, Option(help=help_of("ties"))] = default("ties"),
     compat: Annotated[str | None, Option(help=help_of("compat"))] = None,
     design: Annotated[str | None, Option(help=_DESIGN)] = None,
@@ -108,15 +109,15 @@ def evaluate_command(
 
         read_ahead(recs[0])
     from trueval.api import evaluate_run
-    from trueval.evaluation.compat import supported
     from trueval.progress import set_quiet
 
     set_quiet(quiet)
     chosen = _check_output(format, output, per_user, report, csv_safe=csv_safe)
-    asked = supported(METRICS.split(","), compat) if metrics == METRICS else metrics
     audited: dict[str, Any] = {  # what an audit of the same lists takes as well
-        "items": items, "users": users, "by": by, "threshold": threshold, "population": population,
-        "missing": missing, "ties": ties, "min_group": min_group, "columns": columns, "seed": seed, "threads": threads,
+        "items": items, "users": users, "only_users": only_users, "by": by, "threshold": threshold,
+        "population": population, "missing": missing, "invalid": invalid, "ties": ties, "min_group": min_group,
+        "columns": columns,
+        "seed": seed, "threads": threads,
     }  # fmt: skip
     other: dict[str, Any] = {
         "design": design, "condensed": condensed or None, "without_head": without_head, "seen": seen,
@@ -124,8 +125,8 @@ def evaluate_command(
     }  # fmt: skip
     with held(output if is_folder(output) else None):
         result = evaluate_run(
-            recs[0] if len(recs) == 1 else recs, _only(test, users, columns), train=_counted(train, columns, count),
-            metrics=asked, interval=interval, resamples=resamples, level=level, sorted_by_user=sorted_by_user,
+            recs[0] if len(recs) == 1 else recs, test, train=_counted(train, columns, count),
+            metrics=metrics, interval=interval, resamples=resamples, level=level, sorted_by_user=sorted_by_user,
             engine=engine, **audited, **other,
         )  # fmt: skip
         _write_side_files(result, baseline, per_user, csv_safe=csv_safe)
@@ -213,10 +214,11 @@ def _write_report(
         if not again:
             return result.audit()
         by = _columns_among(given["users"], given["by"])
-        return audit(recs=recs, metrics=list(result.evaluation.specs.values()), **{**given, "by": by})
+        users = given["users"] if by else None
+        return audit(recs=recs, metrics=list(result.evaluation.specs.values()), **{**given, "users": users, "by": by})
 
     title = _title(recs, given["test"])
-    files = recs, given["test"], given["train"], given["items"], given["users"]
+    files = recs, given["test"], given["train"], given["items"], given["users"], given["only_users"]
     write_page(
         lambda made_from: result_page(
             result, baseline=baseline, title=title, origin=made_from, audit=audited(checks)
@@ -255,12 +257,3 @@ def _counted(train: str | None, columns: str | None, count: str | None) -> objec
             "popularity is counted in the train set", where="--count", found="no train set", do="pass --train FILE"
         )
     return read(read_log(train, parse_columns(columns) if columns else None, name="train"), count=count)
-
-
-def _only(test: str, users: str | None, columns: str | None) -> object:
-    """The test set, cut to some users where a list of them is given."""
-    if users is None:
-        return test
-    from trueval.data.users import keep_users
-
-    return keep_users(test, users, columns=columns)

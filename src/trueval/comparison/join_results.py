@@ -16,7 +16,8 @@ from trueval.metrics.spec import Spec
 # Results that differ in these alone repeat each other; everything else must be equal.
 REPEATED = ("seed", "split.seed", "split.fold", "split.window", "split.from", "split.to")
 # How a number is rendered, or by which program, but not what it is; or (without_head) what follows from another field.
-_ASIDE = ("version", "versions", "interval", "resamples", "level", "comparison", "catalogue", "files", "without_head")
+_ASIDE = ("version", "versions", "interval", "resamples", "level", "comparison", "catalogue", "files", "without_head",
+          "design_words")  # fmt: skip
 # Where only what both results have must agree.
 _SOME = ("definitions.", "systems.", "data.train")
 
@@ -122,6 +123,8 @@ def _flat(manifest: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, 
             continue
         if not prefix and key == "propensity" and isinstance(value, Mapping):
             yield "propensity", value.get("source")
+        elif prefix == "systems." and isinstance(value, Mapping):  # not how long its fit took
+            yield f"{prefix}{key}", value.get("definition")
         elif isinstance(value, Mapping):
             yield from _flat(value, f"{prefix}{key}.")
         else:

@@ -142,7 +142,7 @@ class ByUser:
         rows = self.user * np.int64(width) + self.item  # ascending, like users and their items
         keys = user.astype(np.int64) * width + item
         place = np.minimum(np.searchsorted(rows, keys), len(rows) - 1)
-        return np.where(rows[place] == keys, place, -1)
+        return np.where((rows[place] == keys) & (item >= 0), place, -1)  # with -1 a key would be that of another user
 
     def common(self, other: ByUser) -> int:
         """How many rows of the same users have an item that the other has, too.

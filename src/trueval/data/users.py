@@ -1,21 +1,20 @@
-"""Tables about users, and a log cut to the users of one."""
+"""Tables about users, and lists of them."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from trueval.data.column_roles import TableRoles, find_roles, renaming
 from trueval.data.failures import empty
 from trueval.data.frames import as_polars, is_table
 from trueval.data.id_text import settled
-from trueval.data.ids import check_same_kind, plain
-from trueval.data.interactions import Interactions
+from trueval.data.ids import plain
 from trueval.data.missing_ids import check_ids
-from trueval.data.read import locate, read
+from trueval.data.read import locate
 from trueval.data.tables import ids_are_text, read_table
-from trueval.errors import DataError
 
 _ROLES = TableRoles(needs=("user",))
 
@@ -39,17 +38,16 @@ def read_users(source: Any) -> pl.DataFrame:
     return table.with_columns(plain(table["user"], where="users").alias("user"))
 
 
-def keep_users(log: Any, users: Any, *, columns: Any = None) -> Interactions:
-    """Only the rows of the users that a table names.
+def read_user_ids(source: Any) -> pl.Series:
+    """Ids of users, each once and ascending: a list or an array of ids, or the `user` column of a table or file.
 
-    >>> log = pl.DataFrame({"user": [1, 2, 2], "item": [7, 7, 8]})
-    >>> len(keep_users(log, pl.DataFrame({"user": [2]})))
-    2
+    >>> read_user_ids([3, 1, 3]).to_list(), read_user_ids(pl.DataFrame({"uid": ["b"], "age": [30]})).to_list()
+    ([1, 3], ['b'])
     """
-    known = read(log, columns=columns)
-    user_ids = read_users(users)["user"]
-    check_same_kind(known.frame["user"], user_ids, role="user", where=(known.name, "users"))
-    kept = known.frame.filter(known.frame["user"].is_in(user_ids.implode()))
-    if not len(kept):
-        raise DataError("none of these users is in the test set", where="users", found=f"{len(user_ids):,} users")
-    return known.keep(kept)
+    if isinstance(source, pl.Series | list | tuple | np.ndarray):
+        if not len(source):
+            raise empty("only_users")
+        ids = plain(pl.Series("user", source), where="only_users")
+    else:
+        ids = read_users(source)["user"]
+    return ids.drop_nulls().unique().sort()

@@ -28,8 +28,8 @@ MANY_ROWS = 4 * STREAMED_ROWS
 # What a row of a run that is read whole takes beside its columns: by user, and as facts.
 _ROW_BYTES = 44
 _TOO_LARGE = (
-    "sort the run by user and add --sorted-by-user (sorted_by_user=True), which reads it in chunks; or evaluate fewer "
-    "users (--users), or use --engine spark"
+    "sort the run by user and add --sorted-by-user (sorted_by_user=True), which reads it in chunks; or use "
+    "--engine spark"
 )
 Version = tuple[int, int, int, int]
 

@@ -17,6 +17,7 @@ from trueval.data.users import read_users
 from trueval.evaluation.groups import Groups, Known, evaluated_users, find_groups, names_of
 from trueval.evaluation.item_aspects import item_aspects
 from trueval.evaluation.options import EvaluationOptions
+from trueval.evaluation.population import OnlyUsers
 from trueval.metrics.aspect_inputs import Interest, Targets
 from trueval.metrics.metric_inputs import Inputs, ItemPopularity, Positives, RowPropensity
 
@@ -58,6 +59,7 @@ class EvaluationContext:
     items: Ids = field(repr=False)
     inputs: Inputs = field(repr=False)
     groups: list[Groups] = field(repr=False)
+    only: OnlyUsers | None = field(default=None, repr=False)  # whom the evaluation is restricted to
 
 
 class RankedUnits(NamedTuple):
@@ -108,7 +110,9 @@ def make_context(
     inputs = make_inputs(
         known, options, users=users, items=items, train=train, popularity=popularity, targets=targets, head=head
     )
-    return EvaluationContext(options, users, items, inputs, make_groups(known, options, ranked, users, items, inputs))
+    only = None if options.only_users is None else OnlyUsers.of(options.only_users, users)
+    groups = make_groups(known, options, ranked, users, items, inputs, only)
+    return EvaluationContext(options, users, items, inputs, groups, only)
 
 
 def make_inputs(
@@ -144,16 +148,18 @@ def make_inputs(
 
 
 def make_groups(
-    known: KnownData, options: EvaluationOptions, ranked: Sequence[RankedUnits], users: Ids, items: Ids, inputs: Inputs
-) -> list[Groups]:
+    known: KnownData, options: EvaluationOptions, ranked: Sequence[RankedUnits], users: Ids, items: Ids, inputs: Inputs,
+    only: OnlyUsers | None = None,
+) -> list[Groups]:  # fmt: skip
     """Groups to break the values down by, from the tables given."""
     if not names_of(options.by):
         return []
     evaluated = [evaluated_users(one.judged, one.unit_user, options.averaged_over) for one in ranked]
+    everyone = np.unique(np.concatenate(evaluated))
     found = Known(
         users,
         items,
-        np.unique(np.concatenate(evaluated)),
+        everyone if only is None else everyone[only.mask[everyone]],
         np.unique(np.concatenate([one.candidates for one in ranked])),
         inputs,
         user_tables=[known.users, *(log.users for log in known.logs)],

@@ -17,7 +17,12 @@ class DeclaredOption(NamedTuple):
 
 
 OPTIONS = {
-    "metrics": DeclaredOption(None, "texts", "Metrics to compute, separated by commas; `trueval metrics` lists them."),
+    "metrics": DeclaredOption(
+        None,
+        "texts",
+        "Metrics to compute, separated by commas; `trueval metrics` lists them. Default: ndcg@10, recall@10 and "
+        "coverage@10.",
+    ),
     "population": DeclaredOption("relevant", "text", "Users to average over: relevant, judged or all."),
     "ties": DeclaredOption("random", "text", "How to rank equal scores: random, expected, worst, best or given."),
     "interval": DeclaredOption("bootstrap", "text", "Method of the confidence intervals: bootstrap, bca, t or none."),
@@ -42,10 +47,17 @@ OPTIONS = {
     "missing": DeclaredOption(
         "zero", "text", "How users without recommendations count: zero (as an empty list), drop or error."
     ),
+    "invalid": DeclaredOption(
+        "refuse",
+        "text",
+        "How places of lists that cannot count (items outside the catalogue, repeated items) are treated: refuse, miss "
+        "(they keep their places) or drop (what is below moves up).",
+    ),
     "threshold": DeclaredOption(None, "", "Items with at least this value are relevant (default: value above 0)."),
     "seed": DeclaredOption(0, "", "Random seed."),
-    "users": DeclaredOption(
-        None, "", "Evaluate only these users: a file with a user column and optionally columns to group by."
+    "users": DeclaredOption(None, "", "Table of users with columns to group by (see --by)."),
+    "only_users": DeclaredOption(
+        None, "any", "Evaluate only the users of this file (its user column); values are those of the same lists."
     ),
 }
 # Those that an experiment reads by itself, since its splits have a say in them.

@@ -13,6 +13,7 @@ from trueval.data.popularity import learned, repeat_notes
 from trueval.data.run_tables import read_run
 from trueval.design.design import Design
 from trueval.design.task import Task, make_tasks
+from trueval.design.words import words_of
 from trueval.errors import DefinitionError
 from trueval.evaluation.context import EvaluationContext, RankedUnits, make_context, read_known
 from trueval.evaluation.kept_facts import NOT_KEPT, Keeper, KeptFacts, Missing
@@ -22,14 +23,16 @@ from trueval.evaluation.outcome import Evaluation
 from trueval.evaluation.run_notes import notes_on_task
 from trueval.facts.from_run import run_task_facts
 from trueval.facts.from_scores import rank_system
+from trueval.facts.invalid_places import REFUSE, InvalidPlaces
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.tie_rules import OF_LIBRARIES, TIES
 from trueval.facts.views import concat, condense, one_relevant
 from trueval.metrics.aspect_inputs import Targets
 from trueval.metrics.metric_inputs import ItemPopularity
 from trueval.metrics.spec import Spec
+from trueval.recommenders.description import describe_fit, describe_system, time_fit
 from trueval.recommenders.protocol import Recommender, TrainSet
-from trueval.recommenders.registry import cautions_on, make_system, name_systems, record_of, text_of
+from trueval.recommenders.registry import cautions_on, make_system, name_systems, record_of
 from trueval.recommenders.run import Run
 from trueval.splits.parts import Parts
 
@@ -102,26 +105,49 @@ def evaluate_sides(
     measured: dict[str, dict[str, MeasuredSystem]] = {side: {} for side in splits}
     kept: dict[str, dict[str, RankingFacts | Missing]] = {side: {} for side in splits}
     for name, spec in named.items():
-        system = spec if isinstance(spec, Run) else make_system(spec, test=parts.test).fit(splits[""].train)
+        system, description = _fit(spec, splits[""].train, test=parts.test)
         cautions = cautions_on(name, system)
         for side, split in splits.items():
-            facts = rank_tasks(system, split.tasks, split.design, depth=split.depth, ties=options.ties, name=name)
+            facts = rank_tasks(
+                system, split.tasks, split.design, depth=split.depth, ties=options.ties, name=name,
+                invalid=options.invalid,
+            )  # fmt: skip
             own = [*cautions, *(f"{name}: {note}" for note in facts.label["notes"])]
             measured[side][name] = measure_system(
-                facts, split, first=not measured[side], where=name, notes=own, description=text_of(system)
+                facts, split, first=not measured[side], where=name, notes=own, description=description
             )
             kept[side][name] = NOT_KEPT if keeper is None else keeper.take(facts)
     found = {side: conclude_split(split, measured[side], notes=notes) for side, split in splits.items()}
     return {side: replace(evaluation, facts=KeptFacts(kept[side])) for side, evaluation in found.items()}
 
 
+def _fit(spec: Any, train: TrainSet, *, test: Any) -> tuple[Recommender | Run, dict[str, Any]]:
+    """A system that was fitted, and what it was; a run is as it is."""
+    if isinstance(spec, Run):
+        return spec, describe_system(spec)
+    made = make_system(spec, test=test)
+    description = describe_system(made)
+    system, seconds = time_fit(lambda: made.fit(train))
+    return system, describe_fit(description, system, seconds=seconds, train=train)
+
+
 def measure_system(
-    facts: RankingFacts, split: PreparedSplit, *, first: bool, where: str, notes: Sequence[str], description: str
+    facts: RankingFacts,
+    split: PreparedSplit,
+    *,
+    first: bool,
+    where: str,
+    notes: Sequence[str],
+    description: Mapping[str, Any],
 ) -> MeasuredSystem:
     """All metrics of one system; `where` names it in errors, and `description` says what it is."""
     measured = measure(facts, split.specs, split.context, first=first)
     check_listed(measured, split.train.users, split.options, name=where)
-    return MeasuredSystem(measured, split.context, facts.catalogue, tuple(notes), description)
+    places = facts.label.get("invalid")
+    return MeasuredSystem(
+        measured, split.context, facts.catalogue, tuple(notes), description,
+        invalid=None if places is None else InvalidPlaces(*places),
+    )  # fmt: skip
 
 
 def conclude_split(
@@ -140,6 +166,7 @@ def conclude_split(
         systems={name: system.description for name, system in systems.items()},
         condensed=design.condensed,
         design=str(design),
+        design_words=dict(words_of(design)),
         split=dict(parts.how),
         data={"train": parts.train.fingerprint(), "test": parts.test.fingerprint()},
     )
@@ -153,8 +180,9 @@ def _repeats(train: TrainSet) -> list[str]:
 
 
 def rank_tasks(
-    system: Recommender | Run, tasks: Sequence[Task], design: Design, *, depth: int, ties: str, name: str
-) -> RankingFacts:
+    system: Recommender | Run, tasks: Sequence[Task], design: Design, *, depth: int, ties: str, name: str,
+    invalid: str = REFUSE,
+) -> RankingFacts:  # fmt: skip
     """Facts of a fitted system under a design: percentiles side by side, 1R and condensed as views of AR."""
     parts: list[RankingFacts] = []
     notes: list[str] = []
@@ -163,12 +191,14 @@ def rank_tasks(
             f"ties={ties} orders equal scores in lists that were made elsewhere, and {name} ranks items itself",
             do=f"use one of {', '.join(TIES)}",
         )
+    places: InvalidPlaces | None = None
     for number, task in enumerate(tasks):
         if not len(task.unit_user):
             continue
         if isinstance(system, Run):
             run = read_run(system.source, columns=system.columns)
-            facts = run_task_facts(run, task, ties=ties, name=name)
+            facts = run_task_facts(run, task, ties=ties, name=name, invalid=invalid)
+            places = InvalidPlaces.of_parts([places, facts.invalid])
             notes = notes if parts else notes_on_task(run, task)
         else:
             facts = rank_system(system, task, depth=depth, ties=ties, name=name)
@@ -180,5 +210,8 @@ def rank_tasks(
             facts = facts.changed(stratum=np.full(len(facts), number, np.int32))
         parts.append(facts)
     registered = record_of(system) is not None  # ids and scores of other people's systems may not belong together
-    label = {"design": str(design), "seed": tasks[0].seed, "notes": notes, "registered": registered}
+    label: dict[str, Any] = {"design": str(design), "seed": tasks[0].seed, "notes": notes, "registered": registered}
+    if places is not None:  # also for those who read the facts from a file
+        notes += places.notes(invalid)
+        label["invalid"] = list(places)
     return concat(parts).changed(label=label)

@@ -135,6 +135,7 @@ def _recommended_items(facts: RankingFacts, k: int) -> RecommendedItems:
             )
         elif (beyond & inside).any():
             reason = f"items tied with the first {k} are missing from a truncated list"
+    inside = inside if facts.misses is None else inside & ~facts.misses
     low, size = above[inside].astype(np.int32), tied[inside].astype(np.int32)
     return RecommendedItems(facts.list_unit[inside], facts.list_item[inside], low, size, k, reason)
 

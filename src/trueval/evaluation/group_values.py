@@ -200,7 +200,8 @@ def notes_on_groups(systems: Mapping[str, Mapping[str, GroupValues]], metrics: S
     for name, first in next(iter(systems.values()), {}).items():
         groups = first.groups
         if groups.without:
-            notes.append(f"by {name}: {groups.without:,} of {len(groups.offered):,} {groups.kind}s are in no group")
+            note = f"by {name}: {groups.without:,} of {len(groups.offered):,} {groups.kind}s are in no group"
+            notes.append(note + "; values of all users count them, too" * (groups.kind == "user"))
         counts: dict[str, int] = {}
         for system in systems.values():  # with all users in the population, a run may bring groups of its own
             for label, n in system[name].users.items():

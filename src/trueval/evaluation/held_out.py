@@ -26,6 +26,7 @@ from trueval.errors import DataError
 from trueval.evaluation.context import EvaluationContext, KnownData, RankedUnits, make_context, read_known
 from trueval.evaluation.options import EvaluationOptions
 from trueval.evaluation.without_head import NAME, Head, RemovedHead
+from trueval.facts.invalid_places import REFUSE
 from trueval.facts.truth import Truth
 from trueval.metrics.aspect_inputs import Targets
 from trueval.metrics.metric_inputs import ItemPopularity
@@ -97,9 +98,13 @@ def read_held_out(
 
 def prepare_run(held_out: HeldOut, run_users: pl.Series, run_items: pl.Series) -> PreparedRun:
     """The truth for a run with these users and items, and what metrics need besides the facts."""
-    item_columns = [held_out.items.values, run_items, *held_out.other_items]
+    apart = held_out.catalogue is not None and held_out.options.invalid != REFUSE
+    if apart:  # what is no item of the catalogue gets no code among them: it would be an item to metrics
+        check_same_kind(run_items, held_out.items.values, role="item", where=("the run", held_out.known.test.name))
+    item_columns = [held_out.items.values, *([] if apart else [run_items]), *held_out.other_items]
     users, items = _vocabularies(held_out, run_users, item_columns)
-    truth, removed_head = _truth(held_out, users, items)
+    strangers = Ids.of(run_items.filter(pl.Series(items.codes(run_items) < 0))) if apart else None
+    truth, removed_head = _truth(held_out, users, items, strangers)
     everything = np.arange(len(items))
     barred = None if truth.seen_allowed else truth.train
     context = make_context(
@@ -137,7 +142,7 @@ def _vocabularies(held_out: HeldOut, run_users: pl.Series, item_columns: list[pl
     return held_out.users.joined(*users), held_out.items.joined(*items)
 
 
-def _truth(held_out: HeldOut, users: Ids, items: Ids) -> tuple[Truth, RemovedHead | None]:
+def _truth(held_out: HeldOut, users: Ids, items: Ids, strangers: Ids | None) -> tuple[Truth, RemovedHead | None]:
     """The coded judgements, less those of the head; refuses, as designs do, judged pairs that are no targets."""
     known, design = held_out.known, held_out.design
     own = None if users is held_out.users else users.codes(held_out.users.values)
@@ -156,7 +161,10 @@ def _truth(held_out: HeldOut, users: Ids, items: Ids) -> tuple[Truth, RemovedHea
     allowed = design.seen == "allow"
     if known.train is not None and train is not None and not allowed:
         check_unseen(train, judged, users, items, where=f"{known.train.name} and {known.test.name}")
-    truth = Truth(users, items, judged, train, in_catalogue, held_out.options.seed, seen_allowed=allowed, head=head)
+    truth = Truth(
+        users, items, judged, train, in_catalogue, held_out.options.seed, seen_allowed=allowed, head=head,
+        strangers=strangers,
+    )  # fmt: skip
     return truth, removed_head
 
 

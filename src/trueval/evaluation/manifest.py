@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from trueval.metrics.spec import Spec
@@ -17,6 +18,17 @@ def make_manifest(specs: Mapping[str, Spec], *, condensed: bool = False, **choic
     from trueval import __version__
 
     definitions = {label: spec.define(condensed=condensed) for label, spec in specs.items()}
-    versions = {"python": platform.python_version(), "numpy": numpy.__version__, "polars": polars.__version__}
+    versions = {
+        "python": platform.python_version(), "numpy": numpy.__version__, "polars": polars.__version__,
+        "numba": _version_of("numba"),
+    }  # fmt: skip
     kept = {name: value for name, value in choices.items() if value is not None}
     return {**kept, "definitions": definitions, "version": __version__, "versions": versions}
+
+
+@cache
+def _version_of(package: str) -> str:
+    """The version that is installed: numba itself is not loaded where no kernel needs it."""
+    from importlib.metadata import version
+
+    return version(package)

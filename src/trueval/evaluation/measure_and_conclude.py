@@ -22,6 +22,7 @@ from trueval.evaluation.outcome import Evaluation, SystemResult, notes_on, notes
 from trueval.evaluation.population import check_anyone
 from trueval.evaluation.weighted_metrics import notes_on_weights
 from trueval.evaluation.without_head import RemovedHead
+from trueval.facts.invalid_places import REFUSE, InvalidPlaces
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.metrics.metric_inputs import Inputs
 from trueval.metrics.spec import Spec
@@ -35,9 +36,10 @@ class MeasuredSystem:
     context: EvaluationContext = field(repr=False)
     catalogue: int  # items that could be recommended
     notes: tuple[str, ...] = ()
-    description: str = ""
+    description: Mapping[str, Any] = field(default_factory=dict)  # of the system, where it is one
     head_places: np.ndarray | None = None  # of given lists: places that hold items of a removed head, and all
     removed_head: RemovedHead | None = None
+    invalid: InvalidPlaces | None = None  # of given lists, where these may have places that cannot count
 
 
 def measure(facts: RankingFacts, specs: Mapping[str, Spec], context: EvaluationContext, *, first: bool) -> Measurements:
@@ -48,6 +50,7 @@ def measure(facts: RankingFacts, specs: Mapping[str, Spec], context: EvaluationC
         facts,
         dict(specs),
         population=options.averaged_over,
+        only=context.only,
         missing=options.missing,
         inputs=context.inputs,
         preset=options.preset,
@@ -79,14 +82,20 @@ def conclude(
     options, inputs = last.context.options, last.context.inputs
     values = {name: system.measurements for name, system in measured.items()}
     for m in values.values():
-        check_anyone(len(m), options.averaged_over, dropped=len(m.missing_users) if options.missing == "drop" else 0)
+        dropped = len(m.missing_users) if options.missing == "drop" else 0
+        check_anyone(len(m), options.averaged_over, dropped=dropped, only=last.context.only)
     found = {name: _summarise(system, specs) for name, system in measured.items()}
     foremost = [
         *notes_on_ratings(test, options.threshold),
         *notes_on_missing(values, specs, missing=options.missing, compat=options.compat),
     ]
+    only = last.context.only
+    if only is not None:
+        number = max(len(np.union1d(m.unit_user, m.missing_users)) for m in values.values())
+        foremost.append(f"only {number:,} of the {only.named:,} users of only_users are evaluated, and nobody else")
     warnings = [*foremost, *_notes(values, found, specs, options, inputs), *notes]
-    manifest = _manifest(specs, options, inputs, {**entries, "catalogue": last.catalogue})
+    entries = {**entries, "catalogue": last.catalogue, "only_users": None if only is None else only.record()}
+    manifest = _manifest(specs, options, inputs, entries)
     return Evaluation(found, dict(specs), random_values(values[next(iter(values))]), manifest, warnings, foremost)
 
 
@@ -100,6 +109,7 @@ def _summarise(system: MeasuredSystem, specs: Mapping[str, Spec]) -> SystemResul
         min_group=context.options.min_group,
         ranges={label: spec.range for label, spec in specs.items()},
     )
+    found = replace(found, invalid=system.invalid)
     if counts is None:
         return found
     popularity = context.inputs.popularity
@@ -124,6 +134,7 @@ def _manifest(
         seed=options.seed,
         compat=options.compat,
         missing=None if options.compat is not None and options.missing == "zero" else options.missing,
+        invalid=None if options.invalid == REFUSE else options.invalid,
         propensity=None if inputs.propensity is None else inputs.propensity.description(clips),
         **entries,
     )

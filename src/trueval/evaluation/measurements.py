@@ -13,7 +13,7 @@ from trueval.evaluation.compat import Preset
 from trueval.evaluation.group_measures import GroupMeasures, measure_groups, merge_groups
 from trueval.evaluation.groups import Groups
 from trueval.evaluation.item_counts import ItemCounts
-from trueval.evaluation.population import in_population
+from trueval.evaluation.population import OnlyUsers, in_population
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.tie_rules import settled_by
 from trueval.facts.views import pieces, random_ranking, select, target_numbers
@@ -53,7 +53,7 @@ class Measurements:
     stratum: np.ndarray | None
     values: dict[str, Measured]
     random: dict[str, Measured]
-    split_ties: dict[int, int]  # lists whose cut at k falls between equal scores
+    split_ties: dict[int, int]  # lists whose cut at k falls between equal scores, of all `lists`
     longest: int
     groups: dict[str, GroupMeasures] = field(default_factory=dict)
     uncut: dict[int, int] = field(default_factory=dict)  # units with at most k targets, where their number is known
@@ -61,6 +61,7 @@ class Measurements:
     missing_users: np.ndarray = field(default_factory=lambda: np.empty(0, np.int32))  # users who were given no list
     unit_item: np.ndarray | None = None  # the relevant item of each unit, in 1R
     recommended: ItemCounts | None = None
+    lists: int = 0  # in the population or not
 
     def __len__(self) -> int:
         return len(self.unit_user)
@@ -71,6 +72,7 @@ def measure_facts(
     specs: dict[str, Spec],
     *,
     population: str,
+    only: OnlyUsers | None = None,
     missing: str = "zero",
     inputs: Inputs,
     preset: Preset | None = None,
@@ -86,7 +88,7 @@ def measure_facts(
     item was recommended.
     """
     lists = len(facts) if facts.listed is None else int(facts.listed.sum())
-    facts = select(facts, in_population(facts, population))
+    facts = select(facts, in_population(facts, population, only))
     missing_users = np.empty(0, np.int32)
     if facts.listed is not None and not facts.listed.all():
         missing_users = np.unique(facts.unit_user[~facts.listed])
@@ -101,7 +103,7 @@ def measure_facts(
     values = _all_values(facts, specs, measure)
     random = _by_chance(facts, specs, inputs, preset) if with_random else {}
     cutoffs = sorted({spec.k for spec in specs.values() if spec.k})
-    ties = {k: round(facts.tie_rate(k) * len(facts)) for k in cutoffs}
+    ties = {k: int(facts.splits[k - 1]) if k <= len(facts.splits) else 0 for k in cutoffs}
     by_group = measure_groups(facts, values, specs, groups, measure)
     number = target_numbers(facts)
     uncut = {} if number is None else {k: int(np.count_nonzero(number <= k)) for k in cutoffs}
@@ -110,6 +112,7 @@ def measure_facts(
         facts.unit_user, facts.stratum, values, random, ties, facts.depth, by_group, uncut, condensed, missing_users,
         facts.item[facts.start[:-1]] if facts.one_relevant else None,
         ItemCounts.of(facts, cutoffs) if count_items else None,
+        len(facts) if facts.counted is None else facts.counted,
     )  # fmt: skip
 
 
@@ -174,9 +177,11 @@ def _under(preset: Preset | None, spec: Spec, facts: RankingFacts, measured: Mea
 def merge_measurements(parts: list[Measurements]) -> Measurements:
     """The whole from its parts, units in the order of users, so that sums do not depend on the parts."""
     missing_users = np.sort(np.concatenate([part.missing_users for part in parts]))
-    parts = [part for part in parts if len(part)] or parts[:1]  # a part with nobody in the population adds nothing
+    lists = sum(part.lists for part in parts)
+    ties = {k: sum(part.split_ties.get(k, 0) for part in parts) for k in parts[0].split_ties}
+    parts = [part for part in parts if len(part)] or parts[:1]  # a part with nobody in the population adds no values
     if len(parts) == 1:
-        return replace(parts[0], missing_users=missing_users)
+        return replace(parts[0], missing_users=missing_users, split_ties=ties, lists=lists)
     first = parts[0]
     # Where the targets of one unit are not known there is no random ranking of the whole: parts without one decide.
     random = [label for label in first.random if all(label in part.random for part in parts)]
@@ -188,7 +193,7 @@ def merge_measurements(parts: list[Measurements]) -> Measurements:
         stratum,
         {label: merge([part.values[label] for part in parts]).take(order) for label in first.values},
         {label: merge([part.random[label] for part in parts]).take(order) for label in random},
-        {k: sum(part.split_ties.get(k, 0) for part in parts) for k in first.split_ties},
+        ties,
         max(part.longest for part in parts),
         merge_groups([part.groups for part in parts], [len(part) for part in parts], order),
         {k: sum(part.uncut.get(k, 0) for part in parts) for k in first.uncut},
@@ -196,6 +201,7 @@ def merge_measurements(parts: list[Measurements]) -> Measurements:
         missing_users,
         unit_item,
         ItemCounts.sum([part.recommended for part in parts]),
+        lists,
     )
 
 

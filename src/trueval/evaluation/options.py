@@ -16,6 +16,7 @@ from trueval.evaluation.missing_users import check_missing
 from trueval.evaluation.outcome import label_specs
 from trueval.evaluation.population import check_population
 from trueval.evaluation.weighted_metrics import check_averaged
+from trueval.facts.invalid_places import check_invalid
 from trueval.metrics.grammar import parse_all
 from trueval.metrics.spec import Spec
 
@@ -38,14 +39,17 @@ class EvaluationOptions:
     seed: int = default("seed")
     by: By = None
     users: Any = None
+    only_users: Any = None
     min_group: int = default("min_group")
     propensity: Any = None
     level: float = default("level")
     missing: str = default("missing")
+    invalid: str = default("invalid")
 
     def __post_init__(self) -> None:
         check_population(self.population)
         check_missing(self.missing, self.compat)
+        check_invalid(self.invalid)
         check_min_group(self.min_group)
         check_ties(self.ties, find_preset(self.compat))
         self.intervals.checked()

@@ -19,6 +19,7 @@ from trueval.evaluation.item_counts import Recommended
 from trueval.evaluation.jackknife import estimate_tallies, leave_out
 from trueval.evaluation.kept_facts import NOT_KEPT, KeptFacts
 from trueval.evaluation.measurements import Measurements
+from trueval.facts.invalid_places import InvalidPlaces
 from trueval.metrics.spec import Spec
 from trueval.render.numbers import percent
 from trueval.statistics.jackknife import JackknifeReplicates
@@ -39,6 +40,7 @@ class SystemResult:
     unit_item: np.ndarray | None = None  # in 1R: the relevant item that a unit is about
     items: Ids | None = field(default=None, repr=False)
     recommended: Recommended | None = field(default=None, repr=False)  # how often each item; not in saved results
+    invalid: InvalidPlaces | None = None  # places of given lists that cannot count, where these are not refused
 
     def by(self, column: str) -> GroupValues:
         """The values by one of the columns that the evaluation was grouped by."""
@@ -169,7 +171,7 @@ def notes_on(measured: Mapping[str, Measurements], specs: Mapping[str, Spec]) ->
             notes.append(
                 f"{name}: no list is longer than {m.longest}; {', '.join(deep)} treat the missing places as empty"
             )
-        rates = {k: n / max(len(m), 1) for k, n in m.split_ties.items()}
+        rates = {k: n / max(m.lists, 1) for k, n in m.split_ties.items()}
         tied = ", ".join(f"at rank {k} in {percent(rate, 0)}" for k, rate in rates.items() if rate >= 0.01)
         if tied:
             notes.append(f"{name}: ties {tied} of the lists")

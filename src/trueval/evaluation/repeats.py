@@ -28,6 +28,7 @@ from trueval.evaluation.estimate import UNBOUNDED, Estimate, Sums, bounds, resam
 from trueval.evaluation.few_users import allow_for_few
 from trueval.evaluation.interval_method import IntervalMethod
 from trueval.evaluation.outcome import Evaluation, SystemResult, notes_on_intervals
+from trueval.facts.invalid_places import InvalidPlaces
 from trueval.metrics.spec import Spec
 from trueval.splits.registry import split_of
 from trueval.statistics.bounds import NO_SPREAD, Bounds
@@ -86,10 +87,26 @@ def combine(evaluations: Mapping[str, Evaluation], *, interval: str = "nested", 
     varying: dict[str, Any] = {
         key: [part.manifest[key] for part in parts] for key in ("seed", "split", "data") if key in first.manifest
     }
+    if "systems" in first.manifest:  # fits take their time in every repeat
+        varying["systems"] = merge_entries([part.manifest["systems"] for part in parts])
     manifest = {**first.manifest, **varying, "interval": interval, "repeats": {"of": what, "names": list(evaluations)}}
     manifest |= {"level": level} if interval != "none" else {}
     manifest |= {"resamples": intervals.resamples} if intervals.resamples_users else {}
     return Evaluation(systems, first.specs, random, manifest, notes, repeats=dict(evaluations))
+
+
+def merge_entries(values: Sequence[Any]) -> Any:
+    """What several manifests say of the same thing: once where they agree, else a list, entry by entry.
+
+    >>> merge_entries([{"system": "ease", "fit_seconds": 1}, {"system": "ease", "fit_seconds": 2}])
+    {'system': 'ease', 'fit_seconds': [1, 2]}
+    """
+    first = values[0]
+    if all(value == first for value in values):
+        return first
+    if all(isinstance(value, Mapping) and value.keys() == first.keys() for value in values):
+        return {key: merge_entries([value[key] for value in values]) for key in first}
+    return list(values)
 
 
 def _drawing(first: Evaluation, interval: str, level: float) -> IntervalMethod:
@@ -124,7 +141,10 @@ def _system(
     """One system over all repeats."""
     everyone = Ids.of(*(part.users.decode(np.unique(part.unit_user)) for part in parts))
     found = {label: over_repeats(parts, label, specs[label], intervals, mixing) for label in parts[0].estimates}
-    return SystemResult(found, {}, {}, np.arange(len(everyone), dtype=np.int32), everyone)
+    return SystemResult(
+        found, {}, {}, np.arange(len(everyone), dtype=np.int32), everyone,
+        invalid=InvalidPlaces.of_parts(part.invalid for part in parts),
+    )  # fmt: skip
 
 
 def over_repeats(

@@ -68,16 +68,18 @@ def notes_on_items(run: pl.Series, truth: Truth, train_items: np.ndarray | None)
     for there in (truth.head, truth.catalogue, train_items):
         if there is not None:
             known[there] = True
-    if known.all():
+    if known.all() and truth.strangers is None:
         return []
-    own = np.zeros(len(truth.items), bool)
-    own[truth.items.codes(run)] = True
+    own, codes = np.zeros(len(truth.items), bool), truth.items.codes(run)
+    own[codes[codes >= 0]] = True
+    unknown = Ids.of(run.filter(pl.Series(codes < 0))).values
     strange, lost = own & ~known, known & ~own
-    notes = []
-    if 2 * int(strange.sum()) > int(own.sum()):
+    number, notes = int(own.sum()) + len(unknown), []
+    if 2 * (int(strange.sum()) + len(unknown)) > number:
         sets = "the test set" if train_items is None else "the test or train set"
-        notes.append(f"only {int((own & known).sum()):,} of {int(own.sum()):,} recommended items are in {sets}")
+        notes.append(f"only {int((own & known).sum()):,} of {number:,} recommended items are in {sets}")
     strangers, missed = (truth.items.decode(np.flatnonzero(some)) for some in (strange, lost))
+    strangers = pl.concat([strangers, unknown]) if len(unknown) else strangers
     return notes + _meeting("item", strangers, missed)
 
 

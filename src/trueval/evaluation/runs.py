@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from trueval.data.tables import stem
 from trueval.data.whole_runs import being_read, forget, read_ahead
 from trueval.design.design import RunDesign, choose_run_design
+from trueval.design.words import words_of
 from trueval.errors import DefinitionError, suggest
 from trueval.evaluation.engines.plan import RunOptions, reading_depth
 from trueval.evaluation.held_out import HeldOut, notes_on_repeated_pairs, read_held_out
@@ -19,6 +20,7 @@ from trueval.evaluation.kept_facts import OF_A_RUN, KeptFacts
 from trueval.evaluation.measure_and_conclude import MeasuredSystem, conclude
 from trueval.evaluation.options import EvaluationOptions, for_given_lists, specs_of
 from trueval.evaluation.outcome import Evaluation
+from trueval.facts.invalid_places import REFUSE
 from trueval.metrics.spec import Spec
 
 ENGINES = ("local", "spark")
@@ -84,6 +86,11 @@ def _conclude(
     notes = [*notes_on_repeated_pairs(held_out), *(note for run in found.values() for note in run.notes)]
     if known.items is None and any(spec.metric.system for spec in specs.values()):
         notes.append("no catalogue was given (--items): the items of the runs, the test set and the train set are used")
+    if known.items is None and held_out.options.invalid != REFUSE:
+        notes.append(
+            f"no catalogue was given (--items), so that no item is outside it: invalid={held_out.options.invalid} is "
+            "about repeated items alone"
+        )
     if last.removed_head is not None:
         places = {name: run.head_places for name, run in found.items() if run.head_places is not None}
         notes += last.removed_head.notes(places, condensed=design.condensed)
@@ -94,6 +101,7 @@ def _conclude(
         notes=notes,
         condensed=design.condensed,
         design=str(design),
+        design_words=dict(words_of(design)),
         without_head=None if last.removed_head is None else last.removed_head.record(condensed=design.condensed),
         data=fingerprints,
     )

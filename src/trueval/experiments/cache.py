@@ -25,6 +25,7 @@ from trueval.errors import DataError
 from trueval.evaluation.evaluate_systems import PreparedSplit
 from trueval.evaluation.kept_facts import Missing
 from trueval.facts.files import load_facts, save_facts
+from trueval.facts.invalid_places import REFUSE
 from trueval.facts.ranking_facts import RankingFacts
 
 _KEY = re.compile("[0-9a-f]{24}")
@@ -115,6 +116,7 @@ def split_key(split: PreparedSplit, catalogue: pl.DataFrame | None) -> dict[str,
         "threshold": options.threshold,
         "design": str(split.design),
         "ties": options.ties,
+        **({} if options.invalid == REFUSE else {"invalid": options.invalid}),
         "everyone": options.averaged_over == "all",
     }
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -21,6 +21,7 @@ from trueval.experiments.system_entries import Entry, system_errors
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.views import shortened
 from trueval.progress import hushed, note, progress
+from trueval.recommenders.description import describe_fit, describe_system, time_fit
 from trueval.recommenders.registry import cautions_on
 from trueval.recommenders.run import Run
 
@@ -111,7 +112,7 @@ def _measure(entry: Entry, repeat: SplitReplicate, benches: dict[str, _Bench], c
         used[design] = key = facts_key(bench.key, identity)
         facts = cache.get(key, depth=bench.split.depth)
         if facts is None:
-            facts = _rank(fitted(bench.split), entry, bench.split)
+            facts = _rank(*fitted(bench.split), entry, bench.split)
             if entry.is_still(identity, repeat.seed, repeat.fold):
                 cache.put(key, facts)
             else:
@@ -120,41 +121,58 @@ def _measure(entry: Entry, repeat: SplitReplicate, benches: dict[str, _Bench], c
             facts = shortened(facts, bench.split.depth)
         with system_errors(entry):
             bench.measured[entry.name] = measure_system(
-                facts, bench.split, first=not bench.measured, where=entry.target, description=entry.text,
+                facts, bench.split, first=not bench.measured, where=entry.target, description=facts.label["described"],
                 notes=[f"{entry.name}{caution}" for caution in facts.label["cautions"]],
             )  # fmt: skip
     return used
 
 
+class FittedEntry(NamedTuple):
+    """A system of an experiment, fitted, and what manifests say of it."""
+
+    system: Any
+    described: dict[str, Any]
+
+
 class _Once:
     """A system that is fitted when it is first asked for, and kept for the other designs of its split."""
 
-    def __init__(self, fit: Callable[[PreparedSplit], Any]) -> None:
-        self.fit, self.system = fit, None
+    def __init__(self, fit: Callable[[PreparedSplit], FittedEntry]) -> None:
+        self.fit = fit
+        self.found: FittedEntry | None = None
 
-    def __call__(self, split: PreparedSplit) -> Any:
-        if self.system is None:
-            self.system = self.fit(split)
-        return self.system
+    def __call__(self, split: PreparedSplit) -> FittedEntry:
+        if self.found is None:
+            self.found = self.fit(split)
+        return self.found
 
 
-def _fit(entry: Entry, repeat: SplitReplicate, split: PreparedSplit) -> Any:
-    """The system, fitted; a run is as it is."""
+def _fit(entry: Entry, repeat: SplitReplicate, split: PreparedSplit) -> FittedEntry:
+    """The system, fitted, and what it was; a run is as it is."""
     with system_errors(entry), entry.importable():
         system = entry.made(repeat.seed, repeat.fold, test=split.parts.test)
         if isinstance(system, Run):
-            return system
-        fitted = system.fit(split.train)
+            return FittedEntry(system, {"system": "run", "source": entry.target, "definition": entry.text})
+        described = describe_system(system)
+        fitted, seconds = time_fit(lambda: system.fit(split.train))
         if not hasattr(fitted, "score"):
             raise DataError("fit did not return the system", found=type(fitted).__name__, do="end fit with return self")
-        return fitted
+        described = describe_fit(described, fitted, seconds=seconds, train=split.train)
+    if entry.kind == "import":
+        described |= {"system": entry.target, "parameters": {**described["parameters"], **entry.parameters}}
+    return FittedEntry(fitted, described | {"definition": entry.text})
 
 
-def _rank(system: Any, entry: Entry, split: PreparedSplit) -> RankingFacts:
+def _rank(system: Any, described: Mapping[str, Any], entry: Entry, split: PreparedSplit) -> RankingFacts:
     """Facts with the cautions about the system, so that they are known when facts are read without fitting it."""
     depth = max(DEPTH, split.depth)
     with system_errors(entry), entry.importable():
-        facts = rank_tasks(system, split.tasks, split.design, depth=depth, ties=split.options.ties, name=entry.name)
+        facts = rank_tasks(
+            system, split.tasks, split.design, depth=depth, ties=split.options.ties, name=entry.name,
+            invalid=split.options.invalid,
+        )  # fmt: skip
     cautions = [caution.removeprefix(entry.name) for caution in cautions_on(entry.name, system)]
     cautions += [f": {note}" for note in facts.label["notes"]]
-    return facts.changed(label={**facts.label, "depth": depth, "system": entry.text, "cautions": cautions})
+    return facts.changed(
+        label={**facts.label, "depth": depth, "system": entry.text, "described": dict(described), "cautions": cautions}
+    )

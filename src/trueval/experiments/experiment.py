@@ -8,8 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from trueval.comparison.comparison import ComparisonOptions
+from trueval.data.users import read_user_ids
 from trueval.errors import DefinitionError, TruevalError, suggest
+from trueval.evaluation.compat import supported
 from trueval.evaluation.declared_options import passed_on
+from trueval.evaluation.defaults import METRICS
 from trueval.evaluation.evaluate_repeats import each_interval
 from trueval.evaluation.options import EvaluationOptions, specs_of
 from trueval.experiments.designs import DesignPlan, read_plans
@@ -81,6 +84,14 @@ def _options(written: Written, chosen: Mapping[str, Any], splitting: Splitting) 
             given["propensity"] = beside(given["propensity"], written.base)
         except TruevalError as problem:
             raise written.refused(problem, "evaluation", "propensity") from None
+    only = given.get("only_users")
+    if isinstance(only, str):
+        given["only_users"] = str(written.base / Path(only).expanduser())
+    if only is not None:
+        try:
+            read_user_ids(given["only_users"])
+        except TruevalError as problem:
+            raise written.refused(problem, "evaluation", "only_users") from None
     by = chosen.get("by")
     if by is not None and splitting.repeated:
         raise DefinitionError(
@@ -103,8 +114,8 @@ def _options(written: Written, chosen: Mapping[str, Any], splitting: Splitting) 
             raise written.refused(problem, "evaluation", key) from None
     try:
         options = EvaluationOptions(
-            metrics=chosen["metrics"], threshold=data.get("threshold"), interval=each, seed=splitting.seeds[0], by=by,
-            **given,
+            metrics=chosen.get("metrics") or supported(METRICS, given.get("compat")), threshold=data.get("threshold"),
+            interval=each, seed=splitting.seeds[0], by=by, **given,
         )  # fmt: skip
         specs_of(options)
     except TruevalError as problem:

@@ -56,7 +56,7 @@ _FINDINGS: Kind = (
 )  # fmt: skip
 _ANY: Kind = (lambda value: True, "", "")
 
-_BY_NAME = {"number": _NUMBER, "whole": _WHOLE, "text": _TEXT, "texts": _TEXTS}
+_BY_NAME = {"any": _ANY, "number": _NUMBER, "whole": _WHOLE, "text": _TEXT, "texts": _TEXTS}
 KINDS: dict[str, dict[str, Kind]] = {
     "data": {"path": _ANY, "threshold": _NUMBER, "columns": _COLUMNS, "items": _ANY, "users": _ANY, "count": _TEXT},
     "split": {"how": _TEXT, "seed": _SEED, "seeds": _SEEDS, "min_user": _WHOLE, "min_item": _WHOLE},
@@ -71,7 +71,7 @@ _EXAMPLES = {
     "designs": '["AR-TI-AN", "1R-TI-NN100"]', "metrics": '["ndcg@10", "recall@20"]', "by": '["gender"]',
     "min_user": "5", "min_item": "5", "min_group": "30", "level": "0.95",
 }  # fmt: skip
-NEEDED = {"data": "path", "evaluation": "metrics"}
+NEEDED = {"data": "path"}
 
 
 def check_sections(written: Written, *, split_options: Iterable[str]) -> None:
@@ -100,9 +100,8 @@ def check_sections(written: Written, *, split_options: Iterable[str]) -> None:
                 check_kind(written, section, key, value)
         needed = NEEDED.get(section)
         if needed is not None and needed not in keys:
-            example = {"path": 'path = "ml-1m"', "metrics": 'metrics = ["ndcg@10"]'}[needed]
             raise DefinitionError(
-                f"[{section}] {needed} is missing", where=written.at(section), do=f"add {example} to [{section}]"
+                f"[{section}] {needed} is missing", where=written.at(section), do=f'add path = "ml-1m" to [{section}]'
             )
     if not written.section("systems"):
         raise DefinitionError(

@@ -115,7 +115,8 @@ def _manifest(result: ExperimentResult) -> dict[str, Any]:
         for name, keys in sections
         if name != "systems"
     }
-    return {key: result.manifest[key] for key in ("data", "version", "versions")} | chosen
+    words = {f"design {design}": words for design, words in result.manifest["design_words"].items()}
+    return {key: result.manifest[key] for key in ("data", "version", "versions")} | chosen | words
 
 
 def _plain(value: Any) -> str:
@@ -124,12 +125,18 @@ def _plain(value: Any) -> str:
 
 def _systems(result: ExperimentResult) -> Section:
     baseline = result.experiment.baseline
-    rows = []
+    rows, described = [], result.manifest["systems"]
     for name, entry in result.experiment.systems.items():
         designs = [design for design, plan in result.experiment.plans.items() if name in plan.systems]
         where = "all" if len(designs) == len(result.experiment.plans) else ", ".join(designs)
-        rows.append([name, entry.text, where, "baseline" if name == baseline else ""])
-    return Section("The systems", columns=["system", "definition", "designs", "role"], rows=rows)
+        parameters = described[name].get("parameters", {})
+        every = ", ".join(f"{key}={_plain(value)}" for key, value in parameters.items())
+        seconds = described[name].get("fit_seconds")
+        took = [] if seconds is None else seconds if isinstance(seconds, list) else [seconds]
+        role = "baseline" if name == baseline else ""
+        rows.append([name, entry.text, every, ", ".join(f"{one:.1f}" for one in took), where, role])
+    columns = ["system", "definition", "parameters", "seconds to fit", "designs", "role"]
+    return Section("The systems", columns=columns, rows=rows)
 
 
 def agreement_sentences(found: list[Alike]) -> list[str]:

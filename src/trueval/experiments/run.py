@@ -14,7 +14,7 @@ from trueval.data.interactions import Interactions
 from trueval.errors import DefinitionError
 from trueval.evaluation.kept_facts import KeptFacts
 from trueval.evaluation.manifest import make_manifest
-from trueval.evaluation.repeats import combine
+from trueval.evaluation.repeats import combine, merge_entries
 from trueval.experiments.cache import Cache
 from trueval.experiments.execution import Evaluations, Found, do_experiment
 from trueval.experiments.experiment import Experiment, read_experiment
@@ -105,7 +105,13 @@ def run(
 
 def _read(source: Any, chosen: Experiment, folder: Path) -> list[Any]:
     """What an experiment reads. Its copy in its own folder may be run: it is written again as it is."""
-    data = chosen.source.log, chosen.source.items, chosen.source.users, chosen.options.propensity
+    data = (
+        chosen.source.log,
+        chosen.source.items,
+        chosen.source.users,
+        chosen.options.propensity,
+        chosen.options.only_users,
+    )
     runs = [path for entry in chosen.systems.values() if entry.kind == "run" for path in entry.run_paths()]
     is_copy = isinstance(source, (str, Path)) and same_file(Path(source), folder / COPY)
     return [*data, dict(chosen.splitting.options), runs, None if is_copy else source]
@@ -140,13 +146,25 @@ def _manifest(experiment: Experiment, log: Interactions, found: Found) -> dict[s
     return {
         "experiment": experiment.record,
         "data": {"name": log.name, **size, "fingerprint": log.fingerprint()},
-        "systems": {name: entry.text for name, entry in experiment.systems.items()},
+        "systems": _systems(experiment, found),
         "designs": list(found.evaluations),
+        "design_words": {
+            design: next(iter(own.values())).manifest["design_words"] for design, own in found.evaluations.items()
+        },
         "repeats": [name for name in next(iter(found.evaluations.values())) if name],
         "facts": found.keys,
         "version": software["version"],
         "versions": software["versions"],
     }
+
+
+def _systems(experiment: Experiment, found: Found) -> dict[str, Any]:
+    """What every system was, over all repeats of the first design that has it."""
+    described: dict[str, Any] = {}
+    for evaluations in found.evaluations.values():
+        own = [evaluation.manifest["systems"] for evaluation in evaluations.values()]
+        described |= {name: merge_entries([one[name] for one in own]) for name in own[0] if name not in described}
+    return {name: described[name] for name in experiment.systems}
 
 
 def _warnings(experiment: Experiment, repeats: list[str]) -> list[str]:

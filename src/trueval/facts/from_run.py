@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from trueval.data.coded_column import CodedColumn
 from trueval.data.ids import Ids
 from trueval.errors import DefinitionError
 from trueval.facts.equal_scores import same_as_next
+from trueval.facts.invalid_places import MISS, MISSED, REFUSE, InvalidPlaces
 from trueval.facts.ordered_lists import OrderedLists, code_ids, order_run
 from trueval.facts.ranking_facts import UNKNOWN, RankingFacts
 from trueval.facts.run_checks import check_catalogue, refuse_duplicates
@@ -25,16 +27,22 @@ if TYPE_CHECKING:
 
 def run_facts(
     run: pl.DataFrame, truth: Truth, *, ties: str = "random", name: str = "run", whole: bool = True,
-    items: CodedColumn | None = None,
+    items: CodedColumn | None = None, invalid: str = REFUSE,
 ) -> RankingFacts:  # fmt: skip
     """Facts of a run: a table with `user`, `item` and `score` or `rank` (or, with ties="given", neither).
 
     A part of a run (`whole=False`) may well have nothing in common with the test set, a whole run may not. `items` is
-    the column of the run, where it is coded.
+    the column of the run, where it is coded, and `invalid` the rule for places that cannot count.
     """
     built = ties if ties in SETTLED else "random"
-    lists = order_run(run, truth, ties=built, name=name, items=items)
+    lists = order_run(run, truth, ties=built, name=name, items=items, invalid=invalid)
+    places, outside, repeated = len(lists.item), 0, 0
+    if invalid != REFUSE:
+        lists, outside = settle_places(lists, outside_catalogue(lists.item, truth), invalid)
     joined = join(lists, truth.judged.rows.start, truth.judged.rows.item, len(truth.items))
+    if joined.doubled and invalid != REFUSE:
+        lists, repeated = settle_places(lists, repeated_places(lists), invalid)
+        joined = join(lists, truth.judged.rows.start, truth.judged.rows.item, len(truth.items))
     if whole and not joined.rank.any():  # not even one judged item is where it should be
         check_common_ids(run["user"], run["item"], truth, name)
     if joined.doubled:
@@ -52,8 +60,40 @@ def run_facts(
         splits=splits,
         listed=np.diff(lists.start) > 0,
         list_same=None if ties == built else _same(lists),
+        invalid=None if invalid == REFUSE else InvalidPlaces(outside, repeated, places),
     )
     return facts if ties == built else with_ties(facts, ties)
+
+
+def settle_places(lists: OrderedLists, invalid: np.ndarray, rule: str) -> tuple[OrderedLists, int]:
+    """Lists whose invalid places are missed, or dropped, and how many these are."""
+    number = int(np.count_nonzero(invalid))
+    if not number:
+        return lists, 0
+    if rule == MISS:
+        return replace(lists, item=np.where(invalid, np.int32(MISSED), lists.item)), number
+    kept = ~invalid
+    ends = np.concatenate([[0], np.cumsum(kept)])
+    score = lists.score[kept] if len(lists.score) else lists.score
+    return replace(lists, start=ends[lists.start], item=lists.item[kept], score=score), number
+
+
+def outside_catalogue(item: np.ndarray, truth: Truth) -> np.ndarray:
+    """Which codes are those of no item that could be recommended."""
+    outside: np.ndarray = item >= len(truth.items)
+    if truth.catalogue is not None:
+        outside[~outside] = ~truth.catalogue[item[~outside]]
+    return outside
+
+
+def repeated_places(lists: OrderedLists) -> np.ndarray:
+    """Which places hold an item that stands higher up in the same list."""
+    unit = np.repeat(np.arange(len(lists.start) - 1), np.diff(lists.start))
+    order = np.lexsort((lists.item, unit))  # stable: of equal items, the highest place comes first
+    unit, item = unit[order], lists.item[order]
+    again = np.zeros(len(item), bool)
+    again[order[1:]] = (item[1:] == item[:-1]) & (unit[1:] == unit[:-1]) & (item[1:] >= 0)
+    return again
 
 
 class Joined(NamedTuple):
@@ -132,6 +172,8 @@ def _shows_all(lists: OrderedLists, truth: Truth) -> bool:
     """Whether every list holds all targets of its user and nothing else."""
     if not may_show_all(np.diff(lists.start), truth):
         return False
+    if lists.item.min(initial=0) < 0:  # a place that cannot count stands where a target could
+        return False
     if truth.train is None or truth.seen_allowed:
         return True
     user = np.repeat(np.arange(len(truth.users)), np.diff(lists.start))
@@ -143,8 +185,14 @@ def may_show_all(length: np.ndarray, truth: Truth) -> bool:
     return truth.catalogue is not None and bool((length == _targets(truth)[0]).all())
 
 
-def run_task_facts(run: pl.DataFrame, task: Task, *, ties: str = "random", name: str = "run") -> RankingFacts:
-    """Facts of a run under a design: its lists cut to each user's targets, which must not be sampled."""
+def run_task_facts(
+    run: pl.DataFrame, task: Task, *, ties: str = "random", name: str = "run", invalid: str = REFUSE
+) -> RankingFacts:
+    """Facts of a run under a design: its lists cut to each user's targets, which must not be sampled.
+
+    Items that the split does not know are invalid; those that are no targets of a user are left out, as the design
+    says.
+    """
     if task.sample is not None:
         raise DefinitionError(
             f"the run {name} cannot be evaluated under {task.design}",
@@ -154,11 +202,16 @@ def run_task_facts(run: pl.DataFrame, task: Task, *, ties: str = "random", name:
     users = Ids(task.users.decode(task.unit_user))
     candidate = np.zeros(len(task.items), bool)
     candidate[task.candidates] = True
-    truth = Truth(users, task.items, task.judged, task.barred, candidate, task.seed, task.unit_user)
     user = code_ids(run, "user", users, name)
     item = code_ids(run, "item", task.items, name)
-    check_catalogue(run, item, np.ones(len(task.items), bool), name)
-    kept = candidate[item] & ~task.barred.contains(user, item)
-    return run_facts(run.filter(pl.Series(kept)), truth, ties=ties, name=name).changed(
+    strange = item < 0
+    if invalid == REFUSE:
+        check_catalogue(run, item, np.ones(len(task.items), bool), name)
+    strangers = Ids.of(run["item"].filter(pl.Series(strange)))
+    truth = Truth(
+        users, task.items, task.judged, task.barred, candidate, task.seed, task.unit_user, strangers=strangers
+    )
+    kept = strange | (candidate[item] & ~task.barred.contains(user, item))
+    return run_facts(run.filter(pl.Series(kept)), truth, ties=ties, name=name, invalid=invalid).changed(
         unit_user=task.unit_user, users=task.users
     )

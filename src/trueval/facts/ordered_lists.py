@@ -16,6 +16,7 @@ from trueval.data.ids import Ids, check_same_kind, plain
 from trueval.data.missing_ids import ids_missing
 from trueval.data.together import users_together
 from trueval.errors import DataError
+from trueval.facts.invalid_places import REFUSE
 from trueval.facts.run_checks import check_agreement, check_catalogue, check_ranks, not_finite
 from trueval.facts.tie_rules import BY_ID, OF_LIBRARIES
 from trueval.facts.truth import Truth
@@ -37,9 +38,14 @@ class OrderedLists:
 
 
 def order_run(
-    run: pl.DataFrame, truth: Truth, *, ties: str, name: str, items: CodedColumn | None = None
-) -> OrderedLists:
-    """Code a run and put every list in order, equal scores by the tie rule; `items` is its column, if it is coded."""
+    run: pl.DataFrame, truth: Truth, *, ties: str, name: str, items: CodedColumn | None = None,
+    invalid: str = REFUSE,
+) -> OrderedLists:  # fmt: skip
+    """Code a run and put every list in order, equal scores by the tie rule; `items` is its column, if it is coded.
+
+    Items outside the catalogue are refused, unless there is another rule for `invalid` places: they are then ordered
+    among the others, and equal scores fall to them as to any item.
+    """
     rule = ties
     if rule in OF_LIBRARIES:
         ties = "given"
@@ -48,7 +54,9 @@ def order_run(
     if rule in BY_ID:
         run, items = _by_falling_id(run, rule, name), None
     item = code_ids(run, "item", truth.items, name) if items is None else items.within(truth.items, keep=False)
-    if truth.catalogue is not None:
+    if invalid != REFUSE:
+        item = _with_strangers(run, item, truth)
+    elif truth.catalogue is not None:
         check_catalogue(run, item, truth.catalogue, name)
     has_score, has_rank = "score" in run.columns, "rank" in run.columns
     if not (has_score or has_rank or ties == "given"):
@@ -73,6 +81,18 @@ def order_run(
             check_agreement(run, code_ids(run, "user", truth.users, name), name)
         key = np.empty(0)
     return OrderedLists(start, item, key, distinct)
+
+
+def _with_strangers(run: pl.DataFrame, item: np.ndarray, truth: Truth) -> np.ndarray:
+    """The codes of a run, those of strangers behind those of items: each has its own chance among equal scores."""
+    rows = np.flatnonzero(item < 0)
+    if not len(rows):
+        return item
+    assert truth.strangers is not None
+    item = item if item.flags.writeable else item.copy()
+    strange = plain(run["item"].gather(pl.Series(rows, dtype=pl.UInt32)), where="run, column item")
+    item[rows] = len(truth.items) + truth.strangers.codes(strange)
+    return item
 
 
 def _by_falling_id(run: pl.DataFrame, rule: str, name: str) -> pl.DataFrame:
@@ -168,5 +188,5 @@ def _sort(
         part = slice(start[bad[0]], start[bad[0] + 1])
         wrong = ~np.isfinite(key[part])
         user = truth.users.decode(np.array([bad[0]]))[0]
-        examples = zip(truth.items.decode(item[part][wrong][:5]), key[part][wrong][:5])
+        examples = zip(truth.item_ids(item[part][wrong][:5]), key[part][wrong][:5])
         raise not_finite([(user, i, s) for i, s in examples], int((~np.isfinite(key)).sum()), name)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from trueval.data.by_user import segment_sum
 from trueval.data.ids import Ids
+
+if TYPE_CHECKING:
+    from trueval.facts.invalid_places import InvalidPlaces
 
 # In place of the number of targets.
 UNKNOWN = -1
@@ -33,7 +36,8 @@ class RankingFacts:
     A unit is what a metric gives one value for: a user, or in 1R one relevant item of a user. Judged rows
     of unit u are `start[u]` to `start[u+1]`, best rank first, rows without a rank (0) behind. `above` counts
     targets with a strictly better score, `tied` those with the same score, the item itself included.
-    Lists are the first items of the ranking, `list_start[u]` to `list_start[u+1]`.
+    Lists are the first items of the ranking, `list_start[u]` to `list_start[u+1]`; a place that holds no item of the
+    catalogue, or one that was shown before, has -1.
     """
 
     unit_user: np.ndarray
@@ -68,6 +72,8 @@ class RankingFacts:
     # whether each row of the lists scores like the target behind it, shown or not; kept for tie rules that ask
     list_same: np.ndarray | None = None
     deepest: int | None = None  # the deepest cutoff, where all metrics that are asked for have one
+    # of given lists, where these may have them: places that cannot count, missed or dropped since; not saved
+    invalid: InvalidPlaces | None = None
     # what several metrics compute alike is computed once
     memory: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
 
@@ -162,6 +168,11 @@ class RankingFacts:
         in_list = self.relevant & (rank > 0) & (rank <= self.length[self.unit])
         flags[self.list_start[self.unit[in_list]] + rank[in_list] - 1] = True
         return flags
+
+    @cached_property
+    def misses(self) -> np.ndarray | None:
+        """Which rows of the lists hold no item that could count; None where all do."""
+        return self.list_item < 0 if self.list_item.min(initial=0) < 0 else None
 
     def listed_at(self, k: int | None) -> np.ndarray:
         """Number of items in the list of each unit at cutoff k."""

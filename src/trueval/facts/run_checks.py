@@ -23,7 +23,8 @@ def check_catalogue(run: pl.DataFrame, item: np.ndarray, catalogue: np.ndarray, 
             "recommended items are outside the catalogue",
             where=name,
             found=rows_found(examples, int(outside.sum())),
-            do="add them to the catalogue, or remove them from the run",
+            do="add them to the catalogue if they can be recommended; otherwise choose what becomes of their places: "
+            "invalid=miss (--invalid miss) keeps them as misses, invalid=drop moves up what is below them",
         )
 
 
@@ -31,12 +32,13 @@ def refuse_duplicates(start: np.ndarray, item: np.ndarray, truth: Truth, name: s
     """Say which items a list has twice, once it is known that there are some."""
     pairs = pl.DataFrame({"unit": _units(start), "item": item}).filter(pl.struct("unit", "item").is_duplicated())
     examples = pairs.unique().sort("unit", "item").head(5)
-    ids = zip(truth.users.decode(examples["unit"].to_numpy()), truth.items.decode(examples["item"].to_numpy()))
+    ids = zip(truth.users.decode(examples["unit"].to_numpy()), truth.item_ids(examples["item"].to_numpy()))
     raise DataError(
         "an item is recommended to the same user twice",
         where=name,
         found=rows_found([f"user {u}, item {i}" for u, i in ids], len(pairs)),
-        do="keep each item once in a list",
+        do="keep each item once in a list; or let its lower places count as misses (invalid=miss, --invalid miss), "
+        "or drop them (invalid=drop)",
     )
 
 
@@ -45,7 +47,7 @@ def check_ranks(start: np.ndarray, key: np.ndarray, item: np.ndarray, truth: Tru
     unit = _units(start)
     below = np.flatnonzero(key > 0)  # lists numbered from 0 are as good as from 1
     if len(below):
-        users, items = truth.users.decode(unit[below[:5]]), truth.items.decode(item[below[:5]])
+        users, items = truth.users.decode(unit[below[:5]]), truth.item_ids(item[below[:5]])
         found = [f"user {u}, item {i}: rank {-key[j] + 0.0:g}" for u, i, j in zip(users, items, below)]
         raise DataError(
             "ranks cannot be negative",
@@ -57,7 +59,7 @@ def check_ranks(start: np.ndarray, key: np.ndarray, item: np.ndarray, truth: Tru
     if len(same):
         users = truth.users.decode(unit[same[:5]])
         found = [
-            f"user {u}, items {' and '.join(map(str, truth.items.decode(item[j : j + 2])))}: rank {-key[j]:g}"
+            f"user {u}, items {' and '.join(map(str, truth.item_ids(item[j : j + 2])))}: rank {-key[j]:g}"
             for u, j in zip(users, same)
         ]
         raise DataError(

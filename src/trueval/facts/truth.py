@@ -30,6 +30,17 @@ class Truth:
     streams: np.ndarray | None = None  # numbers of the users' tie streams, where these are part of a whole
     seen_allowed: bool = False
     head: np.ndarray | None = None  # items whose judgements were removed: lists may well contain nothing else
+    strangers: Ids | None = None  # ids that are no item at all, where lists may have them: codes from len(items) on
+
+    def item_ids(self, codes: np.ndarray) -> list[object]:
+        """Ids of items and of strangers, for messages."""
+        known = codes[codes < len(self.items)]
+        others = codes[codes >= len(self.items)] - len(self.items)
+        found = np.empty(len(codes), object)
+        found[codes < len(self.items)] = self.items.decode(known).to_list()
+        if len(others) and self.strangers is not None:
+            found[codes >= len(self.items)] = self.strangers.decode(others).to_list()
+        return list(found)
 
 
 def check_common_ids(users: pl.Series, items: pl.Series, truth: Truth, name: str) -> None:

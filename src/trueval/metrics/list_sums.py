@@ -1,5 +1,8 @@
 """What metrics of the lists themselves share: sums over their places, and how often each item was recommended.
 
+A place that holds no item of the catalogue (see `facts.invalid_places`) is a place of its list, and adds nothing: it is
+in the denominators of means over places, in no numerator, and in no count of items.
+
 Where equal scores are left open (ties=expected, worst, best) a sum over places is the exact mean over all orders
 of equals, or that of the order that makes it highest or lowest.
 """
@@ -23,21 +26,27 @@ Amount = Callable[[np.ndarray], np.ndarray]  # what some rows of the lists (a ma
 
 def place_sum(facts: RankingFacts, k: int, amount: Amount, discount: Table | None = None) -> np.ndarray:
     """Σ over the first k places of each list of what the item there is worth, times the discount of the place."""
-    inside, weight = within(facts, k, discount)
     if facts.ties in ("worst", "best") and is_open(facts, k):
-        worth = _arranged(facts, amount(np.ones(len(facts.list_item), bool)))[inside]
+        inside = facts.top(k)
+        weight = None if discount is None else discount.at(facts.place[inside])
+        every = amount(np.ones(len(facts.list_item), bool))
+        worth = _arranged(facts, every if facts.misses is None else np.where(facts.misses, 0.0, every))[inside]
     else:
+        inside, weight = within(facts, k, discount)
         worth = amount(inside)
     return facts.per_unit(facts.list_unit[inside], worth if weight is None else weight * worth)
 
 
 def within(facts: RankingFacts, k: int, discount: Table | None = None) -> tuple[np.ndarray, np.ndarray | None]:
-    """Rows of the lists that are within k, or may be, and how much their place counts (None: 1 each)."""
+    """Rows of the lists whose items are within k, or may be, and how much their place counts (None: 1 each).
+
+    Places that hold no item of the catalogue add nothing to any sum or count.
+    """
     if facts.ties != "expected" or not is_open(facts, k):
-        inside = facts.top(k)
+        inside = facts.top(k) if facts.misses is None else facts.top(k) & ~facts.misses
         return inside, None if discount is None else discount.at(facts.place[inside])
     above, size, _ = list_blocks(facts)
-    inside = above < k
+    inside = above < k if facts.misses is None else (above < k) & ~facts.misses
     return inside, mean_weight(above[inside], size[inside], k, discount)
 
 

@@ -29,7 +29,7 @@ class Random:
     Each user has a stream of their own, so scores do not depend on blocks or on the other users.
     """
 
-    seed: int | None = parameter(None, "seed of the scores (default: that of the evaluation)", low=0)
+    seed: int | None = parameter(None, "seed of the scores (default: that of the evaluation)", low=0, otherwise="seed")
     _seed: np.uint64 = field(default=np.uint64(0), init=False, repr=False)
     _items: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64), init=False, repr=False)
     _users: int = field(default=0, init=False, repr=False)
@@ -66,7 +66,9 @@ class Popularity:
     """
 
     threshold: float | None = parameter(None, "count only values of at least this")
-    count: str | None = parameter(None, "users or rows (default: what the log counts)", choices=(None, *COUNTS))
+    count: str | None = parameter(
+        None, "users or rows (default: what the log counts)", choices=(None, *COUNTS), otherwise="count"
+    )
     _scores: np.ndarray = field(default_factory=lambda: np.empty(0, np.float32), init=False, repr=False)
     _users: int = field(default=0, init=False, repr=False)
 

@@ -35,7 +35,7 @@ class OptimalPrecision:
     Counts are of train ratings and of users who have any. Without values every rating is relevant.
     """
 
-    threshold: float | None = parameter(None, _THRESHOLD)
+    threshold: float | None = parameter(None, _THRESHOLD, otherwise="threshold")
     _scores: np.ndarray = field(default_factory=lambda: _NONE, init=False, repr=False)
     _users: int = field(default=0, init=False, repr=False)
 
@@ -63,7 +63,7 @@ class OptimalAntiprecision:
     Counts are of train ratings and of users who have any. Items without a disliking train rating are tied first.
     """
 
-    threshold: float | None = parameter(None, _THRESHOLD)
+    threshold: float | None = parameter(None, _THRESHOLD, otherwise="threshold")
     _scores: np.ndarray = field(default_factory=lambda: _NONE, init=False, repr=False)
     _users: int = field(default=0, init=False, repr=False)
 
@@ -94,7 +94,7 @@ class OptimalTrue:
     """
 
     test: Any = parameter(None, "the test part, a log or a table (by name: the evaluation's)")  # noqa: RUF009
-    threshold: float | None = parameter(None, _THRESHOLD)
+    threshold: float | None = parameter(None, _THRESHOLD, otherwise="threshold")
     _scores: np.ndarray = field(default_factory=lambda: _NONE, init=False, repr=False)
     _users: int = field(default=0, init=False, repr=False)
 

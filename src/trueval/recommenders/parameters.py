@@ -26,10 +26,12 @@ def parameter(
     high: float = math.inf,
     above: bool = False,
     choices: tuple[Any, ...] = (),
+    otherwise: str = "",
 ) -> Any:
     """A field of a system's dataclass that people may set. Its type is read from its annotation.
 
-    `low` and `high` are allowed themselves, unless `above` says that `low` is not.
+    `low` and `high` are allowed themselves, unless `above` says that `low` is not. `otherwise` is the attribute of the
+    train set that None stands for.
 
     >>> @dataclass
     ... class Mine:
@@ -40,6 +42,7 @@ def parameter(
     ['factors = 50 (a whole number, at least 1): number of factors']
     """
     constraints = {"meaning": meaning, "low": low, "high": high, "above": above, "choices": choices}
+    constraints["otherwise"] = otherwise
     return dataclasses.field(default=default, metadata={_KEY: constraints})
 
 
@@ -59,6 +62,7 @@ class SystemParameter:
     high: float
     above: bool
     choices: tuple[Any, ...]
+    otherwise: str = ""  # attribute of the train set that None stands for
 
     def __str__(self) -> str:
         allowed = f" ({self.allowed})" if self.allowed else ""

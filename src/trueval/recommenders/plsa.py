@@ -43,7 +43,9 @@ class PLSA:
     tolerance: float = parameter(5e-5, "stop when a step raises the log-likelihood by less than this share", low=0)
     feedback: str = parameter("implicit", "implicit: every train row counts 1; explicit: its value",
                               choices=("implicit", "explicit"))  # fmt: skip
-    seed: int | None = parameter(None, "seed of the initial factors (default: that of the evaluation)", low=0)
+    seed: int | None = parameter(
+        None, "seed of the initial factors (default: that of the evaluation)", low=0, otherwise="seed"
+    )
     likelihood: tuple[float, ...] = field(default=(), init=False, repr=False)  # log-likelihood before each step
     _users: np.ndarray = field(default_factory=lambda: NOTHING, init=False, repr=False)
     _items: np.ndarray = field(default_factory=lambda: NOTHING, init=False, repr=False)

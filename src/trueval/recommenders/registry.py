@@ -8,7 +8,7 @@ To add a system, write a dataclass in a file of its own and register it:
         \"\"\"One line that says what it does.\"\"\"
 
         n_factors: int = parameter(50, "length of the factor vectors", low=1)
-        seed: int | None = parameter(None, "seed of the initial factors (default: that of the evaluation)", low=0)
+        seed: int | None = parameter(None, "seed of the factors (default: that of the evaluation)", otherwise="seed")
         _users: np.ndarray = field(default=NOTHING, init=False, repr=False)
 
         def fit(self, train: TrainSet) -> MyModel: ...
@@ -16,7 +16,8 @@ To add a system, write a dataclass in a file of its own and register it:
         def factors(self): ...  # optional, where scores are inner products
 
 and add its name and module to `_HOMES` below. Parameters are the fields made by `parameter(...)`: type (from the
-annotation: int, float, bool, str, None), range and choices are checked whenever the class is made, by whomever.
+annotation: int, float, bool, str, None), range and choices are checked whenever the class is made, by whomever;
+`otherwise` is the attribute of the train set that None stands for, which manifests tell in its place.
 The field `n_factors` is the parameter `factors` by name (`mymodel[factors=20]`), since `factors` is a method.
 `needs` is "values" (ratings), "rows" (anything at all) or None; `fit` is not called on a train set without them, nor
 with values that are not finite. Inside `fit` and `score`, `training.py` has the checks and matrices that systems

@@ -172,5 +172,16 @@ def terms(entries: Mapping[str, object], *, code: bool = False) -> str:
 
 def _plain(value: object) -> str:
     if isinstance(value, Mapping):
-        return ", ".join(f"{name} {inner}" for name, inner in value.items() if inner is not None)
+        return ", ".join(f"{name} {_inner(inner)}" for name, inner in value.items() if inner is not None)
     return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+
+
+def _inner(value: object) -> str:
+    """A value within a value; entries of its own are in brackets, those that are None included.
+
+    >>> _inner({"k": 5, "shrink": None}), _inner([1, 2])
+    ('(k 5, shrink none)', '[1, 2]')
+    """
+    if isinstance(value, Mapping):
+        return f"({', '.join(f'{name} {_inner(inner)}' for name, inner in value.items())})"
+    return "none" if value is None else str(value)

@@ -34,6 +34,8 @@ def as_record(evaluation: Evaluation, comparisons: Sequence[Comparison] = ()) ->
         systems[name] = {"metrics": {label: {field: getattr(e, field) for field in ESTIMATE} for label, e in found}}
         if notes := {label: e.note for label, e in found if e.note}:
             systems[name]["notes"] = notes
+        if system.invalid is not None:
+            systems[name]["invalid"] = system.invalid.record()
         if system.groups:
             systems[name]["groups"] = group_record(system.groups)
     record = {

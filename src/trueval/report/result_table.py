@@ -23,6 +23,7 @@ from trueval.evaluation.compat import find_preset
 from trueval.evaluation.estimate import Estimate, Sums, sums
 from trueval.evaluation.kept_facts import FROM_FILES, KeptFacts
 from trueval.evaluation.outcome import Evaluation, SystemResult
+from trueval.facts.invalid_places import InvalidPlaces
 from trueval.metrics.compute import Measured
 from trueval.metrics.grammar import parse
 from trueval.metrics.metric_values import Ratio, same
@@ -218,7 +219,7 @@ def _system(
     return SystemResult(
         estimates=known, values=values, sums=by_label, unit_user=unit_user, users=users, stratum=stratum,
         jackknife=replicates, unit_item=None if items is None else items.codes(plain(frame["item"], where=name)),
-        items=items,
+        items=items, invalid=InvalidPlaces.of_record(own.get("invalid")),
     )  # fmt: skip
 
 

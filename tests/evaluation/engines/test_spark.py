@@ -233,3 +233,18 @@ def test_workers_import_nothing_from_the_folder_that_the_command_is_in(tmp_path)
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("invalid", ["miss", "drop"])
+def test_places_that_cannot_count_and_only_some_users(whole, invalid):
+    some = whole.run.filter(pl.col("user") % 3 == 0)
+    strange = some.with_columns(item=pl.col("item") + 1000, score=pl.col("score") - 0.1)
+    run = pl.concat([whole.run, strange, some.with_columns(score=pl.col("score") - 5)])
+    local, spark = both(
+        run, whole.test, train=whole.train, items=whole.items, threshold=4, invalid=invalid, only_users=list(range(60)),
+        metrics=[*ASKED, "novelty@5", "ild@5", "srecall@5"],
+    )  # fmt: skip
+    assert_same(local, spark)
+    record = spark.to_dict()["systems"]["run"]["invalid"]
+    assert min(record["outside"], record["repeated"]) > 0
+    assert spark.per_user["user"].max() < 60

@@ -26,6 +26,12 @@ def duplicates(case: Case) -> Iterable[Finding]:
         )
         yield Finding("duplicates", "data", "wrong", "fact", sentence, figures, "drop repeated rows from the lists")
         return
+    invalid = case.subject.invalid if isinstance(case.subject, GivenRuns) and case.subject.ranked else {}
+    notes = [f"{name}: {note}" for name, own in invalid.items() for note in own.notes(case.measured.options.invalid)]
+    if notes:  # the reader knows of them, and has said how they are treated
+        figures["invalid"] = {name: own.record() for name, own in invalid.items()}
+        yield Finding("duplicates", "data", "fine", "fact", f"{'; '.join(notes)}.", figures)
+        return
     if case.given is None:
         if not isinstance(case.subject, GivenRuns):
             return  # a result without its parts

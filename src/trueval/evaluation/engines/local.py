@@ -26,7 +26,7 @@ from trueval.memory import available, need_memory
 
 _FEWEST_ROWS, _ROW_BYTES = 100_000, 120  # of a chunk; and what a row takes there
 _LEAST = 2**28  # bytes without which nothing can be read in chunks either
-_TOO_MANY = "ask for fewer metrics at a time, evaluate fewer users (--users), or use --engine spark"
+_TOO_MANY = "ask for fewer metrics at a time, evaluate fewer users (--only-users), or use --engine spark"
 _USER_BYTES = 32  # what a metric takes for each user
 
 
@@ -66,8 +66,10 @@ def measure_run(source: Any, name: str, held_out: HeldOut, how: RunOptions, *, f
 def _streamed(lazy: pl.LazyFrame, plan: MeasurementPlan, source: Any) -> Iterator[Partition]:
     """Chunks of a run sorted by user, measured one by one."""
     users, metrics = plan.truth.users, len(specs_of(plan.options))
-    values = f"the values of {metrics} metrics for {len(users):,} users"
-    need_memory(len(users) * metrics * _USER_BYTES, values, where=plan.name, do=_TOO_MANY)
+    only = plan.prepared.context.only
+    number = len(users) if only is None else int(only.mask.sum())
+    values = f"the values of {metrics} metrics for {number:,} users"
+    need_memory(number * metrics * _USER_BYTES, values, where=plan.name, do=_TOO_MANY)
     check_common_ids(plan.ids["user"], plan.ids["item"], plan.truth, plan.name)
     seen = np.zeros(len(users), bool)
     for batch in _user_batches(lazy, source):

@@ -20,6 +20,7 @@ from trueval.evaluation.run_notes import count_seen, notes_on_items, notes_on_se
 from trueval.evaluation.without_head import head_places
 from trueval.facts.from_run import run_facts
 from trueval.facts.from_sorted_run import sorted_run_facts
+from trueval.facts.invalid_places import REFUSE, InvalidPlaces
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.facts.tie_rules import SETTLED
 from trueval.facts.truth import Truth
@@ -53,6 +54,7 @@ class Partition:
     head_places: np.ndarray | None  # of the lists: those with items of the head, and all
     listed: np.ndarray  # which of the users have a list
     seen: np.ndarray  # rows of the lists: those whose item is in the user's train rows, and all
+    invalid: InvalidPlaces | None = None  # None where they are refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,19 +87,22 @@ class MeasurementPlan:
     def whole(self, run: pl.DataFrame, items: CodedColumn | None = None) -> Partition:
         """Measure a whole run; `items` is its column, where it is coded."""
         everyone = np.arange(len(self.truth.users))
-        facts = run_facts(run, self.truth, ties=self.options.ties, name=self.name, items=items)
+        options = self.options
+        facts = run_facts(run, self.truth, ties=options.ties, name=self.name, items=items, invalid=options.invalid)
         return self._measure(everyone, facts, self.truth)
 
     def sorted(self, run: SortedRun) -> Partition | None:
         """Measure a whole run that stood in order in its file; None where `whole` must look at it."""
         depth = None if self.condensed else needed_depth(specs_of(self.options).values())
-        facts = sorted_run_facts(run, self.truth, ties=self.options.ties, depth=depth)
+        options = self.options
+        facts = sorted_run_facts(run, self.truth, ties=options.ties, depth=depth, invalid=options.invalid)
         return None if facts is None else self._measure(np.arange(len(self.truth.users)), facts, self.truth)
 
     def part(self, run: pl.DataFrame, codes: np.ndarray) -> Partition:
         """Measure some users (codes, ascending) by their rows of a run; there may be rows of unknown users as well."""
         truth = _for_users(self.truth, codes)
-        facts = run_facts(run, truth, ties=self.options.ties, name=self.name, whole=False)
+        options = self.options
+        facts = run_facts(run, truth, ties=options.ties, name=self.name, whole=False, invalid=options.invalid)
         return self._measure(codes, facts.changed(users=self.truth.users, unit_user=codes.astype(np.int32)), truth)
 
     def merge(self, parts: Iterable[Partition]) -> MeasuredSystem:
@@ -118,6 +123,7 @@ class MeasurementPlan:
             tuple(self._notes(found)),
             head_places=np.sum(places, axis=0) if places else None,
             removed_head=self.prepared.removed_head,
+            invalid=InvalidPlaces.of_parts(part.invalid for part in found),
         )
 
     def _notes(self, parts: list[Partition]) -> list[str]:
@@ -129,6 +135,8 @@ class MeasurementPlan:
         notes = notes_on_users(self.ids["user"], truth.users, tested=truth.judged.rows.counts > 0, in_run=listed)
         notes += notes_on_items(self.ids["item"], truth, None if popularity is None else popularity.counts > 0)
         notes += notes_on_seen(np.sum([part.seen for part in parts], axis=0))
+        invalid = InvalidPlaces.of_parts(part.invalid for part in parts)
+        notes += [] if invalid is None else invalid.notes(self.options.invalid)
         return [f"{self.name}: {note}" for note in notes]
 
     def _nothing(self, codes: np.ndarray) -> Partition:
@@ -145,7 +153,7 @@ class MeasurementPlan:
         places = None if head is None else head_places(facts, head, specs.values())
         judged = condense(facts) if self.condensed else facts
         measured = measure(judged, specs, self.prepared.context, first=self.first)
-        return Partition(users, measured, facts.catalogue, places, listed, seen)
+        return Partition(users, measured, facts.catalogue, places, listed, seen, facts.invalid)
 
 
 def as_deep_as_needed(facts: RankingFacts, specs: Iterable[Spec]) -> RankingFacts:
@@ -169,6 +177,8 @@ def reading_depth(options: EvaluationOptions, *, condensed: bool) -> int | None:
     Where judged items weigh differently, or belong to groups, sums go over all of them in the order of their ranks.
     """
     specs = specs_of(options).values()
+    if options.invalid != REFUSE:  # places that cannot count are counted, and what is below dropped ones moves up
+        return None
     plain = options.ties in SETTLED and not options.by and not any(map(weighs_items, specs))
     return needed_depth(specs) if plain and not condensed else None
 

@@ -101,7 +101,7 @@ def _sent(plan: MeasurementPlan) -> MeasurementPlan:
     options, context = plan.options, plan.prepared.context
     needed = {name for spec in specs_of(options).values() for name in inputs_of(spec)}
     metrics = options.metrics if isinstance(options.metrics, str) else [str(one) for one in options.metrics]
-    options = replace(options, metrics=metrics, by=None, users=None, propensity=None)
+    options = replace(options, metrics=metrics, by=None, users=None, only_users=None, propensity=None)
     context = replace(context, options=options, inputs=context.inputs.only(needed))
     return replace(plan, prepared=replace(plan.prepared, context=context, removed_head=None), ids={})
 

@@ -67,7 +67,7 @@ def abndcg(
     gained, ideal = np.zeros(len(facts)), np.zeros(len(facts))
     work = int((pool.last - pool.first).sum()) + len(facts) * k + 4 * len(facts.item)
     run(
-        facts, work, "unified", item_aspects(aspects), list_rows(facts), rated_rows(facts, gain),
+        facts, work, "unified", item_aspects(aspects, facts), list_rows(facts), rated_rows(facts, gain),
         profile_rows(facts, interest, profile, metric="abndcg"), pool, owned(targets.barred, facts), alpha,
         log2_discount(k), out=(gained, ideal),
     )  # fmt: skip

@@ -64,8 +64,8 @@ def cover(
     covered, attainable, complete = (np.zeros(len(facts), np.int64) for _ in range(3))
     work = 2 * (len(judged.item) + len(facts.list_item)) + int(offered.sum())
     run(
-        facts, work, "coverage", item_aspects(aspects), list_rows(facts, counts), judged, offered, listed, barred, k,
-        out=(covered, attainable, complete),
+        facts, work, "coverage", item_aspects(aspects, facts), list_rows(facts, counts), judged, offered, listed,
+        barred, k, out=(covered, attainable, complete),
     )  # fmt: skip
     return covered, attainable, complete
 

@@ -41,9 +41,12 @@ def run(facts: RankingFacts, work: int, kernel: str, *columns: Any, out: tuple[n
         pass
 
 
-def item_aspects(aspects: Aspects) -> ItemAspects:
-    """Aspects of items, by way of their distinct sets."""
-    return ItemAspects(aspects.sets.of_item, aspects.sets.start, aspects.sets.aspect, len(aspects))
+def item_aspects(aspects: Aspects, lists_of: RankingFacts | None = None) -> ItemAspects:
+    """Aspects of items, by way of their distinct sets; with lists that have misses, also of an item without any."""
+    of_item = aspects.sets.of_item
+    if lists_of is not None and lists_of.misses is not None:
+        of_item = np.append(of_item, of_item.dtype.type(0))  # the first set is the empty one
+    return ItemAspects(of_item, aspects.sets.start, aspects.sets.aspect, len(aspects))
 
 
 def in_list_order(facts: RankingFacts) -> tuple[np.ndarray | slice, np.ndarray]:
@@ -150,9 +153,10 @@ def rated_rows(facts: RankingFacts, gain: np.ndarray) -> Rated:
 
 
 def list_rows(facts: RankingFacts, counts: np.ndarray | None = None) -> AspectLists:
-    """The lists, and which of their rows count."""
+    """The lists, and which of their rows count; a miss is the item behind all others (see `item_aspects`)."""
     counted = np.ones(len(facts.list_item), bool) if counts is None else counts
-    return AspectLists(column(facts.list_start, np.int64), column(facts.list_item, np.int32), counted)
+    item = facts.list_item if facts.misses is None else np.where(facts.misses, len(facts.items), facts.list_item)
+    return AspectLists(column(facts.list_start, np.int64), column(item, np.int32), counted)
 
 
 def pool_of(facts: RankingFacts, aspects: Aspects, targets: Targets) -> Pool:

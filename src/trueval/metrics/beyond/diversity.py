@@ -41,6 +41,8 @@ def ild(facts: RankingFacts, k: int, *, similarity: str, features: np.ndarray) -
     >>> round(measure("ild@2", ["a", "b", "c"], {"a"}, features=genres), 6)
     1.0
     """
+    if facts.misses is not None:  # a last row without features, for the code -1
+        features = np.vstack([features, np.zeros((1, features.shape[1]), features.dtype)])
     described = np.any(features > 0 if similarity == "jaccard" else features != 0, axis=1)
     inside = facts.top(k)
     n_described = facts.per_unit(facts.list_unit[inside], described[facts.list_item[inside]])

@@ -52,7 +52,7 @@ class MfRmse:
     r_m: float | None = parameter(None, "offset of all predictions (default: the mean train rating)")
     regularization: float = parameter(0.06, _LAMBDA, low=0, above=True)
     sweeps: int = parameter(15, _SWEEPS, low=1, high=MOST_STEPS)
-    seed: int | None = parameter(None, _SEED, low=0)
+    seed: int | None = parameter(None, _SEED, low=0, otherwise="seed")
     _fitted: FittedAls | None = field(default=None, init=False, repr=False)
 
     def fit(self, train: TrainSet) -> MfRmse:
@@ -108,7 +108,7 @@ class AllRank:
     w_m: float = parameter(0.005, "weight of a missing rating; an observed one weighs 1", low=0)
     regularization: float = parameter(0.04, _LAMBDA, low=0, above=True)
     sweeps: int = parameter(15, _SWEEPS, low=1, high=MOST_STEPS)
-    seed: int | None = parameter(None, _SEED, low=0)
+    seed: int | None = parameter(None, _SEED, low=0, otherwise="seed")
     _fitted: FittedAls | None = field(default=None, init=False, repr=False)
 
     def fit(self, train: TrainSet) -> AllRank:
@@ -166,10 +166,12 @@ class AllRankPop:
     )
     r_m: float = parameter(2.0, "imputed value of a missing rating, and offset of all predictions")
     w_m: float = parameter(0.005, "weight of a missing rating; an observed one weighs 1 (the means of both)", low=0)
-    threshold: float | None = parameter(None, "smallest relevant value (default: the threshold of the evaluation)")
+    threshold: float | None = parameter(
+        None, "smallest relevant value (default: the threshold of the evaluation)", otherwise="threshold"
+    )
     regularization: float = parameter(0.04, _LAMBDA, low=0, above=True)
     sweeps: int = parameter(15, _SWEEPS, low=1, high=MOST_STEPS)
-    seed: int | None = parameter(None, _SEED, low=0)
+    seed: int | None = parameter(None, _SEED, low=0, otherwise="seed")
     _fitted: FittedAls | None = field(default=None, init=False, repr=False)
 
     def fit(self, train: TrainSet) -> AllRankPop:

@@ -53,7 +53,7 @@ class Wrmf:
     sweeps: int = parameter(15, "number of sweeps over all users and all items", low=1, high=MOST_STEPS)
     threshold: float | None = parameter(None, _THRESHOLD)
     confidence: bool = parameter(False, "multiply the confidence in a row by its value")
-    seed: int | None = parameter(None, _SEED, low=0)
+    seed: int | None = parameter(None, _SEED, low=0, otherwise="seed")
     _fitted: Factors | None = field(default=None, init=False, repr=False)
 
     def fit(self, train: TrainSet) -> Wrmf:
@@ -120,7 +120,7 @@ class Bpr:
         30, "number of epochs, each of as many drawn pairs as there are rows", low=1, high=MOST_STEPS
     )
     threshold: float | None = parameter(None, _THRESHOLD)
-    seed: int | None = parameter(None, _SEED, low=0)
+    seed: int | None = parameter(None, _SEED, low=0, otherwise="seed")
     _fitted: Factors | None = field(default=None, init=False, repr=False)
 
     def fit(self, train: TrainSet) -> Bpr:

@@ -44,7 +44,9 @@ class PureSVD:
     """
 
     n_factors: int = parameter(20, "number of singular values kept", low=1, high=MOST_FACTORS)
-    seed: int | None = parameter(None, "seed of the initial vector (default: that of the evaluation)", low=0)
+    seed: int | None = parameter(
+        None, "seed of the initial vector (default: that of the evaluation)", low=0, otherwise="seed"
+    )
     _fitted: Factors | None = field(default=None, init=False, repr=False)
     _valued: bool = field(default=False, init=False, repr=False)
 

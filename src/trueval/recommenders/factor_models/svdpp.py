@@ -57,7 +57,7 @@ class SVDpp:
     regularization: float = parameter(0.02, "λ, the weight of squared parameters", low=0, high=1)
     epochs: int = parameter(20, "number of passes over all ratings", low=1, high=MOST_STEPS)
     seed: int | None = parameter(
-        None, "seed of the initial factors and the order (default: that of the evaluation)", low=0
+        None, "seed of the initial factors and the order (default: that of the evaluation)", low=0, otherwise="seed"
     )
     _fitted: Factors | None = field(default=None, init=False, repr=False)
     _errors: list[float] = field(default_factory=list, init=False, repr=False)
