@@ -9,7 +9,9 @@ import numpy as np
 from trueval.comparison.join_results import Joined, Replicate, mixing
 from trueval.comparison.mean_error import Mean, mean_of, nested_mean, nested_tally
 from trueval.comparison.pairing import Common, SystemPair, common_users, pair
+from trueval.comparison.rare_users import difference_bounded
 from trueval.errors import DataError, DefinitionError
+from trueval.statistics.bounded_mean import BoundedMean
 from trueval.statistics.permutation_test import FEW, exact_interval, exact_p, least_p, sign_flips
 from trueval.statistics.resampling import resample_sums
 from trueval.statistics.significance_tests import rank_lean, signed_ranks, studentised, t_test
@@ -34,6 +36,7 @@ class Tested:
     repeats: int
     reason: str = ""  # why another test was made than requested, or why p was bounded
     lean: float = 0.0  # against the sign of the mean, where a test of ranks leans the other way
+    p_rare: float = 0.0  # of the bounded mean: what is left where users may have been too rare to be seen
 
 
 def all_tested(
@@ -61,7 +64,9 @@ def all_tested(
             if all(label in part.systems[who].sums for part in parts for who in (name, baseline)):
                 found = [pair(p.systems[name], p.systems[baseline], label, who) for p, who in zip(parts, shared)]
                 pairs[len(rows)] = found[0]
-                rows.append(_by_t(label, name, found, parts, tail=tail, alternative=stated, level=level))
+                row = _by_t(label, name, found, parts, tail=tail, alternative=stated, level=level)
+                bounded = difference_bounded(found, joined.specs[label].range)
+                rows.append(replace(row, p_rare=_rare(bounded, tail)))
             elif (tally := _by_jackknife(label, name, baseline, parts, shared, tail=tail, level=level)) is not None:
                 rows.append(replace(tally, alternative=stated))
     if test == "t" or not pairs:
@@ -73,6 +78,15 @@ def all_tested(
     for place, row in zip(places, own):
         rows[place] = row
     return rows
+
+
+def _rare(bounded: BoundedMean, tail: str) -> float:
+    """p of the bounded mean; two-sided, twice that of the side on which the mean is."""
+    if len(bounded.values) < 2:
+        return float("nan")
+    if tail != "two-sided":
+        return bounded.p_above() if tail == "greater" else bounded.p_below()
+    return min(1.0, 2 * (bounded.p_above() if bounded.values.mean() > 0 else bounded.p_below()))
 
 
 def _by_other(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from trueval.comparison.rare_users import one_in
 from trueval.render.numbers import level_percent, number, p_phrase
 from trueval.statistics.multiple_comparisons import NAMES
 from trueval.statistics.permutation_test import least_p
@@ -34,6 +35,9 @@ def comparison_sentence(c: Comparison) -> str:
         size, ends = abs(c.difference), [c.low, c.high] if c.difference >= 0 else [-c.high, -c.low]
         return f"{_claim(c, f'is {c.verdict} than')} by {number(size)}{_interval(*ends)}, {sure}."
     found = f"{number(c.difference, sign=True)}{_interval(c.low, c.high)}, {sure}"
+    if c.verdict == "cannot tell":
+        relation = "differs from" if c.better == "neither" else f"is {_direction(c)} than"
+        return f"It cannot be told whether {_claim(c, relation)}: {found}. {rare_users(c)}."
     if c.verdict == "different":
         return f"{_claim(c, 'differs from')} by {found}."
     no_difference = f"{_no_difference(c)}: {found}."
@@ -43,6 +47,18 @@ def comparison_sentence(c: Comparison) -> str:
         least = f"the smallest possible p-value is {least_p(c.n):.2g}"
         return f"{no_difference} With so few users no difference can be significant: {least}."
     return f"{no_difference} {_reach(c)}." if abs(c.difference) < c.detectable else no_difference
+
+
+def rare_users(c: Comparison) -> str:
+    """Why a significant difference may still be none."""
+    alpha = (1 - c.level) / (2 if c.alternative == "two-sided" else 1)
+    what = "Differences" if c.better == "neither" else "Losses" if _direction(c) == "better" else "Gains"
+    unseen = f"{what} of fewer than 1 in {one_in(c.n, alpha):,} users can be missed among {c.n:,} users"
+    return f"{unseen}, and could reverse the difference"
+
+
+def _direction(c: Comparison) -> str:
+    return "better" if (c.difference > 0) == (c.better == "higher") else "worse"
 
 
 def _no_difference(c: Comparison) -> str:
