@@ -50,11 +50,11 @@ def gate(
 
     A wrong "pass" and a wrong "worse" each have a probability of 1 - level at most, also where a rare few users lose
     (or gain) much: a loss that hits fewer than 1 in n / 3 users may not show among n users, and the gate passes only
-    where all of such a loss that the range of the metric allows would stay within the margin. So it takes 3 / m users to
-    pass with a margin of m, in a metric from 0 to 1, even if no user's value differs. The test is Gaffke's of the mean of
-    bounded values: the users and one more, who loses all that one can lose, with random weights; for many users it is
-    Student's t. Metrics without an upper bound take the largest value seen. Over seeds, Student's t must show it, too.
-    System metrics (coverage) are tested by a jackknife over groups of users.
+    where as large a loss as the range of the metric allows would stay within the margin. So it takes 3 / m users to
+    pass with a margin of m, in a metric from 0 to 1, even if no user's value differs. The test is Gaffke's of the mean
+    of bounded values: the users and one more, who loses all that one can lose, with random weights; for many users it
+    is Student's t. Metrics without an upper bound take the largest value seen. Over seeds, Student's t must show it,
+    too. System metrics (coverage) are tested by a jackknife over groups of users.
 
     Of 1,000 pairs of results of a system that was trained twice, with 5,000 users half of whom were ranked anew and a
     margin of 1 %, 1.8 % were called worse; the rule "new < 0.99 · old" failed 31 %. With 50,000 users of whom a tenth
