@@ -2,9 +2,10 @@
 
 Users have nDCG values of one held-out item, as a system that was trained twice makes them: for a share of users
 ("churn") the second training ranks the item anew, for the others it changes nothing. Nothing else differs in A/A
-repeats; in the others, the new system loses the item of as many users as make up the stated loss. Both gates judge the
-same repeats: `tv.gate` with a margin of 1 %, and "fail if new < 0.99 · old". A share from R repeats has a standard
-error of √(p(1-p)/R): ±1.4 points, twice that, at 5 % and 1,000.
+repeats; in the others, the new system loses the item of as many users as make up the stated loss. In the rows of rare
+losses everybody gains a little, except for one user in fifty who loses all. Both gates judge the same repeats: `tv.gate`
+with a margin of 1 %, and "fail if new < 0.99 · old". A share from R repeats has a standard error of √(p(1-p)/R):
+±1.4 points, twice that, at 5 % and 1,000.
 """
 
 from __future__ import annotations
@@ -26,8 +27,9 @@ from trueval.report.result import Result
 
 METRIC, MARGIN = "ndcg@10", 0.01
 GAINS = 1 / np.log2(np.arange(2, 12))  # nDCG of one relevant item by its rank
-WORLDS = ((500, 0.02), (1000, 0.5), (5000, 0.5), (50_000, 0.1), (50_000, 0.5))  # users, churn
+WORLDS = ((30, 0.5), (100, 0.5), (300, 0.5), (1000, 0.5), (5000, 0.5), (50_000, 0.1), (50_000, 0.5))  # users, churn
 LOSSES = (0.0, MARGIN, 2 * MARGIN)
+RARE, RARE_USERS = 0.02, (30, 100, 300, 1000, 5000)  # share of users who lose all
 
 
 def values(rng: np.random.Generator, chance: np.ndarray) -> np.ndarray:
@@ -43,6 +45,13 @@ def draw(rng: np.random.Generator, *, users: int, churn: float, loss: float) -> 
     return np.where(rng.random(users) < loss, 0.0, new), old
 
 
+def draw_rare(rng: np.random.Generator, *, users: int, loss: float) -> tuple[np.ndarray, np.ndarray]:
+    """A rare few lose all, the others gain as much as leaves the stated loss on average."""
+    old = rng.uniform(0.4, 0.8, users)
+    gain = (RARE - loss) / (1 - RARE)
+    return np.where(rng.random(users) < RARE, 0.0, (1 + gain) * old), old
+
+
 def result(own: np.ndarray, users: Ids) -> Result:
     """A result with these values."""
     code = np.arange(len(own), dtype=np.int32)
@@ -53,15 +62,18 @@ def result(own: np.ndarray, users: Ids) -> Result:
 
 
 def verdicts(
-    repeats: int, *, users: int, churn: float, loss: float, seed: int, margin: float = MARGIN
+    repeats: int, *, users: int, churn: float | None, loss: float, seed: int, margin: float = MARGIN
 ) -> tuple[Counter[str], int]:
-    """How often `tv.gate` gives each verdict, and how often a fixed threshold fails."""
+    """How often `tv.gate` gives each verdict, and how often a fixed threshold fails; without churn, of rare losses."""
     rng = np.random.default_rng(seed)
     ids = Ids.of(pl.Series(np.arange(users)))
     found: Counter[str] = Counter()
     fixed = 0
     for _ in range(repeats):
-        new, old = draw(rng, users=users, churn=churn, loss=loss)
+        if churn is None:
+            new, old = draw_rare(rng, users=users, loss=loss)
+        else:
+            new, old = draw(rng, users=users, churn=churn, loss=loss)
         found[tv.gate(result(new, ids), result(old, ids), margin={METRIC: f"{100 * margin}%"}).verdict] += 1
         fixed += int(new.mean() < (1 - margin) * old.mean())
     return found, fixed
@@ -69,11 +81,13 @@ def verdicts(
 
 def rows(repeats: int) -> Iterator[list[str]]:
     """A row for each world and loss."""
-    for number, (users, churn) in enumerate(WORLDS):
-        for place, loss in enumerate(LOSSES):
-            found, fixed = verdicts(repeats, users=users, churn=churn, loss=loss, seed=100 * number + place)
-            shares = [found["worse"], found["pass"], found["cannot tell"], fixed]
-            yield [f"{users:,}", f"{churn:.0%}", f"{loss:.0%}", *(f"{100 * one / repeats:.1f} %" for one in shares)]
+    worlds: list[tuple[int, float | None, float]] = [(users, None, loss) for users in RARE_USERS for loss in LOSSES[:2]]
+    worlds += [(*world, loss) for world in WORLDS for loss in LOSSES]
+    for seed, (users, churn, loss) in enumerate(sorted(worlds, key=lambda world: world[0])):
+        found, fixed = verdicts(repeats, users=users, churn=churn, loss=loss, seed=seed)
+        shares = [found["worse"], found["pass"], found["cannot tell"], fixed]
+        what = f"1 in {1 / RARE:.0f} loses all" if churn is None else f"churn {churn:.0%}"
+        yield [f"{users:,}", what, f"{loss:.0%}", *(f"{100 * one / repeats:.1f} %" for one in shares)]
 
 
 def main() -> None:
@@ -81,8 +95,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=1000)
     repeats = parser.parse_args().repeats
-    print("| users | churn | true loss | gate: worse | gate: pass | gate: cannot tell | fixed threshold: fails |")
-    print("|---:|---:|---:|---:|---:|---:|---:|")
+    print(
+        "| users | what differs | true loss | gate: worse | gate: pass | gate: cannot tell | fixed threshold: fails |"
+    )
+    print("|---:|---|---:|---:|---:|---:|---:|")
     for row in rows(repeats):
         print("| " + " | ".join(row) + " |", flush=True)
 

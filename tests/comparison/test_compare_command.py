@@ -69,17 +69,33 @@ def test_tables(trueval, results, style):
 
 
 def test_marks_in_the_tables_of_evaluate(trueval, files):
+    base = ("--test", files / "many.csv", "--metrics", "ndcg@3", "--baseline", "miss", "--format")
+    many = pl.DataFrame({"user": range(30), "item": [f"i{u}" for u in range(30)]})
+    many.write_csv(files / "many.csv")
+    many.with_columns(rank=1).write_csv(files / "hit.csv")
+    many.with_columns(pl.col("item").reverse(), rank=1).write_csv(files / "miss.csv")
+    shown = trueval("evaluate", files / "hit.csv", files / "miss.csv", *base, "md").out
+    assert "▲" in shown
+    assert "▲ better than miss; no mark: no significant difference\n" in shown
+    assert "Holm" in shown
+    shown = trueval("evaluate", files / "hit.csv", files / "miss.csv", *base, "latex").out
+    assert "$^{+}$" in shown
+    assert r"\multicolumn{2}{l}{\footnotesize" in shown
+
+
+def test_a_difference_that_rare_users_could_reverse_has_no_mark(trueval, files):
+    """Ten users of whom six gain: p is 0.03, but one in four users more could lose all that one can lose."""
     base = (
         "evaluate", files / "recs.csv", files / "other.csv", "--test", files / "test.csv", "--metrics", "ndcg@3",
         "--baseline", "other", "--format",
     )  # fmt: skip
     shown = trueval(*base, "md").out
-    assert "▲" in shown
-    assert "▲ better than other; no mark: no significant difference" in shown
-    assert "Holm" in shown
-    shown = trueval(*base, "latex").out
-    assert "$^{+}$" in shown
-    assert r"\multicolumn{2}{l}{\footnotesize" in shown
+    assert "▲" not in shown
+    assert "no significant difference or cannot tell from other" in shown
+    (row,) = json.loads(trueval(*base, "json").out)["comparisons"]
+    assert row["p_corrected"] < 0.05 < row["p_rare"]
+    assert row["verdict"] == "cannot tell"
+    assert "Losses of fewer than 1 in 3 users can be missed among 10 users" in row["sentence"]
 
 
 def test_written_to_a_file(trueval, files, results):

@@ -40,7 +40,7 @@ def test_every_verdict_at_every_width(width, seeds):
     text = "\n".join(lines)
     for c in comparisons:
         assert c.metric in text
-    verdicts = ("better", "no significant difference", "n.s.", "worse", "different")
+    verdicts = ("better", "no significant difference", "n.s.", "worse", "different", "cannot tell")
     assert sum(text.count(f"  {verdict}") for verdict in verdicts) >= 9
     assert ("repeats" in text) == (seeds > 1)
 

@@ -38,6 +38,7 @@ class Difference:
     users: int
     error: float
     free: float
+    p_rare: float = 0.0  # allows for users too rare to be seen (see `Comparison.p_rare`)
 
     @property
     def detectable(self) -> float:
@@ -54,8 +55,9 @@ class Difference:
     def turned(self) -> Difference:
         """Second minus first."""
         return Difference(
-            self.second, self.first, -self.value, -self.high, -self.low, self.p, self.users, self.error, self.free
-        )
+            self.second, self.first, -self.value, -self.high, -self.low, self.p, self.users, self.error, self.free,
+            self.p_rare,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +119,9 @@ def _tested(systems: Mapping, setting: Setting, label: str, baseline: str) -> di
 def _difference(row: Tested, first: str, second: str, side: int) -> Difference:
     low, high = (row.low, row.high) if side > 0 else (-row.high, -row.low)
     return Difference(
-        first, second, side * row.mean.value, low, high, row.p, row.mean.users, row.mean.error, row.mean.free
-    )
+        first, second, side * row.mean.value, low, high, row.p, row.mean.users, row.mean.error, row.mean.free,
+        row.p_rare,
+    )  # fmt: skip
 
 
 def reversals(

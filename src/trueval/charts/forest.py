@@ -11,11 +11,11 @@ from trueval.charts.series import in_order
 
 COLOURS = {
     "better": GOOD, "worse": BAD, "different": INK, "higher": GOOD, "lower": BAD, "no verdict": CALM,
-    "no significant difference": CALM,
+    "no significant difference": CALM, "cannot tell": CALM,
 }  # fmt: skip
 SHAPES = {
     "better": "triangle-right", "worse": "triangle-left", "different": "diamond", "higher": "triangle-right",
-    "lower": "triangle-left", "no verdict": "square", "no significant difference": "circle",
+    "lower": "triangle-left", "no verdict": "square", "no significant difference": "circle", "cannot tell": "square",
 }  # fmt: skip
 
 

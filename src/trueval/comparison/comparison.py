@@ -21,7 +21,7 @@ from trueval.statistics.permutation_test import least_p
 from trueval.statistics.power import chance_to_show, detectable_shift
 from trueval.statistics.significance_tests import check_test
 
-_SIGNS: dict[str, Sign] = {"better": "+", "worse": "-", "different": "="}
+_SIGNS: dict[str, Sign] = {"better": "+", "worse": "-", "different": "=", "cannot tell": "?"}
 ALTERNATIVES = ("two-sided", "better", "worse")
 
 
@@ -36,7 +36,9 @@ class Comparison:
     `test` is the one that was made, with the `reason` where it is another one than requested or its p-value was
     bounded. `error` is the standard error with `free` degrees of freedom; `effect` is Cohen's dz, the difference in
     standard deviations of users' differences. Wins are users for whom the system is better (higher, where the metric
-    has no better side); `detectable` is the true difference found with 80 % power.
+    has no better side); `detectable` is the true difference found with 80 % power. `p_rare` is p_corrected of a test
+    that also allows for users too rare to be among those measured, for whom the difference may be as large as the range
+    of the metric allows: where only `p_corrected` is small, the verdict is "cannot tell".
     """
 
     metric: str
@@ -47,7 +49,10 @@ class Comparison:
     high: float
     p: float
     p_corrected: float
-    verdict: str  # better, worse, different (metrics without a better side), or not shown: no significant difference
+    p_rare: float
+    # better, worse, different (metrics without a better side), not shown (no significant difference), or cannot tell
+    # (a significant difference that users too rare to be seen could reverse)
+    verdict: str
     n: int
     test: str
     reason: str
@@ -145,9 +150,14 @@ def compare_joined(
         joined, baseline, labels, test=options.test, alternative=options.alternative, level=options.level,
         resamples=options.resamples, seed=options.seed,
     )  # fmt: skip
-    q = corrected(np.array([row.p for row in rows]), options.correct)
+    p = np.array([row.p for row in rows])
+    q = corrected(p, options.correct)
+    rare = corrected(np.maximum(p, [row.p_rare for row in rows]), options.correct)
     family = int(np.count_nonzero(~np.isnan(q)))
-    found = [_comparison(row, float(one), family, joined, baseline, options) for row, one in zip(rows, q)]
+    found = [
+        _comparison(row, (float(one), float(other)), family, joined, baseline, options)
+        for row, one, other in zip(rows, q, rare)
+    ]
     return [replace(c, detectable=_detectable(c)) for c in found]
 
 
@@ -173,7 +183,7 @@ def label_of(metric: str, specs: Mapping[str, Spec]) -> str:
 
 
 def _comparison(
-    row: Tested, q: float, family: int, joined: Joined, baseline: str, options: ComparisonOptions
+    row: Tested, q: tuple[float, float], family: int, joined: Joined, baseline: str, options: ComparisonOptions
 ) -> Comparison:
     better = joined.specs[row.metric].better
     wins, losses = (row.below, row.above) if better == "lower" else (row.above, row.below)
@@ -181,9 +191,9 @@ def _comparison(
     return Comparison(
         metric=row.metric, system=row.system, baseline=baseline,
         difference=row.shift if shifted else row.mean.value, estimate="shift" if shifted else "mean", low=row.low,
-        high=row.high, p=row.p, p_corrected=q, verdict=_verdict(row, q, better, options), n=row.mean.users,
-        test=row.test, reason=row.reason, alternative=row.alternative, correction=options.correct, family=family,
-        error=row.mean.error, free=row.mean.free, effect=_effect(row), wins=wins, ties=row.equal,
+        high=row.high, p=row.p, p_corrected=q[0], p_rare=q[1], verdict=_verdict(row, q, better, options),
+        n=row.mean.users, test=row.test, reason=row.reason, alternative=row.alternative, correction=options.correct,
+        family=family, error=row.mean.error, free=row.mean.free, effect=_effect(row), wins=wins, ties=row.equal,
         losses=losses, detectable=float("nan"), repeats=row.repeats, better=better, level=options.level,
     )  # fmt: skip
 
@@ -195,11 +205,15 @@ def _effect(row: Tested) -> float:
     return 0.0 if spread == 0 and row.mean.value == 0 else float("nan")
 
 
-def _verdict(row: Tested, p: float, better: str, options: ComparisonOptions) -> str:
-    """The verdict of a test; a mean that the ranks contradict is not significant."""
+def _verdict(row: Tested, p: tuple[float, float], better: str, options: ComparisonOptions) -> str:
+    """The verdict of a test; a mean that the ranks contradict is not significant, one that users too rare to be seen
+    could reverse is open."""
     difference = row.mean.value
-    if not p < 1 - options.level or row.lean * difference < 0:
+    alone, rare = p
+    if not alone < 1 - options.level or row.lean * difference < 0:
         return "not shown"
+    if not rare < 1 - options.level:
+        return "cannot tell"
     if better == "neither":
         return "different"
     return "better" if (difference > 0) == (better == "higher") else "worse"

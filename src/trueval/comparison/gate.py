@@ -12,17 +12,15 @@ import numpy as np
 import polars as pl
 
 from trueval.comparison.margins import Margin
-from trueval.comparison.non_inferiority import MarginTest, rare_losses
+from trueval.comparison.non_inferiority import MarginTest
 from trueval.comparison.render_gate import gate_latex, gate_markdown, gate_sentence, print_gate
 from trueval.data.json_values import Recorded, without_nan
 from trueval.errors import TruevalError
 from trueval.statistics.multiple_comparisons import corrected
-from trueval.statistics.permutation_test import FEW
-from trueval.statistics.power import power
+from trueval.statistics.power import POWER, power
 
 PASS, WORSE, UNSURE = "pass", "worse", "cannot tell"
 EXIT_CODES = {PASS: 0, WORSE: 1, UNSURE: 3}
-_MOST_USERS = 1e12  # a number of users beyond this one helps nobody
 
 
 class GateFailure(TruevalError):
@@ -225,29 +223,15 @@ def _row(tried: Tried, p: float, alpha: float, share: float) -> GateRow:
 def users_needed(found: MarginTest, alpha: float) -> float:
     """Users with whom an equal system passes and one that loses twice the margin fails, each with 80 % probability.
 
-    Both are one margin away from the margin, which is what the one-sided test at `alpha` must show.
+    Both are one margin away from the margin, which is what the test at `alpha` must show on either side.
     """
-    if not found.error > 0 or found.repeats > 1 or not found.margin > 0:
+    if found.repeats > 1 or not found.margin > 0:
         return float("nan")
-    spread = found.error * math.sqrt(found.users)
-    by_t = math.ceil(power(sd=spread, difference=found.margin, alpha=2 * alpha))
-    if found.test != "exact" or found.users <= FEW:
-        return float(by_t)
-    return max(float(by_t), _for_rare_losses(found, alpha))
-
-
-def _for_rare_losses(found: MarginTest, alpha: float) -> float:
-    """Users who would show that losses are rare enough, if as large a share of them loses as did here."""
-    share, rate = found.margin / found.largest, found.losing / found.users
-    if rate >= share:
-        return float("nan")
-    high = float(found.users)
-    while rare_losses(rate * high, high, share) >= alpha:
-        high *= 2
-        if high > _MOST_USERS:
+    if found.bounded is None:
+        if not found.error > 0:
             return float("nan")
-    low = 1.0
-    while high - low > max(1.0, high * 1e-3):
-        middle = (low + high) / 2
-        low, high = (middle, high) if rare_losses(rate * middle, middle, share) >= alpha else (low, middle)
-    return float(math.ceil(high))
+        spread = found.error * math.sqrt(found.users)
+        return float(math.ceil(power(sd=spread, difference=found.margin, alpha=2 * alpha)))
+    both = (found.bounded, found.bounded.mirrored)
+    most = max(one.users_needed(found.margin, alpha, POWER) for one in both)
+    return most if math.isfinite(most) else float("nan")

@@ -6,6 +6,8 @@ import math
 
 from trueval.evaluation.outcome import Evaluation
 
+_OPEN = ("not shown", "cannot tell")
+
 
 def leaders(evaluation: Evaluation) -> dict[str, set[str]]:
     """By metric, the system with the best value and those that no paired test shows to be worse than it.
@@ -35,5 +37,5 @@ def leaders(evaluation: Evaluation) -> dict[str, set[str]]:
         best = (max if spec.better == "higher" else min)(known, key=known.__getitem__)
         rows = compare_joined(joined, best, metrics=[label], options=ComparisonOptions())
         if rows:
-            found[label] = {best, *(c.system for c in rows if c.verdict == "not shown" and c.system in known)}
+            found[label] = {best, *(c.system for c in rows if c.verdict in _OPEN and c.system in known)}
     return found

@@ -38,6 +38,10 @@ class Margin:
         """As a difference of the metric, given the old value."""
         return self.size * old if self.relative else self.size
 
+    def exceeds(self, fall: float) -> bool:
+        """Whether a margin, given as a difference, leaves no fall that could be too large; "1" is not "1%"."""
+        return not self.relative and self.size >= fall
+
 
 @dataclass(frozen=True, slots=True)
 class Margins:
@@ -96,6 +100,17 @@ def better_side(label: str, spec: Spec) -> int:
             do="choose metrics of which more, or less, is better",
         )
     return 1 if spec.better == "higher" else -1
+
+
+def largest_fall(old: float, spec: Spec) -> float:
+    """By how much a value can become worse at most, within the range of the metric.
+
+    >>> from trueval.metrics.grammar import parse
+    >>> largest_fall(0.75, parse("ndcg@10")), largest_fall(0.75, parse("rmse"))
+    (0.75, inf)
+    """
+    low, high = spec.range
+    return old - low if spec.better == "higher" else high - old
 
 
 def _one(given: object) -> Margin:

@@ -3,6 +3,9 @@
 With `gain` for what the new system is better by (negative: a loss), what is tested is whether gain + margin is above 0
 (not worse by more than the margin) or below 0 (worse by more). A margin relative to the old value is part of that
 quantity, user by user: new - (1 - m) · old. So the old value may be as uncertain as it is.
+
+The users who lose most may be too rare to be among those measured. Both tests allow for them: a user's values are only
+known to lie within the range of the metric (`statistics.bounded_mean`).
 """
 
 from __future__ import annotations
@@ -13,13 +16,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trueval.comparison.join_results import Replicate, mixing
-from trueval.comparison.margins import Margin
+from trueval.comparison.margins import Margin, better_side
 from trueval.comparison.mean_error import Mean, mean_of, nested_mean, nested_tally
 from trueval.comparison.pairing import Common, SystemPair, pair, shares_of
-from trueval.statistics.binomial import binomial_tails
+from trueval.comparison.rare_users import one_in, value_bounds, weight_bound
+from trueval.metrics.spec import Spec
+from trueval.statistics.bounded_mean import BoundedMean
 from trueval.statistics.jackknife import JackknifeReplicates
-from trueval.statistics.permutation_test import FEW, exact_p, least_p
-from trueval.statistics.significance_tests import skewed_t, t_test
+from trueval.statistics.permutation_test import least_p
+from trueval.statistics.significance_tests import t_test
 from trueval.statistics.student import t_quantile
 
 NEW, OLD = "new", "old"  # what the two systems are called where they are joined
@@ -43,29 +48,27 @@ class MarginTest:
     p_pass: float  # of "worse by at least the margin"
     p_worse: float  # of "not worse by more than the margin"
     users: int
-    differing: int
-    losing: int
-    largest: float  # difference of a single user; of users with one
     error: float
-    free: float
     repeats: int
     test: str
     reason: str = ""
+    bounded: BoundedMean | None = None  # gain plus margin, by user; None for metrics of the whole system
 
 
 @dataclass(frozen=True, slots=True)
 class _Quantity:
-    """Gain plus margin: its mean with error, and each user's share of gain (mean over repeats) and of the whole."""
+    """Gain plus margin: its mean with error, what each user adds (mean over repeats), and who gains or loses at all."""
 
     mean: Mean
-    gains: np.ndarray
-    whole: np.ndarray
+    whole: BoundedMean
+    differing: int
 
 
 def users_tested(
-    parts: Sequence[Replicate], shared: Sequence[Common], label: str, margin: Margin, side: int, *, level: float
+    parts: Sequence[Replicate], shared: Sequence[Common], label: str, spec: Spec, margin: Margin, *, level: float
 ) -> MarginTest | None:
     """A metric that users have values of; None where nobody has a value under both systems."""
+    side = better_side(label, spec)
     pairs = [pair(p.systems[NEW], p.systems[OLD], label, who) for p, who in zip(parts, shared)]
     some = [place for place, one in enumerate(pairs) if len(one.users)]
     if not some:
@@ -74,24 +77,23 @@ def users_tested(
     mixed = mixing(parts)
     new = float((mixed @ [one.left.value()[0] for one in pairs]).mean())
     old = float((mixed @ [one.right.value()[0] for one in pairs]).mean())
-    found = _quantity(pairs, mixed, margin, side)
     size = margin.of(old)
-    test, reason, p_pass, p_worse = _p_values(found, size, len(pairs))
-    gains, users = found.gains, found.mean.users
+    found = _quantity(pairs, mixed, margin, side, value_bounds(pairs, spec.range))
+    p_pass, p_worse = _p_values(found, len(pairs))
     row = MarginTest(
         old=old, new=new, difference=new - old, margin=size, low=np.nan, high=np.nan, p_pass=p_pass, p_worse=p_worse,
-        users=users, differing=int(np.count_nonzero(gains)), losing=int(np.count_nonzero(gains < 0)),
-        largest=float(np.abs(gains).max()), error=found.mean.error, free=found.mean.free, repeats=len(pairs),
-        test=test, reason=reason,
+        users=found.mean.users, error=found.mean.error, repeats=len(pairs), test="bounded mean",
+        reason=_reason(found, (p_pass, p_worse), 1 - level), bounded=found.whole,
     )  # fmt: skip
-    return _with_interval(row, found.mean, side, level)
+    return _with_ends(row, found, side, level)
 
 
 def tallies_tested(
-    parts: Sequence[Replicate], shared: Sequence[Common], label: str, margin: Margin, side: int, *, level: float
+    parts: Sequence[Replicate], shared: Sequence[Common], label: str, spec: Spec, margin: Margin, *, level: float
 ) -> MarginTest | None:
     """Coverage and its like, by a jackknife over groups of users; None where there are no replicates of the same
     users."""
+    side = better_side(label, spec)
     news, olds, whole = [], [], []
     for part, who in zip(parts, shared):
         sides = part.systems[NEW], part.systems[OLD]
@@ -110,8 +112,7 @@ def tallies_tested(
     p_pass, p_worse = (max(p, least_p(groups, "greater")) for p in _t(mean))
     row = MarginTest(
         old=old, new=new, difference=new - old, margin=margin.of(old), low=np.nan, high=np.nan, p_pass=p_pass,
-        p_worse=p_worse, users=mean.users, differing=mean.users, losing=0, largest=np.nan, error=mean.error,
-        free=mean.free, repeats=len(parts), test="jackknife",
+        p_worse=p_worse, users=mean.users, error=mean.error, repeats=len(parts), test="jackknife",
     )  # fmt: skip
     return _with_interval(row, mean, side, level)
 
@@ -122,7 +123,9 @@ def only(shared: Common, users: np.ndarray) -> Common:
     return Common(shared.users[inside], shared.left[inside], shared.right[inside])
 
 
-def _quantity(pairs: Sequence[SystemPair], mixed: np.ndarray, margin: Margin, side: int) -> _Quantity:
+def _quantity(
+    pairs: Sequence[SystemPair], mixed: np.ndarray, margin: Margin, side: int, bounds: tuple[float, float]
+) -> _Quantity:
     gains, wholes, means = [], [], []
     for one in pairs:
         right = shares_of(one.right)
@@ -132,12 +135,21 @@ def _quantity(pairs: Sequence[SystemPair], mixed: np.ndarray, margin: Margin, si
         values = float(one.left.value()[0]), float(one.right.value()[0])
         means.append(side * (values[0] - values[1]) + margin.of(values[1]))
     if len(pairs) == 1:
-        return _Quantity(replace(mean_of(wholes[0]), value=means[0]), gains[0], wholes[0])
-    mean = nested_mean(means, [one.users for one in pairs], wholes, mixed)
-    users = np.concatenate([one.users for one in pairs])
-    _, place, times = np.unique(users, return_inverse=True, return_counts=True)
-    per_user = [np.bincount(place, np.concatenate(own)) / times for own in (gains, wholes)]
-    return _Quantity(mean, *per_user)
+        mean, whole, gain = replace(mean_of(wholes[0]), value=means[0]), wholes[0], gains[0]
+    else:
+        mean = nested_mean(means, [one.users for one in pairs], wholes, mixed)
+        users = np.concatenate([one.users for one in pairs])
+        _, place, times = np.unique(users, return_inverse=True, return_counts=True)
+        whole, gain = (np.bincount(place, np.concatenate(own)) / times for own in (wholes, gains))
+    whole = np.where(np.abs(whole) < _ROUNDING, 0.0, whole)
+    # what one user's two values add at worst and at best; who weighs more in a ratio of sums adds more
+    lowest, highest = bounds
+    scaled = 1 - side * margin.size if margin.relative else 1.0
+    constant = 0.0 if margin.relative else margin.size
+    ends = sorted((side * (new - scaled * old) + constant for new, old in ((lowest, highest), (highest, lowest))))
+    weight, middle = max(weight_bound(one) for one in pairs), float(whole.mean())
+    worst, best = (end if weight == 1 else middle + weight * (end - middle) for end in ends)
+    return _Quantity(mean, BoundedMean(whole, worst, best), int(np.count_nonzero(gain)))
 
 
 def _replicates(
@@ -152,42 +164,31 @@ def _replicates(
     return JackknifeReplicates(float(value), np.asarray(one), np.asarray(two))
 
 
-def _p_values(found: _Quantity, margin: float, repeats: int) -> tuple[str, str, float, float]:
-    """The test made, why it is another one than t, and p of both sides."""
-    users, gains = found.mean.users, found.gains
-    differing = int(np.count_nonzero(gains))
+def _p_values(found: _Quantity, repeats: int) -> tuple[float, float]:
+    """p of both sides; over seeds, Student's t must show it as well, for it knows how much they vary."""
+    if found.mean.users < 2:
+        return np.nan, np.nan
+    p_pass, p_worse = found.whole.p_above(), found.whole.p_below()
+    if repeats == 1:
+        return p_pass, p_worse
+    above, below = _t(found.mean)
+    return max(p_pass, above), max(p_worse, below)
+
+
+def _reason(found: _Quantity, p: tuple[float, float], alpha: float) -> str:
+    """What the reader should know of the users: that they are one, all the same, or too few to hold rare ones."""
+    users = found.mean.users
     if users < 2:
-        return "t", "a single user", np.nan, np.nan
-    if not differing:
-        return "same", "no user's value differs", least_p(users, "greater"), 1.0
-    # Few differences are not normal, and where most users do not differ, they are not symmetric either. That rare
-    # losses stay within the margin is then shown by how rare they are, each as large as the largest difference seen.
-    losing, share = int(np.count_nonzero(gains < 0)), margin / float(np.abs(gains).max())
-    sparse = rare_losses(losing, users, share) if differing <= min(FEW, users / 2) else 0.0
-    p_pass, p_worse = _t(found.mean)
-    if users <= FEW and repeats > 1:
-        least = least_p(users, "greater")
-        return "t", f"no p-value below {least:.2g} with {users} users", max(p_pass, least), max(p_worse, least)
-    if users <= FEW:
-        whole = np.where(np.abs(found.whole) < _ROUNDING, 0.0, found.whole)
-        return "exact", "too few users for t", max(exact_p(whole, "greater"), sparse), exact_p(whole, "less")
-    if repeats == 1 and found.mean.error > 0:
-        p_pass, p_worse = (max(p, skewed_t(found.whole, tail)) for p, tail in ((p_pass, "greater"), (p_worse, "less")))
-    if differing > FEW:
-        return "t", "", p_pass, p_worse
-    # of few differences, the signs must show as well that the new system is worse at all
-    return "exact", f"only {differing} differ", max(p_pass, sparse), max(p_worse, exact_p(gains, "less"))
-
-
-def rare_losses(losing: float, users: float, share: float) -> float:
-    """The chance of so few losing users, if the share of those who lose all that one can lose made up the margin.
-
-    >>> round(rare_losses(0, 100, 0.03), 4)  # 0.97 to the power of 100
-    0.0476
-    """
-    if not 0 < share < 1:
-        return 0.0 if share >= 1 else 1.0
-    return float(binomial_tails(np.array([losing]), np.array([users]), share)[0][0])
+        return "a single user"
+    same = "no user's value differs" if not found.differing else ""
+    if min(p) < alpha or min(_t(found.mean)) >= alpha:
+        return same
+    rare = "losses" if found.mean.value > 0 else "gains"
+    unseen = (
+        f"{rare} of fewer than 1 in {one_in(users, alpha):,} users can be missed among {users:,} users, and could "
+        "reverse the answer"
+    )
+    return f"{same}, but {unseen}" if same else unseen
 
 
 def _t(mean: Mean) -> tuple[float, float]:
@@ -197,12 +198,26 @@ def _t(mean: Mean) -> tuple[float, float]:
     return above, below
 
 
+def _with_ends(row: MarginTest, found: _Quantity, side: int, level: float) -> MarginTest:
+    """Bounds of the difference by the test itself; over seeds, by t as well, whichever is farther."""
+    if found.mean.users < 2:
+        return row
+    low, high = found.whole.low(1 - level), found.whole.high(1 - level)
+    if row.repeats > 1:
+        reach = t_quantile(level=2 * level - 1, freedom=found.mean.free) * found.mean.error
+        low, high = min(low, found.mean.value - reach), max(high, found.mean.value + reach)
+    return _bounded_by(row, low, high, side, level)
+
+
 def _with_interval(row: MarginTest, mean: Mean, side: int, level: float) -> MarginTest:
     """Bounds of the difference by t; where p shows less than they do, they reach to the margin. None without spread."""
-    if not mean.error > 0 or row.test == "same":
+    if not mean.error > 0:
         return row
     reach = t_quantile(level=2 * level - 1, freedom=mean.free) * mean.error
-    low, high = mean.value - reach, mean.value + reach
+    return _bounded_by(row, mean.value - reach, mean.value + reach, side, level)
+
+
+def _bounded_by(row: MarginTest, low: float, high: float, side: int, level: float) -> MarginTest:
     low = low if row.p_pass < 1 - level else min(low, 0.0)
     high = high if row.p_worse < 1 - level else max(high, 0.0)
     ends = sorted(side * (end - row.margin) for end in (low, high))

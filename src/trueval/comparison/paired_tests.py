@@ -9,7 +9,9 @@ import numpy as np
 from trueval.comparison.join_results import Joined, Replicate, mixing
 from trueval.comparison.mean_error import Mean, mean_of, nested_mean, nested_tally
 from trueval.comparison.pairing import Common, SystemPair, common_users, pair
+from trueval.comparison.rare_users import difference_bounded
 from trueval.errors import DataError, DefinitionError
+from trueval.statistics.bounded_mean import BoundedMean
 from trueval.statistics.permutation_test import (
     FEW,
     SignFlipTest,
@@ -44,6 +46,7 @@ class Tested:
     reason: str = ""  # why another test was made than requested, or why p was bounded
     lean: float = 0.0  # against the sign of the mean, where a test of ranks leans the other way
     shift: float = float("nan")  # what the interval is around, where that is not the mean
+    p_rare: float = 0.0  # of the bounded mean: what is left where users may have been too rare to be seen
 
 
 def all_tested(
@@ -73,7 +76,8 @@ def all_tested(
                 found = [pair(p.systems[name], p.systems[baseline], label, who) for p, who in zip(parts, shared)]
                 pairs[len(rows)] = found[0]
                 row = _by_t(label, name, found, parts, tail=tail, alternative=stated, level=closed)
-                rows.append(_open_end(row, tail))
+                bounded = difference_bounded(found, joined.specs[label].range)
+                rows.append(replace(_open_end(row, tail), p_rare=_rare(bounded, tail)))
             elif (tally := _by_jackknife(label, name, baseline, parts, shared, tail=tail, level=closed)) is not None:
                 rows.append(_open_end(replace(tally, alternative=stated), tail))
     if test == "t" or not pairs:
@@ -85,6 +89,15 @@ def all_tested(
     for place, row in zip(places, own):
         rows[place] = row
     return rows
+
+
+def _rare(bounded: BoundedMean, tail: str) -> float:
+    """p of the bounded mean; two-sided, twice that of the side on which the mean is."""
+    if len(bounded.values) < 2:
+        return float("nan")
+    if tail != "two-sided":
+        return bounded.p_above() if tail == "greater" else bounded.p_below()
+    return min(1.0, 2 * (bounded.p_above() if bounded.values.mean() > 0 else bounded.p_below()))
 
 
 def _by_other(

@@ -52,7 +52,8 @@ def comparisons_markdown(found: Comparisons) -> str:
 def comparisons_latex(found: Comparisons) -> str:
     """Values with marks and comparisons as two booktabs tables."""
     head, rows = grid(found.rows)
-    signs = f"▲ better, ▼ worse than {found.baseline}; no mark: no significant difference"
+    unsure = " or cannot tell" if any(c.verdict == "cannot tell" for c in found.rows) else ""
+    signs = f"▲ better, ▼ worse than {found.baseline}; no mark: no significant difference{unsure}"
     values = latex_table(*value_grid(found), notes=[signs])
     return f"{values}\n{latex_table(head, rows, align='ll', notes=[*legend(found.rows), *found.notes])}"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from trueval.comparison.rare_users import one_in
 from trueval.render.numbers import level_percent, number, p_phrase
 from trueval.statistics.multiple_comparisons import NAMES
 from trueval.statistics.permutation_test import least_p
@@ -34,6 +35,9 @@ def comparison_sentence(c: Comparison) -> str:
         size, ends = abs(c.difference), [c.low, c.high] if c.difference >= 0 else [-c.high, -c.low]
         return f"{_claim(c, f'is {c.verdict} than')} by {_shift(c)}{number(size)}{_interval(*ends)}, {sure}."
     found = f"{_shift(c)}{number(c.difference, sign=True)}{_interval(c.low, c.high)}, {sure}"
+    if c.verdict == "cannot tell":
+        relation = "differs from" if c.better == "neither" else f"is {_direction(c)} than"
+        return f"It cannot be told whether {_claim(c, relation)}: {found}. {rare_users(c)}."
     if c.verdict == "different":
         return f"{_claim(c, 'differs from')} by {found}."
     no_difference = f"{_no_difference(c)}: {found}."
@@ -49,6 +53,18 @@ def comparison_sentence(c: Comparison) -> str:
 def _shift(c: Comparison) -> str:
     """What the number after it is, where it is not the difference of the means."""
     return "a shift of " if c.estimate == "shift" else ""
+
+
+def rare_users(c: Comparison) -> str:
+    """Why a significant difference may still be none."""
+    alpha = (1 - c.level) / (2 if c.alternative == "two-sided" else 1)
+    what = "Differences" if c.better == "neither" else "Losses" if _direction(c) == "better" else "Gains"
+    unseen = f"{what} of fewer than 1 in {one_in(c.n, alpha):,} users can be missed among {c.n:,} users"
+    return f"{unseen}, and could reverse the difference"
+
+
+def _direction(c: Comparison) -> str:
+    return "better" if (c.difference > 0) == (c.better == "higher") else "worse"
 
 
 def _no_difference(c: Comparison) -> str:

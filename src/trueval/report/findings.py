@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from trueval.comparison.comparison import Comparison
-from trueval.comparison.sentences import comparison_sentence
+from trueval.comparison.sentences import comparison_sentence, rare_users
 from trueval.evaluation.outcome import Evaluation
 from trueval.render.numbers import level_percent, number, p_phrase, short_percent
 from trueval.render.statements import Sentence, Statement
@@ -101,6 +101,9 @@ def _against_baseline(evaluation: Evaluation, comparisons: Sequence[Comparison],
     elif best.verdict == "not shown":
         no_difference = f"There is no significant difference between {best.system} and {baseline} on {label}"
         sentences.append(Sentence(f"{no_difference} ({interval}, {sure}).", said))
+    elif best.verdict == "cannot tell":
+        open_ = f"It cannot be told whether {best.system} and {baseline} differ on {label}"
+        sentences.append(Sentence(f"{open_} ({interval}, {sure}). {rare_users(best)}.", said))
     else:
         text = f"{best.system} is {best.verdict} than {baseline} on {label} ({interval}, {sure})."
         sentences.append(Sentence(text, said))

@@ -11,7 +11,7 @@ import polars as pl
 
 from trueval.comparison.gate import Tried
 from trueval.comparison.join_results import Joined, Replicate
-from trueval.comparison.margins import Margin, better_side
+from trueval.comparison.margins import Margin, largest_fall
 from trueval.comparison.non_inferiority import NEW, OLD, MarginTest, only, tallies_tested, users_tested
 from trueval.comparison.pairing import Common, common_users
 from trueval.data.ids import Ids
@@ -49,12 +49,12 @@ class GatedPair:
 
     def tested(self, label: str, margin: Margin, members: np.ndarray | None = None) -> MarginTest | None:
         """One metric, of all users or of some; None where it cannot be tested."""
-        side = better_side(label, self.joined.specs[label])
+        spec = self.joined.specs[label]
         shared = self.shared if members is None else [only(who, members) for who in self.shared]
         if all(label in part.systems[who].sums for part in self.parts for who in (NEW, OLD)):
-            return users_tested(self.parts, shared, label, margin, side, level=self.level)
+            return users_tested(self.parts, shared, label, spec, margin, level=self.level)
         return None if members is not None else tallies_tested(
-            self.parts, shared, label, margin, side, level=self.level
+            self.parts, shared, label, spec, margin, level=self.level
         )  # fmt: skip
 
 
@@ -89,6 +89,12 @@ def try_metrics(pair: GatedPair, margins: Mapping[str, Margin], asked: Any) -> t
                 f"a margin of {margin} of the old value needs an old value above 0",
                 where=label, found=f"{found.old:g}", do=f"give a difference, as margin={label}=0.005",
             )  # fmt: skip
+        elif margin.exceeds(fall := largest_fall(found.old, pair.joined.specs[label])):
+            raise DataError(
+                f"no fall of {label} could exceed the margin",
+                where=f"margin {margin}", found=f"old value {found.old:.4g}: it can fall by {fall:.4g} at most",
+                do=f"write a share of the old value with %, as margin={label}=1%, or give a smaller difference",
+            )  # fmt: skip
         else:
             tried.append(Tried(label, pair.joined.specs[label].better, margin, found))
     if untested and (asked is not None or not tried):
@@ -111,6 +117,7 @@ def try_groups(
     found: list[Tried] = []
     small: list[str] = []
     zero: list[str] = []
+    wide: list[str] = []
     for groups in _groups(pair, by, users):
         name = groups.name.removeprefix("user:")
         for place, label in enumerate(groups.labels):
@@ -122,12 +129,15 @@ def try_groups(
                     small.append(f"{name} = {label}")
                 elif one.margin.relative and not own.old > 0:
                     zero.append(f"{one.metric} of {name} = {label}")
+                elif one.margin.exceeds(largest_fall(own.old, pair.joined.specs[one.metric])):
+                    wide.append(f"{one.metric} of {name} = {label}")
                 else:
                     found.append(replace(one, found=own, by=name, group=label))
     whole = [one.metric for one in tried if one.found.test == "jackknife"]
     said = (
         (f"groups of fewer than {min_group} users are not tested", small),
         ("no relative margin of an old value of 0", zero),
+        ("not tested, since no fall could exceed the margin", wide),
         ("metrics of the whole system are not tested by group", whole),
     )
     notes = [f"{text}: {', '.join(dict.fromkeys(which))}" for text, which in said if which]

@@ -45,15 +45,16 @@ def gate(
     Two one-sided tests are made on each metric. One shows that the new system is not worse by more than the margin; the
     gate passes where it does so for every metric (and group). The other shows that the new system is worse by more than
     the margin; the verdict is "worse" where it does so for any of them, corrected for their number. Otherwise the users
-    are too few for either, and the verdict is "cannot tell". A wrong "pass" and a wrong "worse" each have a probability
-    of about 1 - level at most, more where only a handful of users differ or losses are very rare. A margin relative to
-    the old value is tested as new - (1 - m) · old, user by user, so that the uncertainty of the old value counts.
+    are too few for either, and the verdict is "cannot tell". A margin relative to the old value is tested as
+    new - (1 - m) · old, user by user, so that the uncertainty of the old value counts.
 
-    Student's t is used, also with Hall's correction for skewness (the larger p-value counts), or the exact sign-flip
-    test for up to 12 users. Where at most 12 users differ, "worse" also needs their signs to show it, and "pass" that
-    losses are rare enough, each taken as large as the largest difference. Values that are the same for every user pass
-    with five users, however rare the losses of other users may be. System metrics (coverage) are tested by a jackknife
-    over groups of users.
+    A wrong "pass" and a wrong "worse" each have a probability of 1 - level at most, also where a rare few users lose
+    (or gain) much: a loss that hits fewer than 1 in n / 3 users may not show among n users, and the gate passes only
+    where as large a loss as the range of the metric allows would stay within the margin. So it takes 3 / m users to
+    pass with a margin of m, in a metric from 0 to 1, even if no user's value differs. The test is Gaffke's of the mean
+    of bounded values: the users and one more, who loses all that one can lose, with random weights; for many users it
+    is Student's t. Metrics without an upper bound take the largest value seen. Over seeds, Student's t must show it,
+    too. System metrics (coverage) are tested by a jackknife over groups of users.
 
     Of 1,000 pairs of results of a system that was trained twice, with 5,000 users half of whom were ranked anew and a
     margin of 1 %, 1.8 % were called worse; the rule "new < 0.99 · old" failed 31 %. With 50,000 users of whom a tenth
@@ -70,7 +71,7 @@ def gate(
         better side.
     margin : text, number or mapping, default "1%"
         How much worse the new system may be: a share of the old value ("1%") or a difference (0.005); for all metrics,
-        or for each ("ndcg@10=1%,coverage@10=0.02", or a mapping).
+        or for each ("ndcg@10=1%,coverage@10=0.02", or a mapping). A difference that no fall could exceed is refused.
     level : number, default 0.95
         Confidence of either verdict, from 0.8.
     correct : {"holm", "bonferroni", "bh", "none"}, default "holm"

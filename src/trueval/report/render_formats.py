@@ -164,8 +164,9 @@ def _notes(evaluation: Evaluation, comparisons: Sequence[Comparison]) -> list[st
         return notes
     meaning = {"better": "▲ better", "worse": "▼ worse", "different": "≠ different"}
     used = [text for verdict, text in meaning.items() if any(c.verdict == verdict for c in comparisons)]
-    than = f"than {comparisons[0].baseline}; no mark: no significant difference"
-    signs = f"{', '.join(used)} {than}" if used else f"no significant difference from {comparisons[0].baseline}"
+    unsure = " or cannot tell" if any(c.verdict == "cannot tell" for c in comparisons) else ""
+    than = f"than {comparisons[0].baseline}; no mark: no significant difference{unsure}"
+    signs = f"{', '.join(used)} {than}" if used else f"no significant difference{unsure} from {comparisons[0].baseline}"
     return [*notes, signs]
 
 

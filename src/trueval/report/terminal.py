@@ -101,7 +101,8 @@ def footer(
         lines.append("by chance = exact expected value of a random ranking of each user's targets")
     if comparisons:
         signs = f"▲ better, ▼ worse than {comparisons[0].baseline}, ≠ different from it"
-        lines.append(f"{signs}, no sign or n.s.: no significant difference; {describe_method(comparisons)}")
+        unsure = " or cannot tell" if any(c.verdict == "cannot tell" for c in comparisons) else ""
+        lines.append(f"{signs}, no sign or n.s.: no significant difference{unsure}; {describe_method(comparisons)}")
     lines += sorted(filter(None, (_undefined_note(evaluation, label) for label in evaluation.specs)))
     if not definitions:
         return lines

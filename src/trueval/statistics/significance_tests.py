@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -38,27 +37,6 @@ def t_test(difference: float, error: float, free: float, tail: str = "two-sided"
         toward = difference > 0 if tail == "greater" else difference < 0 if tail == "less" else difference != 0
         return least_p(int(free) + 1, tail) if toward else 1.0
     return t_p_value(difference / error, freedom=free, tail=tail)
-
-
-def skewed_t(values: np.ndarray, tail: str) -> float:
-    """p of a one-sided t-test of the mean by Hall's transformation, which takes skewness into account.
-
-    Rare large losses make t of their mean skewed: a sample with few of them has both a mean that is too high and a
-    spread that is too small, so that one-sided t-tests err too often on that side. The transformation rises with t.
-
-    >>> rare = np.repeat([-0.98, 0.02], [12, 988])  # 12 users of 1,000 lose 1: is the mean loss below 0.02?
-    >>> error = float(rare.std(ddof=1)) / 1000**0.5
-    >>> round(skewed_t(rare, "greater"), 3), round(t_test(float(rare.mean()), error, 999, "greater"), 3)
-    (0.036, 0.01)
-    >>> from scipy.special import bdtr
-    >>> round(float(bdtr(12, 1000, 0.02)), 3)  # exactly
-    0.038
-    """
-    n, spread = len(values), float(values.std())
-    t = float(values.mean()) / spread
-    skew = float(((values - values.mean()) ** 3).mean()) / spread**3
-    moved = t + skew * t**2 / 3 + skew**2 * t**3 / 27 + skew / (6 * n)
-    return t_p_value(moved * math.sqrt(n - 1), freedom=n - 1, tail=tail)
 
 
 def signed_ranks(differences: np.ndarray, tail: str = "two-sided") -> float:

@@ -27,7 +27,7 @@ def too_few_users(case: Case) -> Iterable[Finding]:
         return
     leads = [_Leads.of(subject, label) for label in subject.labels]
     # one correction over the best against all others on all metrics, as reports have it
-    p = np.array([one.p for own in leads for one in own.known.values()])
+    p = np.array([max(one.p, one.p_rare) for own in leads for one in own.known.values()])
     q = iter(corrected(p).tolist())
     for own in leads:
         yield _leaders(case, own, {name: next(q) for name in own.known}, family=len(p))

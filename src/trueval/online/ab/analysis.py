@@ -56,6 +56,10 @@ def ab_test(
     arms must be alike in segments, days, `pre` and the columns of `balance` (p < 0.001 after Holm). A mismatch stops
     the verdict unless it is ignored explicitly. Other columns of text give a warning only.
 
+    Means, ratios and trimmed means are compared by Welch's t-test. Where one arm has 1.5 times as many users as the
+    other or more, and the smaller one has fewer than 1,000, or the difference has a skewness above 0.1 (and the smaller
+    arm at most 10,000 users), users are permuted between the arms instead, for t errs there.
+
     Parameters
     ----------
     table : table or file
@@ -91,7 +95,8 @@ def ab_test(
     level : number, default 0.95
         Confidence level of the intervals.
     sequential : bool or int, default False
-        Always-valid intervals, narrowest at this number of users (True: 5,000; fix the number before the test).
+        Always-valid intervals, narrowest at this number of users (True: 5,000; fix the number before the test). The
+        checks of sample ratio and balance hold at every look, too.
     ignore_mismatch : bool, default False
         Give a verdict even if users are not divided as expected.
     min_group : int, default 30
@@ -133,14 +138,14 @@ def ab_test(
     declared = None if metrics is None else parse_metrics(metrics)
     past, groups, alike = _names(pre), _names(segments), _names(balance)
     frame, place = read_ab_table(table, arm=arm, user=user)
-    frame, chosen, more = _filtered(frame, place, where, arm=arm, user=user)
+    frame, chosen, more = _filtered(frame, place, where, arm=arm, user=user, sequential=options.sequential)
     units = make_units(
         frame, place, arm=arm, metrics=declared, user=user, pre=past, segments=groups, balance=alike, time=time,
         control=control,
     )  # fmt: skip
     _check_denominators(units, place)
-    ratio = check_sample_ratio(units.users, expected_shares=expected_shares)
-    checks = check_balance(units.covariates, units.arm, ratio.expected, more)
+    ratio = check_sample_ratio(units.users, expected_shares=expected_shares, sequential=options.sequential)
+    checks = check_balance(units.covariates, units.arm, ratio.expected, more, sequential=options.sequential)
     stopped = (ratio.failed or any(c.failed and c.asked for c in checks)) and not ignore_mismatch
     values, found = compare_arms(units, options)
     more_values, in_segments, notes = compare_segments(units, options, min_group=min_group)
@@ -169,7 +174,7 @@ def ab_test(
 
 
 def _filtered(
-    frame: pl.DataFrame, place: str, where: str | None, *, arm: str, user: str | None
+    frame: pl.DataFrame, place: str, where: str | None, *, arm: str, user: str | None, sequential: int | None
 ) -> tuple[pl.DataFrame, RowFilter | None, list[BalanceCheck]]:
     """The rows asked for, and whether the arms kept the same share of their users."""
     if where is None:
@@ -177,7 +182,7 @@ def _filtered(
     user = ab_columns(frame, arm=arm, user=user, where=place).get("user")
     kept, chosen = filter_rows(frame, where, table=place)
     counts, arms = kept_by_arm(frame, kept, arm=arm, user=user)
-    checks = of_counts("users kept by the filter", "filter", counts.T, ("kept", "dropped"), arms)
+    checks = of_counts("users kept by the filter", "filter", counts.T, ("kept", "dropped"), arms, sequential=sequential)
     users = len(frame) if user is None else frame[user].n_unique()
     return kept, replace(chosen, users=users), checks if len(arms) > 1 else []
 

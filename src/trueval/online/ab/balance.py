@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from trueval.online.ab.covariates import Covariate
+from trueval.online.ab.sequential import always_valid_chi2_p, always_valid_shares_p
 from trueval.statistics.binomial import binomial_tails
 from trueval.statistics.multiple_comparisons import corrected
 
@@ -50,9 +51,16 @@ class BalanceCheck:
 
 
 def check_balance(
-    covariates: Sequence[Covariate], arm: np.ndarray, expected: Mapping[str, float], more: Sequence[BalanceCheck] = ()
+    covariates: Sequence[Covariate],
+    arm: np.ndarray,
+    expected: Mapping[str, float],
+    more: Sequence[BalanceCheck] = (),
+    *,
+    sequential: int | None = None,
 ) -> tuple[BalanceCheck, ...]:
     """All checks; `expected` holds the arms in order with their shares, `more` checks that were made elsewhere.
+
+    With `sequential`, p holds at every look and is tuned for so many users.
 
     >>> from trueval.online.ab.covariates import grouped
     >>> browser = grouped("browser", "segment", np.array(["x"] * 60 + ["y"] * 60))
@@ -64,27 +72,32 @@ def check_balance(
     found = list(more)
     for one in covariates:
         if not one.labels:
-            found += _of_numbers(one, arm, arms)
+            found += _of_numbers(one, arm, arms, sequential)
             continue
         counts = _table(one.values, arm, len(one.labels), len(arms))
         if not one.asked and ((counts > 0).sum(axis=1) == 1).all():
             continue  # another name of the arm
-        found += [replace(c, asked=one.asked) for c in of_counts(one.name, one.role, counts, one.labels, arms)]
+        tested = of_counts(one.name, one.role, counts, one.labels, arms, sequential=sequential)
+        found += [replace(c, asked=one.asked) for c in tested]
         if one.role in ("segment", "day"):
-            found += _ratios(one, counts, arms, shares)
+            found += _ratios(one, counts, arms, shares, sequential)
     return (*_settled([c for c in found if c.asked]), *_settled([c for c in found if not c.asked]))
 
 
 def of_counts(
-    name: str, role: str, counts: np.ndarray, labels: Sequence[str], arms: Sequence[str]
+    name: str,
+    role: str,
+    counts: np.ndarray,
+    labels: Sequence[str],
+    arms: Sequence[str],
+    *,
+    sequential: int | None = None,
 ) -> list[BalanceCheck]:
     """The chi-squared test of groups (rows) against arms (columns), rare groups together; none if one group is left.
 
     >>> of_counts("browser", "covariate", np.array([[30, 30], [30, 30]]), ["x", "y"], "ab")[0].p
     1.0
     """
-    from scipy.special import chdtrc
-
     counts, labels = _common_groups(counts, labels)
     if len(counts) < 2:
         return []
@@ -94,8 +107,16 @@ def of_counts(
     row, column = divmod(int(np.argmax(np.abs(counts - expected) / np.sqrt(expected))), counts.shape[1])
     seen, overall = counts[row, column] / counts[row].sum(), counts[:, column].sum() / counts.sum()
     detail = f"{labels[row]}: {100 * seen:.1f} % in {arms[column]}, which has {100 * overall:.1f} % of all users"
-    p = float(chdtrc(freedom, chi2))
+    p = _p_of_chi2(chi2, freedom, float(counts.sum()), sequential)
     return [BalanceCheck(name, role, "chi-squared", "", chi2, p, detail)]
+
+
+def _p_of_chi2(chi2: float, freedom: int, n: float, sequential: int | None) -> float:
+    from scipy.special import chdtrc
+
+    if sequential:
+        return always_valid_chi2_p(chi2, freedom, n, tuned_for=sequential, level=1 - THRESHOLD)
+    return float(chdtrc(freedom, chi2))
 
 
 def _table(codes: np.ndarray, arm: np.ndarray, rows: int, columns: int) -> np.ndarray:
@@ -114,8 +135,11 @@ def _common_groups(counts: np.ndarray, labels: Sequence[str]) -> tuple[np.ndarra
     return np.vstack([counts[~rare], counts[rare].sum(axis=0)]), [*kept, "(rare ones together)"]
 
 
-def _ratios(one: Covariate, counts: np.ndarray, arms: Sequence[str], shares: np.ndarray) -> list[BalanceCheck]:
-    """The sample ratio of every group by exact binomial tests, which hold for groups of any size."""
+def _ratios(
+    one: Covariate, counts: np.ndarray, arms: Sequence[str], shares: np.ndarray, sequential: int | None
+) -> list[BalanceCheck]:
+    """The sample ratio of every group by tests that hold for groups of any size: exact binomial ones, or always-valid
+    ones."""
     totals = counts.sum(axis=1)
     tested = range(1, len(arms)) if len(arms) == 2 else range(len(arms))
     p = np.ones((len(counts), len(tested)))
@@ -124,6 +148,9 @@ def _ratios(one: Covariate, counts: np.ndarray, arms: Sequence[str], shares: np.
         p[:, place] = 2 * np.minimum(*binomial_tails(k, totals, shares[arm]))
     best = p.argmin(axis=1)
     lowest = np.minimum(1.0, len(tested) * p.min(axis=1))
+    if sequential:
+        rules = {"tuned_for": sequential, "level": 1 - THRESHOLD}
+        lowest = np.array([always_valid_shares_p(row, shares.tolist(), **rules) for row in counts.tolist()])
     found = []
     for row, label in enumerate(one.labels):
         arm = tested[int(best[row])]
@@ -136,9 +163,8 @@ def _ratios(one: Covariate, counts: np.ndarray, arms: Sequence[str], shares: np.
     return found
 
 
-def _of_numbers(one: Covariate, arm: np.ndarray, arms: Sequence[str]) -> list[BalanceCheck]:
+def _of_numbers(one: Covariate, arm: np.ndarray, arms: Sequence[str], sequential: int | None) -> list[BalanceCheck]:
     """Kruskal and Wallis' test, which a few huge values do not decide, and the largest standardised difference."""
-    from scipy.special import chdtrc
     from scipy.stats import rankdata
 
     known = np.isfinite(one.values)
@@ -151,7 +177,7 @@ def _of_numbers(one: Covariate, arm: np.ndarray, arms: Sequence[str]) -> list[Ba
     spread = float(((ranks - middle) ** 2).sum()) / (n - 1)
     means = np.bincount(own, ranks, minlength=len(arms)) / counts
     statistic = float((counts * (means - middle) ** 2).sum() / spread)
-    p = float(chdtrc(len(arms) - 1, statistic))
+    p = _p_of_chi2(statistic, len(arms) - 1, n, sequential)
     parts = [values[own == place] for place in range(len(arms))]
     gaps = [_standardised(parts[0], part) for part in parts[1:]]
     most = int(np.argmax(np.abs(gaps))) + 1

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from trueval.errors import DefinitionError, suggest
+from trueval.online.ab.sequential import always_valid_shares_p
 
 # A sound assignment fails once in a hundred tests. Losing users unevenly is common and moves every metric, so
 # the line is drawn where a false alarm costs a look at the logs and a missed one a wrong decision.
@@ -17,13 +18,17 @@ THRESHOLD = 0.01
 
 @dataclass(frozen=True, slots=True)
 class SampleRatio:
-    """Users by arm, what was expected, and how likely so large a gap is by chance (chi-squared test)."""
+    """Users by arm, what was expected, and how likely so large a gap is by chance.
+
+    p is of the chi-squared test; of a test with looks, it is always valid, tuned for `sequential` users.
+    """
 
     users: dict[str, int]
     expected: dict[str, float]
     chi2: float
     p: float
     threshold: float = THRESHOLD
+    sequential: int | None = None
 
     @property
     def failed(self) -> bool:
@@ -33,13 +38,20 @@ class SampleRatio:
     def record(self) -> dict[str, Any]:
         """As plain data."""
         shares = {"users": self.users, "expected": self.expected}
-        return shares | {"chi2": self.chi2, "p": self.p, "threshold": self.threshold, "failed": self.failed}
+        test = {"test": "always-valid" if self.sequential else "chi-squared"}
+        return shares | {"chi2": self.chi2, **test, "p": self.p, "threshold": self.threshold, "failed": self.failed}
 
 
 def check_sample_ratio(
-    users: Mapping[str, int], *, expected_shares: Mapping[str, float] | None = None, threshold: float = THRESHOLD
+    users: Mapping[str, int],
+    *,
+    expected_shares: Mapping[str, float] | None = None,
+    threshold: float = THRESHOLD,
+    sequential: int | None = None,
 ) -> SampleRatio:
     """Compare the numbers of users with the planned shares of the arms (default: equal).
+
+    With `sequential`, at every look: a sound assignment fails at any of them once in a hundred tests.
 
     >>> check = check_sample_ratio({"gate_30": 44_700, "gate_40": 45_489})
     >>> round(check.p, 4), check.failed
@@ -51,7 +63,12 @@ def check_sample_ratio(
     counts = np.array(list(users.values()), float)
     expected = np.array(list(shares.values())) * counts.sum()
     chi2 = float(((counts - expected) ** 2 / expected).sum())
-    return SampleRatio(dict(users), shares, chi2, float(chdtrc(len(counts) - 1, chi2)), threshold)
+    p = float(chdtrc(len(counts) - 1, chi2))
+    if sequential:
+        p = always_valid_shares_p(
+            counts.tolist(), list(shares.values()), tuned_for=sequential, level=1 - threshold
+        )  # fmt: skip
+    return SampleRatio(dict(users), shares, chi2, p, threshold, sequential)
 
 
 def _shares(arms: Sequence[str], given: Mapping[str, float] | None) -> dict[str, float]:

@@ -24,7 +24,8 @@ def describe_sample_ratio(ratio: SampleRatio) -> str:
         for arm, n in ratio.users.items()
     ]
     state = f"below {ratio.threshold:g}: MISMATCH" if ratio.failed else f"not below {ratio.threshold:g}: no mismatch"
-    return f"{' · '.join(parts)}; χ² = {ratio.chi2:.2f}, {p_phrase(ratio.p)}, {state}"
+    p = ("always-valid " if ratio.sequential else "") + p_phrase(ratio.p)
+    return f"{' · '.join(parts)}; χ² = {ratio.chi2:.2f}, {p}, {state}"
 
 
 def describe_balance(result: AbTest) -> list[str]:

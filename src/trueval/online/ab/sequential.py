@@ -5,11 +5,15 @@ prior whose variance is that of the estimate after `rho` users. As users n come 
 error s lies within s * sqrt((1 + rho/n) * (log(1 + n/rho) + 2 log(1/alpha))) of the truth at all n at once, with
 probability 1 - alpha, for large n. `rho` is chosen such that the interval is tightest at a planned number of
 users, and must not be chosen again while the test runs.
+
+The numbers of users in the arms have a boundary of the same kind (Lindon & Malek 2022): a Dirichlet prior of the shares
+around the planned ones, which is worth `rho` users, against these shares themselves.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 TUNED_FOR = 5000  # users, unless something else is planned
 
@@ -47,3 +51,30 @@ def always_valid_p(z: float, n: float, *, tuned_for: float = TUNED_FOR, level: f
     """
     rho = prior_users(tuned_for, level=level)
     return min(1.0, math.sqrt(1 + n / rho) * math.exp(-z * z / (2 * (1 + rho / n))))
+
+
+def always_valid_shares_p(
+    counts: Sequence[float], shares: Sequence[float], *, tuned_for: float = TUNED_FOR, level: float = 0.95
+) -> float:
+    """The same of users by arm, who should have these shares: 1 over their likelihood ratio, exact for any number.
+
+    >>> round(always_valid_shares_p([500, 500], [0.5, 0.5]), 3), always_valid_shares_p([700, 300], [0.5, 0.5]) < 1e-6
+    (1.0, True)
+    """
+    rho = prior_users(tuned_for, level=level)
+    ratio = math.lgamma(rho) - math.lgamma(rho + sum(counts))
+    for count, share in zip(counts, shares):
+        ratio += math.lgamma(rho * share + count) - math.lgamma(rho * share) - count * math.log(share)
+    return math.exp(-max(0.0, ratio))
+
+
+def always_valid_chi2_p(
+    chi2: float, freedom: int, n: float, *, tuned_for: float = TUNED_FOR, level: float = 0.95
+) -> float:
+    """The same of a statistic that is chi-squared at one look: a normal prior in each of its directions.
+
+    >>> round(always_valid_chi2_p(9.0, 1, 800), 6) == round(always_valid_p(3.0, 800), 6)
+    True
+    """
+    rho = prior_users(tuned_for, level=level)
+    return min(1.0, (1 + n / rho) ** (freedom / 2) * math.exp(-chi2 / (2 * (1 + rho / n))))
