@@ -331,12 +331,6 @@ def _features(world: World, item: str) -> dict[str, float]:
     return dict.fromkeys(world.aspects[item], 1.0)
 
 
-def strata(world: World, head: float, tail: float) -> dict[str, str]:
-    """Head, mid and tail by the popularity rank."""
-    place = {item: rank / len(world.items) for item, rank in naive.popularity_ranks(world.liked["train"]).items()}
-    return {item: "head" if at <= head else "tail" if at > 1 - tail else "mid" for item, at in place.items()}
-
-
 def _lists(world: World, unit: Unit, order: Order, asked: Asked) -> float:
     name, k, how, ranked = asked.name, asked.k, asked.params, list(order)
     own = world.train.get(unit.user, {})
@@ -346,7 +340,7 @@ def _lists(world: World, unit: Unit, order: Order, asked: Asked) -> float:
     if name == "average_popularity":
         return naive.system_value(name, {"": ranked}, k=k, popularity=world.counts)
     if name in POPULAR:
-        cut = strata(world, how.get("head", 0), how.get("tail", 0))
+        cut = naive.strata_shares(world.liked["train"], head=how.get("head", 0), tail=how.get("tail", 0))
         return naive.system_value(name, {"": ranked}, k=k, strata=cut)
 
     def cosine(a: str, b: str) -> float:
@@ -382,7 +376,7 @@ def system_value(world: World, lists: Mapping[str, Order], asked: Asked, catalog
         "popularity_rank": f"{how.get('average')}_popularity_rank",
         "tail_coverage": "tail_coverage",
     }[asked.name]
-    cut = strata(world, 0, how["tail"]) if "tail" in how else None
+    cut = naive.strata_shares(world.liked["train"], tail=how["tail"]) if "tail" in how else None
     return naive.system_value(name, lists, catalogue=catalogue, k=asked.k, popularity=world.liked["train"], strata=cut)
 
 
@@ -526,7 +520,7 @@ def expected_system_value(world: World, units: Sequence[Unit], asked: Asked, cat
     if asked.name == "popularity_rank":
         ranks = naive.popularity_ranks(world.liked["train"])
         return sum(shown[i] * ranks[i] for i in shown) / sum(shown.values()) if sum(shown.values()) else NAN
-    of = catalogue
+    of = dict.fromkeys(catalogue, 1.0)
     if asked.name == "tail_coverage":
-        of = [item for item, where in strata(world, 0, asked.params["tail"]).items() if where == "tail"]
-    return sum(1 - nobody[item] for item in of) / len(of) if of else NAN
+        of = naive.strata_shares(world.liked["train"], tail=asked.params["tail"])["tail"]
+    return sum((1 - nobody[item]) * own for item, own in of.items()) / sum(of.values()) if sum(of.values()) else NAN

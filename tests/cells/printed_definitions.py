@@ -418,7 +418,9 @@ _INTEREST = r"w_a the aspect's share of the user's (?P<profile>train|test) ratin
 _DISC = r" / Σ over top\(k\) of disc, 0 for an empty list, disc = 1/log2\(rank \+ 1\)"
 _AWARE = r"Σ over top\(k\)(?P<relevance> ∩ Rel)? of disc·"
 _RANK = r", rank 1 the item with most relevant train ratings, equals sharing the mean of their ranks"
-_PLACE = r"with a popularity rank {} (?P<{}>\S+) times the items of the catalogue"
+_HEAD = r"the head, the first ⌊(?P<head>[^·]+)·n⌋ of n items by popularity rank"
+_TAIL = r"the tail, the last ⌈(?P<tail>[^·]+)·n⌉ of n items by popularity rank"
+_TIED = r"; items of equal popularity have equal parts in the places that they share"
 _COUNTED = r"x = sum of (?P<exposure>1/log2\(rank \+ 1\)|1) over the top\(k\) that hold the item"
 
 WORDS: dict[str, tuple[str, str]] = {
@@ -451,10 +453,9 @@ WORDS: dict[str, tuple[str, str]] = {
     r"mean over top\(k\) of -log2\(share of train users who have the item\); unseen items take 1/\(2·train users\)":
         ("novelty", "beyond"),
     r"mean over top\(k\) of the item's popularity in train": ("average_popularity", "beyond"),
-    r"share of top\(k\) " + _PLACE.format("of at most", "head") + _RANK: ("head_share", "beyond"),
-    r"share of top\(k\) " + _PLACE.format("above", "rest") + _RANK: ("tail_share", "beyond"),
-    r"share of top\(k\) " + _PLACE.format("of at most", "rest") + ", but not " + _PLACE.format("of at most", "head") + _RANK:
-        ("mid_share", "beyond"),
+    rf"share of top\(k\) in {_HEAD}{_TIED}": ("head_share", "beyond"),
+    rf"share of top\(k\) in {_TAIL}{_TIED}": ("tail_share", "beyond"),
+    rf"share of top\(k\) outside of {_HEAD}, and of {_TAIL}{_TIED}": ("mid_share", "beyond"),
     r"items of top\(k\) ∩ Rel that the k items with most train users, of those that the user does not have, do not hold / "
     r"(?P<denom>k|such items of top\(k\), 0 without any); of items with equally many at its cut that baseline shows a random "
     r"part": ("serendipity", "beyond"),
@@ -472,7 +473,7 @@ SYSTEM_WORDS: dict[str, str] = {
     rf"-Σ p log2 p, p = x / sum of all x, {_COUNTED}": "entropy",
     r"distinct items within anyone's top\(k\) / items in the catalogue": "coverage",
     rf"(?P<average>mean|median) over all recommended places of the item's popularity rank{_RANK}": "popularity_rank",
-    r"distinct items within anyone's top\(k\) " + _PLACE.format("above", "rest") + " / all such items" + _RANK:
+    rf"tail items within anyone's top\(k\) / number of tail items, {_TAIL.removeprefix('the tail, ')}{_TIED}":
         "tail_coverage",
 }  # fmt: skip
 
@@ -499,8 +500,7 @@ def parameters_of(found: re.Match[str], definition: Definition) -> dict[str, Any
         params["relevant_only"] = words["only"] is not None
     if "relevance" in words:
         params["relevance"] = words["relevance"] is not None
-    params |= {"head": float(words["head"])} if "head" in words else {}
-    params |= {"tail": 1 - float(words["rest"])} if "rest" in words else {}
+    params |= {name: float(words[name]) for name in ("head", "tail") if name in words}
     if "denom" in words:
         params["denom"] = "k" if words["denom"] == "k" else "unexpected"
     params |= {name: words[name] for name in ("similarity", "average", "exposure") if name in words}

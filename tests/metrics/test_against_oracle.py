@@ -91,11 +91,6 @@ def popular_for(world: World, user: Any) -> list[list[Any]]:
     return [[item for item in new if world.counts[item] == count] for count in counts]
 
 
-def strata(world: World, head: float, tail: float) -> dict[Any, str]:
-    place = {item: rank / len(world.items) for item, rank in naive.popularity_ranks(world.counts).items()}
-    return {item: "head" if at <= head else "tail" if at > 1 - tail else "mid" for item, at in place.items()}
-
-
 def list_value(world: World, user: Any, spec: Spec) -> float:
     """A metric of one list in the oracle's words."""
     name, k, how, ranked = spec.metric.name, spec.k, spec.parameters, world.ranked(user)
@@ -106,7 +101,7 @@ def list_value(world: World, user: Any, spec: Spec) -> float:
     if name == "average_popularity":
         return naive.system_value(name, {user: ranked}, k=k, popularity=counts)
     if name in ("head_share", "mid_share", "tail_share"):
-        cut = strata(world, how.get("head", 0), how.get("tail", 0))
+        cut = naive.strata_shares(counts, head=how.get("head", 0), tail=how.get("tail", 0))
         return naive.system_value(name, {user: ranked}, k=k, strata=cut)
     options: dict[str, Any] = {
         "novelty": lambda: {"popularity": counts, "n_users": people},
@@ -137,7 +132,7 @@ def system_value(world: World, spec: Spec) -> float:
         "popularity_rank": f"{how.get('average')}_popularity_rank",
         "tail_coverage": "tail_coverage",
     }[name]
-    cut = strata(world, 0, how["tail"]) if "tail" in how else None
+    cut = naive.strata_shares(world.counts, tail=how["tail"]) if "tail" in how else None
     return naive.system_value(oracle_name, lists, catalogue=world.items, k=spec.k, popularity=world.counts, strata=cut)
 
 

@@ -190,3 +190,55 @@ def test_position_based_weights_by_the_formula() -> None:
         below += w * look[row["position"] - 1]
     assert found["ips"].value == pytest.approx(above / n)
     assert found["snips"].value == pytest.approx(above / below * np.dot(share, look))
+
+
+def weak_world(items: int, scale: float, positions: int) -> World:
+    """Items earn nearly the same, and the target policy concentrates on the better ones."""
+    rng = np.random.default_rng(3)
+    taste = rng.normal(size=(positions, items))
+    earns = 1 / (1 + np.exp(-(scale * taste - 1)))
+    return World(softmax(0.5 * rng.normal(size=(positions, items))), softmax(2 * taste), earns, 1, positions)
+
+
+@pytest.mark.parametrize(
+    ("items", "scale", "rows", "positions", "runs"),
+    [(20, 0.3, 600, 1, 60), (60, 0.5, 600, 1, 40), (6, 0.3, 900, 3, 40)],
+)
+def test_the_interval_of_the_direct_method_covers_where_means_are_shrunken(
+    items: int, scale: float, rows: int, positions: int, runs: int
+) -> None:
+    """Shrunken means are too near to each other: with the interval of their noise, 0 to 50 % were covered."""
+    w = weak_world(items, scale, positions)
+    keys = ["group"] if positions > 1 else ["group", "position"]
+    truth = w.value - float((w.live * w.earns).sum(axis=1).mean())
+    known = covered = 0
+    for run in range(runs):
+        one = tv.ope(w.log(rows, run).drop(keys), w.policy.drop(keys), estimators=["dm"])["dm"]
+        if np.isnan(one.difference_low):
+            continue
+        known += 1
+        covered += one.difference_low <= truth <= one.difference_high
+        assert one.low <= one.value <= one.high
+        assert one.difference_low <= one.difference <= one.difference_high
+    assert known > 0.7 * runs
+    assert covered >= 0.86 * known, (covered, known)
+
+
+def test_a_model_without_differences_gives_no_verdict() -> None:
+    """Three items earn the same to the row: no policy is better by the model, and nothing says how sure that is."""
+    log = pl.DataFrame({"item": ["a", "b", "c", "a", "b", "c"] * 40, "reward": [0, 0, 0, 1, 1, 1] * 40})
+    log = log.with_columns(propensity=1 / 3)
+    policy = pl.DataFrame({"item": ["a", "b"], "probability": [0.9, 0.1]})
+    for interval in ("t", "bootstrap"):
+        found = tv.ope(log, policy, interval=interval, resamples=50)
+        one = found["dm"]
+        assert one.value == pytest.approx(0.5)
+        assert np.isnan([one.low, one.high, one.difference_low, one.difference_high]).all()
+        assert one.verdict == ""
+        assert any("dm cannot tell the policies apart" in text for text in found.assumptions)
+        assert "dm cannot tell the policies apart" in str(found)
+        assert found["dr"].verdict == "not shown"
+        assert found.to_dict()["values"]["all"]["dm"]["verdict"] is None
+    differing = tv.ope(log.with_columns(reward=(pl.col("item") == "a").cast(int) * pl.col("reward")), policy)
+    assert differing["dm"].verdict == "higher"
+    assert not any("cannot tell" in text for text in differing.assumptions)

@@ -23,6 +23,7 @@ import itertools
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 Item = Hashable
@@ -514,6 +515,26 @@ def popularity_ranks(popularity: Mapping[Item, float]) -> dict[Item, float]:
     return ranks
 
 
+def strata_shares(
+    popularity: Mapping[Item, float], *, head: float = 0, tail: float = 0
+) -> dict[str, dict[Item, float]]:
+    """How much of each item is head, mid and tail: each of equally popular items is at each of their places as often.
+
+    >>> strata_shares({"a": 9, "b": 4, "c": 4, "d": 1}, tail=0.5)["tail"]
+    {'a': 0.0, 'b': 0.5, 'c': 0.5, 'd': 1.0}
+    """
+    n = len(popularity)
+    first, last = math.floor(Fraction(str(head)) * n), n - math.ceil(Fraction(str(tail)) * n)
+    found: dict[str, dict[Item, float]] = {"head": {}, "mid": {}, "tail": {}}
+    for item, count in popularity.items():
+        more = sum(other > count for other in popularity.values())
+        same = sum(other == count for other in popularity.values())
+        places = ["head" if p <= first else "mid" if p <= last else "tail" for p in range(more + 1, more + same + 1)]
+        for stratum, own in found.items():
+            own[item] = places.count(stratum) / same
+    return found
+
+
 def system_value(
     name: str,
     lists: Lists,
@@ -522,12 +543,12 @@ def system_value(
     k: int | None = None,
     popularity: Mapping[Item, float] | None = None,
     ranks: Mapping[Item, float] | None = None,
-    strata: Mapping[Item, str] | None = None,
+    strata: Mapping[str, Mapping[Item, float]] | None = None,
 ) -> float:
     """A metric of all lists together: coverage, gini, exposure_gini, entropy, mean_popularity_rank,
     median_popularity_rank, average_popularity, head_share, mid_share, tail_share, tail_coverage.
 
-    `ranks` defaults to `popularity_ranks(popularity)`; `strata` says head, mid or tail for every item.
+    `ranks` defaults to `popularity_ranks(popularity)`; `strata` are those of `strata_shares`.
 
     >>> system_value("coverage", {"u": ["a", "b"], "v": ["b", "c"]}, catalogue="abcdefghij", k=1)
     0.2
@@ -542,12 +563,12 @@ def system_value(
     if name == "exposure_gini":
         return gini([sum(1 / math.log2(t.index(i) + 2) for t in tops if i in t) for i in items])
     if name == "tail_coverage":
-        tail = {item for item, stratum in (strata or {}).items() if stratum == "tail"}
-        return len(tail & set(slots)) / len(tail) if tail else NAN
+        tail = (strata or {})["tail"]
+        return sum(tail[item] for item in set(slots)) / sum(tail.values()) if sum(tail.values()) else NAN
     if not slots:
         return NAN
     if name in ("head_share", "mid_share", "tail_share"):
-        return sum((strata or {})[item] == name.removesuffix("_share") for item in slots) / len(slots)
+        return sum((strata or {})[name.removesuffix("_share")][item] for item in slots) / len(slots)
     if name == "average_popularity":
         return sum((popularity or {}).get(item, 0) for item in slots) / len(slots)
     at = ranks or popularity_ranks(popularity or {})

@@ -295,7 +295,8 @@ def test_system_metrics():
     assert [naive.gini([8, 2, 0, 0, 0]), naive.gini([6, 3, 1, 0, 0])] == close([0.72, 0.6])
     lists = {"u": "abz", "v": "ab", "w": "ca"}
     common = {"k": 2, "catalogue": "abczy", "popularity": {"a": 50, "b": 20, "c": 9, "y": 3, "z": 1}}
-    common["strata"] = {"a": "head", "b": "mid", "c": "tail", "y": "tail", "z": "tail"}
+    member = {"head": "a", "mid": "b", "tail": "cyz"}
+    common["strata"] = {name: {item: float(item in own) for item in "abcyz"} for name, own in member.items()}
     assert system_value("coverage", lists, **common) == close(3 / 5)
     assert system_value("gini", lists, **common) == close(naive.gini([3, 2, 1, 0, 0]))
     bits = 1 / 2 * math.log2(2) + 1 / 3 * math.log2(3) + 1 / 6 * math.log2(6)
@@ -348,7 +349,7 @@ def test_what_an_empty_denominator_means():
         naive.pointwise("gauc", {"u": [(0.5, 1)]}),
         naive.stratified_recall({"u": ("a", {"a": 0})}, weights={"a": 1}),
         naive.stratified_recall({"u": ("a", {"a": 0})}, weights={"a": 1}, aggregate="mean"),
-        system_value("tail_coverage", {"u": "a"}, strata={"a": "head"}),
+        system_value("tail_coverage", {"u": "a"}, strata={"tail": {"a": 0.0}}),
         system_value("average_popularity", {"u": ""}, popularity={}),
     ]
     assert all(math.isnan(x) for x in undefined)

@@ -39,7 +39,8 @@ def test_both_normalisations(seed, beta, w_m, threshold):
     observed, missing = item_weights(train, "increasing", beta_w=beta, w_m=w_m, threshold=threshold)
     np.testing.assert_array_equal(observed, 1.0)
     assert missing.mean() == pytest.approx(w_m)
-    np.testing.assert_allclose(missing * float(relevant[0]) ** beta, missing[0] * relevant.astype(float) ** beta)
+    rising = (relevant + 1.0) ** beta
+    np.testing.assert_allclose(missing, w_m * rising / rising.mean())
 
 
 @pytest.mark.parametrize("weights", ["increasing", "decreasing"])
@@ -64,7 +65,8 @@ def test_the_objective_falls_and_is_the_weighted_sum(weights, beta):
         observed = raw * (~np.isnan(table)).sum() / np.where(np.isnan(table), 0, raw).sum()
         weight = np.where(np.isnan(table), 0.05, observed)
     else:
-        weight = np.where(np.isnan(table), 0.05 * popularity**beta / (popularity**beta).mean(), 1.0)
+        raw = (popularity + 1) ** beta
+        weight = np.where(np.isnan(table), 0.05 * raw / raw.mean(), 1.0)
     q, p = model._fitted.solution.users, model._fitted.solution.items
     error = np.where(np.isnan(table), 2.0, table) - 2.0 - q @ p.T
     lengths = (q**2).sum(axis=1)[:, None] + (p**2).sum(axis=1)[None, :]
@@ -85,6 +87,31 @@ def test_lists_move_away_from_popular_items(weights):
     assert mean_popularity(1.0) < mean_popularity(0.0)
 
 
+def disliked(users: int = 80, items: int = 40, least: int = 30) -> np.ndarray:
+    """Two tastes among the first `least` items; each of the others has two ratings, which nobody meant well."""
+    rng = np.random.default_rng(7)
+    table = np.full((users, items), np.nan)
+    for user in range(users):
+        own = rng.choice(least, 12, replace=False)
+        table[user, own] = np.where(own % 2 == user % 2, 5, 2)
+    for item in range(least, items):
+        table[rng.choice(users, 2, replace=False), item] = 3
+    return table
+
+
+@pytest.mark.parametrize("weights", ["increasing", "decreasing"])
+def test_items_that_nobody_liked_do_not_fill_the_lists(weights):
+    """Nobody liked the last ten items: their missing ratings weigh less, but they are not free to be predicted high."""
+    table = disliked()
+    train = train_of_table(table)
+    _, missing = item_weights(train, weights, beta_w=0.5, w_m=0.1, threshold=5)
+    assert (missing > 0).all()
+    model = AllRankPop(n_factors=10, beta_w=0.5, weights=weights, w_m=0.1, threshold=5, seed=1).fit(train)
+    scores = np.where(np.isnan(table), model.score(np.arange(len(table))), -np.inf)
+    top = np.argsort(-scores, axis=1)[:, :5]
+    assert (top >= 30).mean() < 0.05
+
+
 def test_relevance_is_the_evaluations_unless_given():
     base = train_of_table(skewed())
     train = TrainSet(base.users, base.items, base.log, 0, 4.0)
@@ -96,8 +123,10 @@ def test_relevance_is_the_evaluations_unless_given():
 
 
 def test_what_cannot_be_weighted_is_refused():
-    with pytest.raises(DataError, match=r"relevant ratings[^$]*highest is 5[^$]*lower the threshold"):
-        AllRankPop(n_factors=2, threshold=6).fit(train_of_table(skewed()))
+    for weights in ("increasing", "decreasing"):
+        with pytest.raises(DataError, match=r"relevant ratings[^$]*highest is 5[^$]*lower the threshold"):
+            AllRankPop(n_factors=2, threshold=6, weights=weights).fit(train_of_table(skewed()))
+        AllRankPop(n_factors=2, threshold=6, weights=weights, beta_w=0).fit(train_of_table(skewed()))  # AllRank
     with pytest.raises(DefinitionError, match=r"beta_w of allrank_pop must be at most 1"):
         AllRankPop(beta_w=1.5)
     with pytest.raises(DefinitionError, match=r"weights of allrank_pop cannot be 'rising'"):

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import trueval as tv
+from trueval.comparison.comparison import statements_of
 from trueval.render.statements import Statement, contradictions, repetitions
 from trueval.report.findings import find_sentences
 
@@ -62,14 +63,14 @@ def pages(rng):
     for audit in audits:
         yield (
             [said for one in sentences for said in one.statements]
-            + [one.statement for one in comparisons]
+            + statements_of(comparisons)
             + [said for finding in audit.findings for said in finding.statements],
             [one.text for one in sentences] + [one.sentence for one in audit.findings] + list(result.warnings),
         )
     for other in TESTS if comparisons else []:
         side = str(rng.choice(["two-sided", "better", "worse"]))
         found = result.compare(test=other, alternative=side, correct="none")
-        yield [one.statement for one in found], found.sentences
+        yield statements_of(list(found)), found.sentences
 
 
 def any_tested(result) -> bool:

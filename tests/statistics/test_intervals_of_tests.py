@@ -146,5 +146,5 @@ def test_verdict_and_interval_agree(test, alternative):
         if np.isnan(c.low):
             continue
         open_side = {"better": c.high, "worse": c.low}.get(alternative, np.inf)
-        assert np.isinf(open_side)
+        assert abs(open_side) in (1, np.inf)  # as far as two values can differ
         assert (c.p < 0.05) == (not c.low <= 0 <= c.high), c

@@ -19,6 +19,11 @@ _RESUME = (
     "Resume the experiment in the folder: finished results are kept; what has changed or is damaged is computed again."
 )
 
+_CORRECT = (
+    "Also estimate what metrics on samples (designs such as 1R-TI-NN100) would be in the full ranking, with standard "
+    "error and the bias that may remain; as CSV, TSV or JSON Lines, the table of these estimates alone."
+)
+
 
 def run_command(
     experiment: Annotated[Path, Argument(help="The experiment, a TOML file.")],
@@ -30,6 +35,7 @@ def run_command(
         int | None, Option(help="Use this seed instead of those in the file.", callback=bounded("seed"))
     ] = None,
     threads: Threads = None,
+    correct_sampled: Annotated[bool, Option("--correct-sampled", help=_CORRECT)] = False,
     quiet: Quiet = False,
 ) -> None:
     """Run an experiment: split, fit, rank under every design, measure, compare, report.
@@ -78,18 +84,23 @@ def run_command(
     chosen = result_format(format, None, csv_safe=csv_safe)
     folder = Path(f"{experiment.stem}-results") if output is None else output
     check_folder_name(folder)
+    if correct_sampled:
+        from trueval.experiments.experiment import read_experiment
+        from trueval.report.sampled_corrections import check_correctable
+
+        check_correctable(read_experiment(experiment, seed=seed).plans)
     try:
         result = run(experiment, folder, resume=resume, seed=seed, threads=threads)
     except (TruevalError, KeyboardInterrupt) as stop:
         if is_unfinished(folder) and not isinstance(stop, OutputError):
             note(f"finished results are in {folder}: resume with --resume")
         raise
-    _give(result, chosen, csv_safe=csv_safe)
+    _give(result, chosen, csv_safe=csv_safe, corrected=correct_sampled)
     note(f"\nwrote {folder}; report: {folder / 'report.html'}")
 
 
-def _give(result: ExperimentResult, format: str, *, csv_safe: bool) -> None:
+def _give(result: ExperimentResult, format: str, *, csv_safe: bool, corrected: bool) -> None:
     if format == "table":
-        result.show()
+        result.show(corrected=corrected)
     else:
-        give(rendered(result, format, csv_safe=csv_safe), None)
+        give(rendered(result, format, csv_safe=csv_safe, corrected=corrected), None)

@@ -15,7 +15,7 @@ from trueval.comparison.sentences import comparison_sentence
 from trueval.errors import DefinitionError, suggest
 from trueval.metrics.grammar import parse
 from trueval.metrics.spec import Spec
-from trueval.render.statements import Sign, Statement
+from trueval.render.statements import Sign, Statement, family_of
 from trueval.statistics.multiple_comparisons import check_correction, corrected
 from trueval.statistics.permutation_test import least_p
 from trueval.statistics.power import chance_to_show, detectable_shift
@@ -76,8 +76,7 @@ class Comparison:
         """The comparison as a sentence."""
         return comparison_sentence(self)
 
-    @property
-    def statement(self) -> Statement:
+    def statement(self, family: int) -> Statement:
         """What the sentence says, as data: above 0 is better."""
         sign: Sign = "?" if math.isnan(self.p) else _SIGNS.get(self.verdict, "0")
         side = -1 if self.better == "lower" else 1
@@ -93,7 +92,7 @@ class Comparison:
             side * self.difference,
             *ends,
             (self.system, self.baseline),
-            1 if self.correction == "none" else self.family,
+            family,
         )
 
     @property
@@ -112,6 +111,15 @@ class Comparison:
     def record(self) -> dict[str, Any]:
         """As plain data."""
         return {**asdict(self), "sentence": self.sentence}
+
+
+def statements_of(comparisons: Sequence[Comparison]) -> list[Statement]:
+    """What comparisons that were corrected together say, as data."""
+    together = family_of((c.metric, c.system, c.baseline) for c in comparisons if not math.isnan(c.p))
+    return [
+        c.statement(family_of([(c.metric, c.system, c.baseline)]) if c.correction == "none" else together)
+        for c in comparisons
+    ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from trueval.comparison.mean_error import Mean, mean_of, nested_mean, nested_tal
 from trueval.comparison.pairing import Common, SystemPair, common_users, pair
 from trueval.comparison.rare_users import difference_bounded
 from trueval.errors import DataError, DefinitionError
+from trueval.evaluation.estimate import Range, within
 from trueval.statistics.bounded_mean import BoundedMean
 from trueval.statistics.permutation_test import (
     FEW,
@@ -81,14 +82,30 @@ def all_tested(
             elif (tally := _by_jackknife(label, name, baseline, parts, shared, tail=tail, level=closed)) is not None:
                 rows.append(_open_end(replace(tally, alternative=stated), tail))
     if test == "t" or not pairs:
-        return rows
+        return [_possible(row, joined) for row in rows]
     places, numbered = list(pairs), _numbered(list(pairs.values()))
     tails = [_tail(joined, rows[place].metric, alternative) for place in places]
     before = [rows[place] for place in places]
     own = _by_other(before, *numbered, tails, test, level=level, resamples=resamples, seed=seed)
     for place, row in zip(places, own):
         rows[place] = row
-    return rows
+    return [_possible(row, joined) for row in rows]
+
+
+def _possible(row: Tested, joined: Joined) -> Tested:
+    """The row with its interval within what a difference of two values of the metric can be."""
+    low, high = possible_difference((row.low, row.high), row.mean.value, joined.specs[row.metric].range)
+    return replace(row, low=low, high=high)
+
+
+def possible_difference(ends: tuple[float, float], value: float, range: Range) -> tuple[float, float]:
+    """An interval of a difference without the part that no two values within a range differ by.
+
+    >>> possible_difference((-1.2, 0.2), -0.5, (0.0, 1.0))
+    (-1.0, 0.2)
+    """
+    widest = range[1] - range[0]
+    return within(ends, (-widest, widest)) if abs(value) <= widest else ends
 
 
 def _rare(bounded: BoundedMean, tail: str) -> float:

@@ -175,11 +175,22 @@ def estimate(s: Sums, drawn: np.ndarray | None, intervals: IntervalMethod) -> Es
     if s.users < 2 or intervals.interval == "none" or (drawn is None and intervals.interval != "t"):
         return Estimate(value, np.nan, np.nan, s.n, s.undefined)
     if intervals.interval == "t":
-        low, high = map(float, np.clip(t_interval(s, intervals.level), *s.range))
+        low, high = t_interval(s, intervals.level)
     else:
         low, high = bounds(value, drawn, s.jackknife_replicates, intervals)  # type: ignore[arg-type]
-    found = allow_for_few(s, low, high, intervals.level)
-    return Estimate(value, found.low, found.high, s.n, s.undefined, found.note)
+    found = allow_for_few(s, *within((low, high), s.range), intervals.level)
+    low, high = within(found[:2], s.range)
+    return Estimate(value, low, high, s.n, s.undefined, found.note)
+
+
+def within(ends: tuple[float, float], range: Range) -> tuple[float, float]:
+    """An interval without the part in which the quantity cannot lie.
+
+    >>> within((-0.1, 0.3), (0, 1)), within((float("nan"), float("nan")), (0, 1))
+    ((0.0, 0.3), (nan, nan))
+    """
+    low, high = map(float, np.clip(ends, *range))
+    return low, high
 
 
 def bounds(

@@ -193,11 +193,25 @@ def _shares(exposure: np.ndarray, target: np.ndarray, found: GroupValues, what: 
         drawn = _parts_of_one(totals)
     own = [estimate(s, None if drawn is None else drawn[:, j], how) for j, s in enumerate(parts)]
     above = spread([_moved(e, t, np.subtract) for e, t in zip(own, target)],
-                   None if drawn is None else drawn - target, labels, level=level)  # fmt: skip
+                   None if drawn is None else drawn - target, labels, level=level, widest=_widest(target))  # fmt: skip
     times = spread([_moved(e, t, np.divide) for e, t in zip(own, target)],
                    None if drawn is None else drawn / target, labels, level=level)  # fmt: skip
     apart = Spread(above.gap, times.ratio, above.highest, above.lowest)
     return Disparity(what, dict(zip(labels, own)), apart, dict(zip(labels, target.tolist())))
+
+
+def _widest(target: np.ndarray) -> float:
+    """The largest gap there can be: all exposure to the group with the smallest target.
+
+    That group has 1 - target above its target; the one with the largest target has all of it below.
+
+    >>> round(_widest(np.array([0.5, 0.5])), 6), round(_widest(np.array([0.2, 0.7, 0.1])), 6)
+    (1.0, 1.6)
+    """
+    if len(target) < 2:
+        return np.inf
+    order = np.argsort(target, kind="stable")
+    return float(1 - target[order[0]] + target[order[-1]])
 
 
 def _moved(e: Estimate, target: float, operation: np.ufunc) -> Estimate:

@@ -112,7 +112,8 @@ def _column(
         draws = [drawn[g, what] for g in enough] if drawn else []
         own = [estimates[g, what] for g in enough]
         stacked = np.stack(draws, axis=1) if draws else None
-        return spread(own, stacked, [labels[g] for g in enough], level=intervals.level)
+        low, high = found[enough[0], what].range if enough else UNBOUNDED
+        return spread(own, stacked, [labels[g] for g in enough], level=intervals.level, widest=high - low)
 
     metrics = list(column.parts[0])
     tallied = [_tallied(parts, unit_user, intervals) for parts in column.parts]
@@ -136,8 +137,9 @@ def _tallied(parts: Mapping[str, UnitValues], unit_user: np.ndarray, intervals: 
 
 
 def spread(
-    groups: Sequence[Estimate], drawn: np.ndarray | None, labels: Sequence[str], *, level: float = 0.95
-) -> Spread:
+    groups: Sequence[Estimate], drawn: np.ndarray | None, labels: Sequence[str], *, level: float = 0.95,
+    widest: float = np.inf,
+) -> Spread:  # fmt: skip
     """Gap and ratio of some groups' values; `drawn` has their values in every resample, one column per group.
 
     Which groups are highest and lowest is itself found from the data, and even equal groups have a gap above 0.
@@ -145,7 +147,7 @@ def spread(
     95 % of the resamples. For two groups this is the interval of their difference. A gap that may be
     nothing has an interval that begins at 0, a ratio one that ends at 1. Where resamples say too little about a group,
     since few of its users differ, the error of a difference is no smaller than that of the two groups' own intervals
-    (their squares added up: Zou and Donner 2008).
+    (their squares added up: Zou and Donner 2008). No gap is wider than `widest`.
 
     >>> found = spread([Estimate(0.6, 0.5, 0.7, 50), Estimate(0.4, 0.3, 0.5, 50)], None, ["a", "b"])
     >>> round(found.gap.value, 6), round(found.ratio.value, 6), found.lowest
@@ -164,7 +166,7 @@ def spread(
         reach = _reach(drawn - values, level)
         if any(e.note for e in groups):
             reach = float(np.fmax(reach, _own_reach(groups)))
-        ends[:2] = max(0.0, gap - reach), gap + reach
+        ends[:2] = max(0.0, gap - reach), max(gap, min(gap + reach, widest))
         if ratio > 0:
             with np.errstate(divide="ignore", invalid="ignore"):
                 reach = _reach(np.log(drawn) - np.log(values), level)

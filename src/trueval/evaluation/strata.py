@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trueval.metrics.beyond.popularity import strata as popularity_strata
+from trueval.errors import DataError
+from trueval.metrics.beyond.popularity import whole_strata
 from trueval.metrics.metric_inputs import Inputs
 from trueval.render.numbers import percent
 
@@ -92,9 +93,17 @@ def _taste(inputs: Inputs, users: np.ndarray) -> Cut:
 
 def _popularity(inputs: Inputs, items: np.ndarray) -> Cut:
     assert inputs.positives is not None
+    rank = inputs.positives.popularity_rank(metric="grouping by popularity")
+    if rank.min() == rank.max():
+        raise DataError(
+            "items cannot be grouped by popularity: all are equally popular",
+            where="by popularity",
+            found=f"{len(rank):,} items with the same number of relevant train ratings",
+            do="leave popularity out of by, or pass the train log that the systems learned from",
+        )
     about = f"head: the most popular {percent(HEAD, 0)} of the items, tail: the least popular {percent(TAIL, 0)}, "
-    about += "by relevant train ratings"
-    group = popularity_strata(inputs.positives, HEAD, TAIL, metric="grouping by popularity")[items]
+    about += "by relevant train ratings; equally popular items are in the same group"
+    group = whole_strata(inputs.positives, HEAD, TAIL, metric="grouping by popularity")[items]
     return Cut(group, ("head", "mid", "tail"), about)
 
 

@@ -15,7 +15,7 @@ from trueval.api import Result
 from trueval.comparison.comparisons import Comparisons
 from trueval.comparison.design_agreement import Alike, alike_grid, alike_notes, between_designs
 from trueval.data.exported_tables import Tabular
-from trueval.data.json_values import Recorded
+from trueval.data.json_values import Recorded, json_text
 from trueval.design.design import Design
 from trueval.errors import DataError, DefinitionError, suggest
 from trueval.experiments.experiment import Experiment
@@ -26,6 +26,7 @@ from trueval.report.render_formats import as_latex, as_markdown, as_record, resu
 
 if TYPE_CHECKING:
     from trueval.audit.audit import Audit
+    from trueval.report.sampled_corrections import SampledCorrections
 
 
 @dataclass(frozen=True)
@@ -65,11 +66,24 @@ class ExperimentResult(Tabular, Recorded, Shown):
 
         return text_of_experiment(self)
 
-    def show(self) -> None:
-        """Print a table per design, comparisons, and how far designs agree; colours only on a terminal."""
+    def show(self, *, corrected: bool = False) -> None:
+        """Print a table per design, comparisons, and how far designs agree; colours only on a terminal.
+
+        With `corrected`, sampled metrics follow as estimates of the full ranking.
+        """
         from trueval.experiments.render import print_experiment
 
+        more = str(self.corrected) if corrected else ""
         print_experiment(self, sys.stdout)
+        sys.stdout.write(f"\n{more}" * corrected)
+
+    @cached_property
+    def corrected(self) -> SampledCorrections:
+        """Sampled metrics of all designs, and what they would be in the full ranking (see `Result.corrected`)."""
+        from trueval.report.sampled_corrections import correct_samples
+
+        parts = {design: one.repeats or {"": one.evaluation} for design, one in self.results.items()}
+        return correct_samples(parts, level=self.experiment.options.level)
 
     @cached_property
     def comparisons(self) -> dict[str, Comparisons]:
@@ -92,11 +106,13 @@ class ExperimentResult(Tabular, Recorded, Shown):
         options, parts = self.experiment.options, {design: one.parts for design, one in self.results.items()}
         return between_designs(parts, level=options.level, seed=options.seed)
 
-    def table(self) -> pl.DataFrame:
+    def table(self, *, corrected: bool = False) -> pl.DataFrame:
         """One row per design, system and metric: value, interval, n, undefined; with a baseline, differences from it.
 
-        The columns are those of `Result.table`.
+        The columns are those of `Result.table`. With `corrected`, the table is that of `corrected` instead.
         """
+        if corrected:
+            return self.corrected.table()
         frames = [
             result_frame(result.evaluation, self.comparisons.get(design, ())).select(
                 pl.lit(design).alias("design"), pl.all()
@@ -115,17 +131,25 @@ class ExperimentResult(Tabular, Recorded, Shown):
             frames.append(own.select(pl.lit(design).alias("design"), pl.all()))
         return pl.concat(frames, how="diagonal")
 
-    def to_dict(self) -> dict[str, Any]:
-        """The record that `trueval run --format json` prints: every design, and how far they agree."""
+    def to_dict(self, *, corrected: bool = False) -> dict[str, Any]:
+        """The record that `trueval run --format json` prints: every design, and how far they agree.
+
+        With `corrected`, also the sampled metrics as estimates of the full ranking.
+        """
         designs = {}
         for design, result in self.results.items():
             record = as_record(result.evaluation, self.comparisons.get(design, ()))
             designs[design] = record | ({"repeats": result.per_repeat.to_dicts()} if result.repeats else {})
         agreement = [a.record() for a in self.agreement]
-        return {"designs": designs, "agreement": agreement, "manifest": self.manifest, "warnings": self.warnings}
+        record = {"designs": designs, "agreement": agreement, "manifest": self.manifest, "warnings": self.warnings}
+        return record | ({"corrected": self.corrected.to_dict()} if corrected else {})
 
-    def to_markdown(self) -> str:
-        """A Markdown table per design, and one of the agreement between them."""
+    def to_json(self, *, corrected: bool = False) -> str:
+        """The record as text."""
+        return json_text(self.to_dict(corrected=corrected))
+
+    def to_markdown(self, *, corrected: bool = False) -> str:
+        """A Markdown table per design, and one of the agreement between them; perhaps one of corrected samples."""
         parts = [
             f"## {markdown_text(design)}\n\n{as_markdown(result.evaluation, self.comparisons.get(design, ()))}"
             for design, result in self.results.items()
@@ -135,9 +159,10 @@ class ExperimentResult(Tabular, Recorded, Shown):
             parts.append(
                 "## Agreement between designs\n\n" + markdown_table(head, rows, notes=alike_notes(self.agreement))
             )
+        parts += [self.corrected.to_markdown()] if corrected else []
         return "\n".join(parts)
 
-    def to_latex(self) -> str:
+    def to_latex(self, *, corrected: bool = False) -> str:
         """LaTeX (booktabs) tables, in the same order."""
         parts = [
             f"{tex_comment(design)}\n{as_latex(result.evaluation, self.comparisons.get(design, ()))}"
@@ -146,6 +171,7 @@ class ExperimentResult(Tabular, Recorded, Shown):
         if self.agreement:
             head, rows = alike_grid(self.agreement)
             parts.append("% agreement between designs\n" + latex_table(head, rows, notes=alike_notes(self.agreement)))
+        parts += [self.corrected.to_latex()] if corrected else []
         return "\n".join(parts)
 
     def audit(self, design: str | None = None) -> Audit:

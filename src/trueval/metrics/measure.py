@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from trueval.arguments import checked
 from trueval.data.aspects import Aspects
 from trueval.data.by_user import ByUser
 from trueval.data.ids import Ids
-from trueval.errors import DataError
+from trueval.errors import DataError, DefinitionError
 from trueval.facts.equal_scores import same_as_next
 from trueval.facts.ranking_facts import UNKNOWN, RankingFacts
 from trueval.facts.tie_rules import with_ties
@@ -80,6 +80,29 @@ def _check_list(ranked: Sequence[Any], scores: Sequence[float] | None) -> None:
         raise DataError("scores must be finite and descend, like the list", found=str(list(scores)))
 
 
+def _check_numbers(name: str, values: Iterable[Any], *, least: float = -np.inf) -> None:
+    """Refuse what is not a finite number, or below the least possible one."""
+    for value in values:
+        real = isinstance(value, (int, float, np.number)) and np.isfinite(value)
+        if not real or value < least:
+            what = "finite numbers" if least == -np.inf else f"finite numbers, {least:g} or more"
+            raise DataError(f"the values of {name} must be {what}", found=repr(value))
+
+
+def _check_counts(**counts: Mapping[Any, Any] | None) -> None:
+    for name, own in counts.items():
+        _check_numbers(name, (own or {}).values(), least=0)
+
+
+def _check_features(features: Mapping[Any, Sequence[float]]) -> None:
+    sizes = {len(own) for own in features.values()}
+    if len(sizes) > 1 or 0 in sizes:
+        found = ", ".join(f"{size} numbers" for size in sorted(sizes))
+        raise DataError("the feature vectors of all items must be of one length, 1 or more", found=found)
+    for own in features.values():
+        _check_numbers("features", own)
+
+
 @checked
 def measure(
     metric: str | Spec,
@@ -119,7 +142,7 @@ def measure(
     popularity : mapping from ids to int, optional
         Train users of each item, for novelty and popularity metrics.
     users : int, default 1
-        Number of train users that `popularity` counts.
+        Number of train users that `popularity` counts, for novelty and epc: at least the largest count.
     features : mapping from ids to lists of numbers, optional
         Feature vectors of the items, for metrics of diversity by distance.
     profile : set of ids, or mapping from ids to values, optional
@@ -139,13 +162,22 @@ def measure(
     Raises
     ------
     TruevalError
-        For a metric that does not exist, and for one that needs more than was given.
+        For a metric that does not exist, for one that needs more than was given, and for inputs that cannot be, such
+        as negative counts or an item with more users than there are.
 
     Examples
     --------
     >>> measure("precision@2", ["a", "b", "c"], {"a", "c"})
     0.5
     """
+    _check_counts(popularity=popularity, positives=positives)
+    for name, values in (("judged", judged), ("profile", profile)):
+        if isinstance(values, Mapping):
+            _check_numbers(name, values.values())
+    if isinstance(users, bool) or not isinstance(users, (int, np.integer)) or users < 1:
+        raise DefinitionError("users must be a whole number, 1 or more", found=f"users={users!r}")
+    if features:
+        _check_features(features)
     others = {*(popularity or ()), *(features or ()), *profile, *(positives or ()), *(aspects or ())}
     facts = toy_facts(ranked, judged, threshold=threshold, complete=complete, scores=scores, others=others)
     names = facts.items.values.to_list()

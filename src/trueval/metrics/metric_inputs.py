@@ -53,6 +53,17 @@ class ItemPopularity:
         if self.owners is None:
             object.__setattr__(self, "owners", self.counts)
 
+    def users_of(self, *, metric: str) -> np.ndarray:
+        """How many train users have each item: never more than there are."""
+        most = self.owners.max(initial=0)
+        if most > self.users:
+            raise DefinitionError(
+                f"{metric} takes shares of the train users, and an item has more users than there are",
+                found=f"{most:g} users of an item, {self.users:,} in all",
+                do="give users=…, the number of train users that popularity counts",
+            )
+        return self.owners
+
 
 @dataclass(frozen=True)
 class Positives:

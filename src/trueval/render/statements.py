@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -31,7 +32,7 @@ class Statement:
     low: float = math.nan
     high: float = math.nan
     pair: tuple[str, str] | None = None  # first minus second; the other way around, the sign is the other one
-    family: int = 0  # tests that the significance was corrected for; 0 where it is none, or its correction is not said
+    family: int = 0  # which tests the significance was corrected over (see `family_of`); 0 where that is not said
 
     def turned(self) -> Statement:
         """The same, so that the names of a pair are in the order of the alphabet."""
@@ -50,6 +51,15 @@ class Sentence:
 
     def __str__(self) -> str:
         return self.text
+
+
+def family_of(tests: Iterable[tuple[str, str, str]]) -> int:
+    """A number for the tests that were corrected together, each a metric and two systems in any order.
+
+    >>> family_of([("rr", "a", "b")]) == family_of([("rr", "b", "a")]) != family_of([("rr", "a", "c")])
+    True
+    """
+    return zlib.crc32(repr(sorted((metric, *sorted(pair)) for metric, *pair in tests)).encode()) or 1
 
 
 def contradictions(statements: Iterable[Statement]) -> list[tuple[Statement, Statement]]:
@@ -91,7 +101,7 @@ def _contradict(one: Statement, other: Statement) -> bool:
     signs = {one.sign, other.sign}
     if signs == {"+", "-"} or signs == {"=", "?"}:
         return True
-    # significant after one correction, and not after that over another number of tests: both may be so
+    # significant after one correction, and not after one over other tests: both may be so
     return one.family == other.family and len(signs) == 2 and bool(signs & {"+", "-"}) and "=" not in signs
 
 

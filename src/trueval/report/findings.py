@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from trueval.comparison.comparison import Comparison
+from trueval.comparison.comparison import Comparison, statements_of
 from trueval.comparison.sentences import comparison_sentence, rare_users
 from trueval.evaluation.outcome import Evaluation
 from trueval.render.numbers import level_percent, number, p_phrase, short_percent
@@ -83,7 +83,7 @@ def _against_baseline(evaluation: Evaluation, comparisons: Sequence[Comparison],
     known, chance, baseline = values(evaluation, label), evaluation.random.get(label, math.nan), own[0].baseline
     sentences = []
     best = max(own, key=lambda c: c.difference)
-    said = (best.statement,)
+    said = (statements_of(comparisons)[list(comparisons).index(best)],)
     if math.isnan(best.p):  # a single user, for example
         return [Sentence(comparison_sentence(best), said)]
     if chance < known.get(baseline, chance) < known.get(best.system, chance):

@@ -13,6 +13,7 @@ from trueval.comparison.gate import Tried
 from trueval.comparison.join_results import Joined, Replicate
 from trueval.comparison.margins import Margin, largest_fall
 from trueval.comparison.non_inferiority import NEW, OLD, MarginTest, only, tallies_tested, users_tested
+from trueval.comparison.paired_tests import possible_difference
 from trueval.comparison.pairing import Common, common_users
 from trueval.data.ids import Ids
 from trueval.data.users import read_users
@@ -52,10 +53,15 @@ class GatedPair:
         spec = self.joined.specs[label]
         shared = self.shared if members is None else [only(who, members) for who in self.shared]
         if all(label in part.systems[who].sums for part in self.parts for who in (NEW, OLD)):
-            return users_tested(self.parts, shared, label, spec, margin, level=self.level)
-        return None if members is not None else tallies_tested(
-            self.parts, shared, label, spec, margin, level=self.level
-        )  # fmt: skip
+            tested = users_tested(self.parts, shared, label, spec, margin, level=self.level)
+        elif members is not None:
+            return None
+        else:
+            tested = tallies_tested(self.parts, shared, label, spec, margin, level=self.level)
+        if tested is None:
+            return None
+        ends = possible_difference((tested.low, tested.high), tested.difference, spec.range)
+        return replace(tested, low=ends[0], high=ends[1])
 
 
 def _common_replicates(joined: Joined) -> list[Replicate]:

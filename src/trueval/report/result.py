@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from trueval.charts.chart import Chart
     from trueval.comparison.agreement import Agreement
     from trueval.comparison.comparisons import Comparisons
+    from trueval.report.sampled_corrections import SampledCorrections
 
 
 @dataclass(frozen=True)
@@ -202,6 +203,41 @@ class Result(ResultGroups, ResultOutput, ResultAudit):
         from trueval.report.compare_results import compare
 
         return compare(self, baseline=baseline, **options)
+
+    def corrected(self) -> SampledCorrections:
+        """Estimate what sampled metrics would be in the full ranking, from the sampled ranks.
+
+        For designs in which one relevant item is ranked against a uniform sample (`1R-TI-NN100`). Of folds and seeds,
+        each has rows of its own; of two sides, these are the values on the unbiased test.
+
+        Returns
+        -------
+        SampledCorrections
+            For every system and metric the value on the samples, the estimate for the full ranking, its standard error,
+            the bias that may remain, an interval of both, and a note where no correction helps. Prints as a table.
+
+        Raises
+        ------
+        TruevalError
+            Where nothing is sampled or nothing can be corrected, and where the facts were not kept.
+
+        Examples
+        --------
+        >>> import numpy as np, trueval as tv
+        >>> user, item = np.nonzero(np.random.default_rng(0).random((50, 300)) < 0.1)
+        >>> parts = tv.split(pl.DataFrame({"user": user, "item": item}), "holdout", ratio=0.3)
+        >>> ask = {"metrics": "ndcg@10", "interval": "none"}
+        >>> sampled = tv.evaluate(parts, ["popularity"], design="1R-TI-NN20", **ask)
+        >>> full = tv.evaluate(parts, ["popularity"], design="1R-TI-AN", **ask)["popularity", "ndcg@10"].value
+        >>> one = sampled.corrected().rows[0]
+        >>> one.sampled > 5 * full, one.low < full < one.high
+        (True, True)
+        """
+        from trueval.report.sampled_corrections import correct_samples
+
+        manifest = self.evaluation.manifest
+        parts = self.repeats or {"": self.evaluation}
+        return correct_samples({manifest["design"]: parts}, level=manifest.get("level") or 0.95)
 
     def agreement(self, **options: Any) -> Agreement:
         """Measure how far the metrics agree on the ranking of the systems: Kendall's τ between every two.

@@ -15,6 +15,7 @@ from trueval.audit.registry import check
 from trueval.audit.sentences import size
 from trueval.audit.subject import Subject
 from trueval.render.numbers import number
+from trueval.render.statements import family_of
 from trueval.statistics.multiple_comparisons import corrected
 
 
@@ -29,8 +30,9 @@ def too_few_users(case: Case) -> Iterable[Finding]:
     # one correction over the best against all others on all metrics, as reports have it
     p = np.array([max(one.p, one.p_rare) for own in leads for one in own.known.values()])
     q = iter(corrected(p).tolist())
+    family = family_of((own.label, own.order[0], name) for own in leads for name in own.known)
     for own in leads:
-        yield _leaders(case, own, {name: next(q) for name in own.known}, family=len(p))
+        yield _leaders(case, own, {name: next(q) for name in own.known}, family=family)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from trueval.errors import DefinitionError
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.metrics.list_sums import discounted_mean, list_mean
 from trueval.metrics.metric_inputs import ItemPopularity
@@ -30,7 +31,8 @@ def novelty(facts: RankingFacts, k: int, *, popularity: ItemPopularity) -> np.nd
     >>> round(measure("novelty@1", ["a", "b"], {"a"}, popularity={"a": 1, "b": 50}, users=100), 6)
     6.643856
     """
-    share = np.where(popularity.owners > 0, popularity.owners, 0.5) / popularity.users
+    owners = popularity.users_of(metric="novelty")
+    share = np.where(owners > 0, owners, 0.5) / popularity.users
     return list_mean(facts, k, -np.log2(share))
 
 
@@ -51,7 +53,7 @@ def epc(facts: RankingFacts, k: int, *, relevance: bool, popularity: ItemPopular
     >>> round(measure("epc@3", ["A", "B", "C"], {"B", "C"}, popularity=known, users=10), 6)
     0.359216
     """
-    complement = 1 - popularity.owners / popularity.users
+    complement = 1 - popularity.users_of(metric="epc") / popularity.users
     return discounted_mean(facts, k, complement[facts.list_item], relevance=relevance)
 
 
@@ -77,5 +79,12 @@ def efd(facts: RankingFacts, k: int, *, relevance: bool, popularity: ItemPopular
     >>> round(measure("efd@3", ["A", "B", "C"], {"B", "C"}, popularity=known, users=10), 6)
     1.385989
     """
-    share = np.where(popularity.counts > 0, popularity.counts, 0.5) / popularity.counts.sum()
+    whole = popularity.counts.sum()
+    if not whole:
+        raise DefinitionError(
+            "efd takes shares of the popularity of all items",
+            found="no item has a train user",
+            do="pass the train log, or leave efd out",
+        )
+    share = np.where(popularity.counts > 0, popularity.counts, 0.5) / whole
     return discounted_mean(facts, k, -np.log2(share)[facts.list_item], relevance=relevance)

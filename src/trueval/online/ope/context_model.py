@@ -15,6 +15,7 @@ from trueval.online.ope.policy import Policy
 
 _DENSE = 3000  # features up to which the curvature is inverted
 _PENALTY = 1.0
+_WEAK = 0.05  # hardly shrinks, and keeps the effects of items that always or never earn finite
 
 
 @dataclass(frozen=True)
@@ -25,29 +26,47 @@ class Regression:
     case_effect: np.ndarray  # intercept included
     binary: bool
     features: Any  # cases × context features, sparse
+    penalty: float = _PENALTY
 
     def predict(self, case: np.ndarray, item: np.ndarray) -> np.ndarray:
         """Expected reward of items in cases."""
         score = self.item_effect[item] + self.case_effect[case]
         return 1 / (1 + np.exp(-score)) if self.binary else score
 
+    @property
+    def constant(self) -> bool:
+        """Whether all items have the same effect."""
+        return bool(np.ptp(self.item_effect) <= 1e-9 * max(1.0, float(np.abs(self.item_effect).max())))
+
+    def without_shrinkage(self, rows: LogRows) -> tuple[Regression, np.ndarray]:
+        """The same regression with hardly any penalty, and residuals as if each row had not been fitted."""
+        weak = fit_regression(rows, self.features, penalty=_WEAK)
+        x, curvature, slope = weak._curvature(rows)
+        fitted = np.asarray(x.multiply(x @ np.linalg.inv(curvature)).sum(axis=1)).ravel() * slope
+        residual = rows.reward - weak.predict(rows.case, rows.item)
+        return weak, residual / np.maximum(1 - fitted, 0.1)
+
+    def _curvature(self, rows: LogRows) -> tuple[Any, np.ndarray, np.ndarray]:
+        """The columns of every row, the curvature of the penalised likelihood, and the slope at each row."""
+        from scipy import sparse
+
+        x = design(rows, self.features)
+        x = sparse.hstack([x, np.ones((len(rows), 1))]).tocsr()
+        slope = self._slope(self.predict(rows.case, rows.item))
+        penalty = np.full(x.shape[1], self.penalty)
+        penalty[-1] = 1e-9  # the intercept is free
+        return x, (x.T @ x.multiply(slope[:, None])).toarray() + np.diag(penalty), slope
+
     def _slope(self, q: np.ndarray) -> np.ndarray:
         return q * (1 - q) if self.binary else np.ones_like(q)
 
     def pulls(self, rows: LogRows, policy: Policy) -> np.ndarray | None:
         """Through the fitted coefficients: gradient of the expectation, inverse curvature, score of each row."""
-        from scipy import sparse
-
         width = len(self.item_effect) + self.features.shape[1] + 1
         if width > _DENSE:
             return None
         gradient = self._gradient(rows, policy)
-        x = design(rows, self.features)
-        x = sparse.hstack([x, np.ones((len(rows), 1))]).tocsr()
-        slope = self._slope(self.predict(rows.case, rows.item))
-        penalty = np.full(width, _PENALTY)
-        penalty[-1] = 1e-9  # the intercept is free
-        curvature = (x.T @ x.multiply(slope[:, None])).toarray() + np.diag(penalty)
+        x, curvature, _ = self._curvature(rows)
         return np.asarray((x @ np.linalg.solve(curvature, gradient)).T) * len(rows)
 
     def _gradient(self, rows: LogRows, policy: Policy) -> np.ndarray:
@@ -94,8 +113,10 @@ def _one_hot(codes: np.ndarray, many: int) -> Any:
     return sparse.csr_matrix((np.ones(len(codes)), (np.arange(len(codes)), codes)), shape=(len(codes), many))
 
 
-def fit_regression(rows: LogRows, features: Any, used: np.ndarray | None = None) -> Regression:
-    """Fit the regression on some rows, with a ridge penalty of 1."""
+def fit_regression(
+    rows: LogRows, features: Any, used: np.ndarray | None = None, *, penalty: float = _PENALTY
+) -> Regression:
+    """Fit the regression on some rows, with a ridge penalty."""
     try:
         from sklearn.linear_model import LogisticRegression, Ridge
     except ImportError:
@@ -110,11 +131,11 @@ def fit_regression(rows: LogRows, features: Any, used: np.ndarray | None = None)
     if y.min() == y.max():  # nothing to tell apart
         level = (y.sum() + 0.5) / (len(y) + 1) if binary else y[0]
         start = np.log(level / (1 - level)) if binary else level
-        return Regression(np.zeros(items), np.full(len(rows.cases), start), binary, features)
+        return Regression(np.zeros(items), np.full(len(rows.cases), start), binary, features, penalty)
     if binary:
-        model: Any = LogisticRegression(C=1 / _PENALTY, max_iter=1000, tol=1e-5).fit(x, y)
+        model: Any = LogisticRegression(C=1 / penalty, max_iter=1000, tol=1e-5).fit(x, y)
     else:
-        model = Ridge(alpha=_PENALTY, tol=1e-8).fit(x, y)
+        model = Ridge(alpha=penalty, tol=1e-8).fit(x, y)
     coefficients = np.ravel(model.coef_)
     effect = features @ coefficients[items:] + float(np.ravel(model.intercept_)[0])
-    return Regression(coefficients[:items], np.asarray(effect), binary, features)
+    return Regression(coefficients[:items], np.asarray(effect), binary, features, penalty)

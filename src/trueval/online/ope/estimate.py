@@ -26,6 +26,12 @@ from trueval.online.ope.support import support, trust
 from trueval.online.ope.tables import BANDIT_ROLES
 from trueval.online.ope.weights import ALL, SLATE, Weighting, tuned_clip, weighting
 
+NO_INTERVAL = (math.nan, math.nan)
+CONSTANT = (
+    "dm cannot tell the policies apart: items differ in reward no more than by chance, so that its reward model is the "
+    "same for all of them. Every policy would have its value; there is no interval and no verdict"
+)
+
 
 @checked
 def ope(
@@ -116,7 +122,7 @@ def ope(
     values = _values(names, weights, cut, model, settings) + _own_log(policy, weights.scopes, settings)
     found = support(rows, policy, whole, cut, level=level)
     doubts = [text for _, text in found.doubts]
-    assumed = _assumptions(rows, policy, chances, values, weights, interval)
+    assumed = _assumptions(rows, policy, chances, values, weights, interval, model)
     manifest = _manifest(table.name, rows, policy, chances, names, seen, clip, cut, interval, level, seed)
     return OffPolicy(tuple(values), found, trust(found), (*doubts, *notes, *chances.notes), assumed, manifest)
 
@@ -166,16 +172,42 @@ def _values(
         bound = math.inf if clip is None else clip
         found = {(n, s): ratios(n, s, weights, clip=bound, model=model) for n, s in keys}
         compared = {key: difference(r, found["naive", key[1]]) for key, r in found.items() if key[0] != "naive"}
-        spans = intervals([*found.values(), *compared.values()], **settings)
-        span, gap = dict(zip(found, spans)), dict(zip(compared, spans[len(found) :]))
+        spread = _with_their_spread(found, weights, model)
+        apart = {key: difference(r, spread["naive", key[1]]) for key, r in spread.items() if key[0] != "naive"}
+        spans = intervals([*spread.values(), *apart.values()], **settings)
+        span, gap = dict(zip(spread, spans)), dict(zip(apart, spans[len(spread) :]))
         for key, r in found.items():
-            unknown = key[0] == "dm" and model is not None and model.pulls is None
-            one = Value(*key, r.value, *((math.nan, math.nan) if unknown else span[key]), r.rows)
+            unknown = key[0] == "dm" and model is not None and _without_interval(model)
+            one = Value(*key, r.value, *(NO_INTERVAL if unknown else _around(r.value, span[key])), r.rows)
             if key in compared:
-                low, high = (math.nan, math.nan) if unknown else gap[key]
-                one = replace(one, difference=compared[key].value, difference_low=low, difference_high=high)
+                away = compared[key].value
+                low, high = NO_INTERVAL if unknown else _around(away, gap[key])
+                one = replace(one, difference=away, difference_low=low, difference_high=high)
             values.append(one)
     return values
+
+
+def _with_their_spread(
+    found: Mapping[tuple[str, str], Ratios], weights: Weighting, model: Modelled | None
+) -> dict[tuple[str, str], Ratios]:
+    """The estimates whose spread tells how far each may be off: of dm, that of its model without shrinkage.
+
+    Shrunken means move less than means do, and are off by as much: towards each other, hence towards the live policy.
+    """
+    bare = None if model is None else model.bare
+    if bare is None:
+        return dict(found)
+    return {key: ratios(*key, weights, clip=math.inf, model=bare) if key[0] == "dm" else r for key, r in found.items()}
+
+
+def _without_interval(model: Modelled) -> bool:
+    """Whether the error of the model is not known: it costs too much, or the model knows no differences."""
+    return model.pulls is None or model.constant
+
+
+def _around(value: float, ends: tuple[float, float]) -> tuple[float, float]:
+    """The interval, which reaches to the value where that was shrunken out of it."""
+    return (ends[0], ends[1]) if math.isnan(ends[0]) else (min(ends[0], value), max(ends[1], value))
 
 
 def _own_log(policy: Policy, scopes: Sequence[str], settings: Mapping[str, Any]) -> list[Value]:
@@ -199,8 +231,9 @@ def _own_log(policy: Policy, scopes: Sequence[str], settings: Mapping[str, Any])
 
 
 def _assumptions(
-    rows: LogRows, policy: Policy, chances: Chances, values: Sequence[Value], weights: Weighting, interval: str
-) -> tuple[str, ...]:
+    rows: LogRows, policy: Policy, chances: Chances, values: Sequence[Value], weights: Weighting, interval: str,
+    model: Modelled | None,
+) -> tuple[str, ...]:  # fmt: skip
     """What the numbers take for granted."""
     notes = []
     if policy.own_log is not None:
@@ -214,10 +247,16 @@ def _assumptions(
         notes.append("the position-based model assumes that a click is an examined position times an attractive item")
     if SLATE in weights.scopes:
         notes.append("slate = sum over positions, assuming that a click depends only on its own item and position")
-    if any(v.estimator == "dm" and math.isnan(v.low) and not math.isnan(v.value) for v in values):
+    direct = [v for v in values if v.estimator == "dm" and v.scope == ALL]
+    if direct and model is not None and model.constant:
+        notes.append(CONSTANT)
+    elif direct and math.isnan(direct[0].low) and not math.isnan(direct[0].value):
         notes.append("dm has no interval here")
-    elif any(v.estimator == "dm" for v in values):
-        notes.append("the interval of dm does not include the error of a wrong reward model")
+    elif direct:
+        notes.append(
+            "the interval of dm includes the noise and the shrinking of its reward model, not the error of a wrong "
+            "model"
+        )
     if rows.cluster is None:
         notes.append("users or rounds are unknown: rows are assumed to be independent")
     elif rows.clusters < 2:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -36,6 +36,8 @@ class Modelled:
     residual: np.ndarray  # reward - modelled, fitted on all rows
     crossed: np.ndarray  # expected reward under the policy, fitted on other folds
     crossed_residual: np.ndarray
+    constant: bool = False  # all items are expected to earn the same
+    bare: Modelled | None = None  # the model without shrinkage, where dm has an interval
 
 
 def modelled(rows: LogRows, policy: Policy, context: Sequence[str], *, names: Sequence[str], seed: int) -> Modelled:
@@ -57,13 +59,19 @@ def modelled(rows: LogRows, policy: Policy, context: Sequence[str], *, names: Se
     by_case = expected([whole, *others], rows, policy)
     own = np.stack([model.predict(rows.case, rows.item) for model in (whole, *others)])
     at = np.arange(len(rows))
-    return Modelled(
+    found = Modelled(
         by_case[0, rows.case],
         whole.pulls(rows, policy) if "dm" in names else None,
         rows.reward - own[0],
         by_case[1 + fold, rows.case],
         rows.reward - own[1 + fold, at],
+        whole.constant,
     )
+    if found.pulls is None or found.constant:
+        return found
+    model, residual = whole.without_shrinkage(rows)
+    bare = replace(found, whole=expected([model], rows, policy)[0, rows.case], residual=residual)
+    return replace(found, bare=replace(bare, pulls=model.pulls(rows, policy)))
 
 
 def ratios(name: str, scope: str, weights: Weighting, *, clip: float, model: Modelled | None) -> Ratios:

@@ -29,6 +29,24 @@ class RewardModel(Protocol):
         """
         ...
 
+    @property
+    def constant(self) -> bool:
+        """Whether all items are expected to earn the same, so that no policy differs from another."""
+        ...
+
+    def without_shrinkage(self, rows: LogRows) -> tuple[RewardModel, np.ndarray]:
+        """The model (nearly) without the bias of shrinking, and how far each row's reward is from it."""
+        ...
+
+
+@dataclass(frozen=True)
+class CellSums:
+    """Number and sum of the rewards by item and position, and the mean of all."""
+
+    n: np.ndarray
+    total: np.ndarray
+    mean: float
+
 
 @dataclass(frozen=True)
 class CellMeans:
@@ -38,6 +56,25 @@ class CellMeans:
     by_cell: np.ndarray  # how far a cell's own mean counts
     by_item: np.ndarray  # how far an item's own mean counts
     case_place: np.ndarray
+    own: CellSums
+
+    @property
+    def constant(self) -> bool:
+        """Whether the means of items, and of items at positions, differ no more than chance."""
+        return not (self.by_item.any() or self.by_cell.any())
+
+    def without_shrinkage(self, rows: LogRows) -> tuple[CellMeans, np.ndarray]:
+        """Every mean counts wholly; rows of a mean of their own are as far from it as from that of the others.
+
+        Items that were shown once have no others: their row is compared with the mean of all.
+        """
+        many = self.own.n.shape[1]
+        by_item, by_cell = self.own.n.sum(axis=1) > 0, (self.own.n > 0) & (many > 1)
+        bare = _cell_means(self.own, by_item.astype(np.float64), by_cell.astype(np.float64), self.case_place)
+        n = self.own.n[rows.item, rows.place]
+        residual = rows.reward - bare.predict(rows.case, rows.item)
+        left_out = np.divide(n, n - 1, out=np.zeros_like(n), where=n > 1) * residual
+        return bare, np.where(n > 1, left_out, rows.reward - self.own.mean)
 
     def predict(self, case: np.ndarray, item: np.ndarray) -> np.ndarray:
         """Expected reward of items in cases."""
@@ -71,7 +108,7 @@ def fit_cells(rows: LogRows, used: np.ndarray | None = None) -> CellMeans:
     cell, reward = (rows.item * many + rows.place)[pick], rows.reward[pick]
     n = np.bincount(cell, minlength=items * many).reshape(items, many).astype(np.float64)
     total = np.bincount(cell, reward, minlength=items * many).reshape(items, many)
-    mean = reward.mean()
+    mean = float(reward.mean())
     of_place = _ratio(total.sum(axis=0), n.sum(axis=0), mean)
     item_n, item_mean = n.sum(axis=1), _ratio(total.sum(axis=1), n.sum(axis=1), mean)
     square = float((reward**2).sum())
@@ -81,7 +118,17 @@ def fit_cells(rows: LogRows, used: np.ndarray | None = None) -> CellMeans:
     by_cell = np.zeros_like(n)
     if many > 1:
         by_cell = _shrinkage(n, cell_mean, prior, square - float((n * cell_mean**2).sum()))
-    return CellMeans(by_cell * cell_mean + (1 - by_cell) * prior, by_cell, by_item, rows.case_place)
+    return _cell_means(CellSums(n, total, mean), by_item, by_cell, rows.case_place)
+
+
+def _cell_means(own: CellSums, by_item: np.ndarray, by_cell: np.ndarray, case_place: np.ndarray) -> CellMeans:
+    """The model in which the means of items and of cells count so far."""
+    n, total, mean = own.n, own.total, own.mean
+    of_place = _ratio(total.sum(axis=0), n.sum(axis=0), mean)
+    item_mean = _ratio(total.sum(axis=1), n.sum(axis=1), mean)
+    prior = (by_item * (item_mean - mean))[:, None] + of_place[None]
+    value = by_cell * _ratio(total, n, mean) + (1 - by_cell) * prior
+    return CellMeans(value, by_cell, by_item, case_place, own)
 
 
 def _ratio(total: np.ndarray, n: np.ndarray, otherwise: float) -> np.ndarray:

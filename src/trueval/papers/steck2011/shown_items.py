@@ -28,9 +28,9 @@ _CELL = 100  # items that a point stands for
 _WELL_BELOW = 0.8
 _NETFLIX = "of the 17,770 movies of Netflix in the paper"
 _TEXT = (
-    "Items without a relevant train rating have N+ = 0, and increasing weights, w_m(i) ∝ (N+)^β_w, do not weigh their "
-    "missing ratings at all: nothing keeps their predictions low, and they are recommended often as soon as β_w > 0. "
-    "Netflix has hardly any such items. Decreasing weights, where 1 is added, are not affected.",
+    "The paper's increasing weights are w_m(i) ∝ (N+)^β_w. Items without a relevant train rating would have the weight "
+    "0: nothing would keep their predictions low, and they would be recommended often as soon as β_w > 0. Netflix has "
+    "hardly any such items, MovieLens has many. Here, 1 is added to N+, as the paper does in decreasing weights.",
 )
 
 

@@ -137,7 +137,7 @@ class AllRank:
 
 @system(
     "allrank_pop",
-    objective="AllRank's; decreasing: W_ui ∝ (1/(N+_i + 1))^β where rated; increasing: W_ui ∝ (N+_i)^β where not",
+    objective="AllRank's; decreasing: W_ui ∝ (1/(N+_i + 1))^β where rated; increasing: W_ui ∝ (N+_i + 1)^β where not",
     reference=f"AllRank-Pop in {_STECK}",
     needs="values",
 )
@@ -147,6 +147,8 @@ class AllRankPop:
 
     N+_i is the number of relevant train ratings of item i. Decreasing weights of ratings sum to the number of
     ratings; increasing weights of missing ratings have the mean w_m over the items. With beta_w = 0 it is AllRank.
+    The paper adds the 1 in decreasing weights alone; without it in increasing ones, the missing ratings of items that
+    nobody liked would weigh nothing, and these items fill the lists.
 
     >>> from trueval.recommenders.factor_models.matrices import train_of_table
     >>> train = train_of_table([[5, 4, np.nan, np.nan], [5, np.nan, 5, np.nan], [np.nan, 1, 4, 5]])
