@@ -25,7 +25,7 @@ def worked_example(spec: Spec) -> tuple[str, float]:
     >>> value
     1.0
     """
-    if spec.metric.family == "errors":
+    if spec.metric.of_ratings:
         from trueval.metrics.errors.rating_errors import rating_error
 
         pairs = [4, 2, 5, 3], [5, 2, 3, 3]
