@@ -10,6 +10,7 @@ import pytest
 from metric_worlds import World
 
 import trueval as tv
+from trueval.errors import DataError
 from trueval.evaluation.interval_method import IntervalMethod
 from trueval.evaluation.measurements import measure_facts
 from trueval.evaluation.outcome import random_values, summarise
@@ -427,3 +428,11 @@ def test_measure_refuses_what_is_no_list():
     for scores in ([1, 2], [2, math.nan]):
         with pytest.raises(tv.TruevalError, match="descend"):
             tv.measure("hit@1", ["a", "b"], {"a"}, scores=scores)
+
+
+def test_measure_weights_by_propensities():
+    shown = tv.measure("ips(precision)@2", ["A", "B"], {"A", "B"}, propensity={"A": 0.8, "B": 0.2})
+    assert shown == pytest.approx((1 / 0.8 + 1 / 0.2) / 2)
+    for wrong in ({"A": 0.8}, {"A": 0.8, "B": 0.0}, {"A": 0.8, "B": 1.5}):
+        with pytest.raises(DataError, match="every relevant item needs a propensity"):
+            tv.measure("ips(precision)@2", ["A", "B"], {"A", "B"}, propensity=wrong)

@@ -55,12 +55,12 @@ def test_canonical_text(text, canonical):
 
 
 def test_parts_of_a_spec():
-    spec = parse("anti(ndcg)@7[gain=exp]")
+    spec = parse("anti(ndcg)@7[discount=lenskit]")
     assert (spec.metric.name, spec.k, spec.transforms) == ("ndcg", 7, ("anti",))
-    assert spec.parameters["gain"] == "exp"
+    assert spec.parameters["discount"] == "lenskit"
     assert spec.parameters["ideal"] == "cut"
     assert parse(spec) is spec
-    assert spec != "anti(ndcg)@7[gain=exp]"
+    assert spec != "anti(ndcg)@7[discount=lenskit]"
 
 
 def test_every_form_of_every_metric_survives_the_round_trip():

@@ -15,6 +15,7 @@ class Family:
     looks_for: str = ""
     one_relevant: bool = False
     transformed: bool = False
+    of_ratings: bool = False  # it compares predicted ratings with ratings, and ranks nothing
     of_lists: bool = False  # it looks at lists alone, and not at what is missing from them
     measures: str = ""  # "accuracy" or "beyond": the side of a trade-off that it stands for
 
@@ -39,7 +40,7 @@ FAMILIES = {
     ),
     "errors": Family(
         "Rating error: how far are predictions from ratings?",
-        ties="judged", looks_for="judged", no_chance="predicted ratings are not a ranking",
+        ties="judged", looks_for="judged", no_chance="predicted ratings are not a ranking", of_ratings=True,
         measures="accuracy",
     ),
     "beyond": Family(

@@ -133,6 +133,11 @@ class Metric:
         return FAMILIES[self.family].measures
 
     @property
+    def of_ratings(self) -> bool:
+        """Whether it compares predicted ratings with ratings, and ranks nothing."""
+        return FAMILIES[self.family].of_ratings
+
+    @property
     def of_lists(self) -> bool:
         """Whether it looks at lists alone, and not at relevant items that are missing from them."""
         return FAMILIES[self.family].of_lists

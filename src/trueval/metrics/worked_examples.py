@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from trueval.metrics.spec import Spec
 
 RANKED = ["A", "B", "C", "D", "E"]
@@ -10,9 +12,10 @@ POSITIVES = {"A": 1, "B": 4, "C": 9, "D": 2, "E": 1, "G": 16}
 PROPENSITY = {"B": 0.5, "C": 0.8, "E": 0.2, "G": 0.4}
 FEATURES = {"A": [1, 0], "B": [1, 1], "C": [0, 1], "D": [1, 0], "E": [0, 2], "G": [1, 3]}
 ASPECTS = {"A": "drama", "B": "drama|war", "C": "war", "D": "noir", "E": "noir|war", "G": "drama"}
-PROFILE = {"F": 4, "H": 2}
-_OF_PROFILE = {"features": {"F": [1, 2], "H": [3, 1]}, "aspects": {"F": "drama|noir", "H": "war"}}
-_OTHERS = {"popularity": {"F": 3, "H": 7}}
+PROFILE = {"F": 4, "H": 2}  # the user's train items, and what is known of them
+FEATURES_OF_PROFILE = {"F": [1, 2], "H": [3, 1]}
+ASPECTS_OF_PROFILE = {"F": "drama|noir", "H": "war"}
+TRAIN_USERS = {**POSITIVES, "F": 3, "H": 7}
 
 
 def worked_example(spec: Spec) -> tuple[str, float]:
@@ -25,7 +28,7 @@ def worked_example(spec: Spec) -> tuple[str, float]:
     >>> value
     1.0
     """
-    if spec.metric.family == "errors":
+    if spec.metric.of_ratings:
         from trueval.metrics.errors.rating_errors import rating_error
 
         pairs = [4, 2, 5, 3], [5, 2, 3, 3]
@@ -40,22 +43,22 @@ def worked_example(spec: Spec) -> tuple[str, float]:
     return f"measure({words})", measure(spec, ranked, JUDGED, **given)
 
 
-def _inputs(spec: Spec) -> dict[str, object]:
+def _inputs(spec: Spec) -> dict[str, Any]:
     """What the metric needs beside the list and the judgements."""
     needs = {*spec.metric.needs}
-    given: dict[str, object] = {}
-    if spec.metric.exact:
-        given["complete"] = True
-    if "positives" in needs or spec.parameters.get("beta") or spec.parameters.get("gamma"):
-        given |= {"positives": POSITIVES} if {"positives", *spec.metric.wants} & {"positives"} else {}
+    owns = bool(needs & {"train", "interest"})
+    given: dict[str, Any] = {"complete": True} if spec.metric.exact else {}
     if "positives" in needs:
-        given["popularity"] = given.pop("positives")
+        given["popularity"] = POSITIVES
+    elif spec.parameters.get("gamma") or (spec.parameters.get("beta") and "positives" in spec.metric.wants):
+        given["positives"] = POSITIVES
     if "popularity" in needs:
-        given |= {"popularity": POSITIVES | _OTHERS["popularity"], "users": 20}
-    for name, own in (("features", FEATURES), ("aspects", ASPECTS)):
-        if name in needs:
-            given[name] = own | (_OF_PROFILE[name] if needs & {"train", "interest"} else {})
-    if needs & {"train", "interest"}:
+        given |= {"popularity": TRAIN_USERS, "users": 20}
+    if "features" in needs:
+        given["features"] = {**FEATURES, **(FEATURES_OF_PROFILE if owns else {})}
+    if "aspects" in needs:
+        given["aspects"] = {**ASPECTS, **(ASPECTS_OF_PROFILE if owns else {})}
+    if owns:
         given["profile"] = PROFILE
     if {"ips", "snips"} & set(spec.transforms):
         given["propensity"] = PROPENSITY
