@@ -140,7 +140,7 @@ def blank_tables(rounds: int) -> list[str]:
         "like all the same, the analysis tells an order in so many per cent of studies:", "",
         f"| a blank means | strengths | not liked | {head} |", rule,
     ]  # fmt: skip
-    for world in ("apart", "far apart"):
+    for world in ("apart",):
         for name, disliked in {"a few": 0.05, **DISLIKED}.items():
             cells = [blank_shares(world, n, rounds, blanks="not looked at", disliked=disliked) for n in BLANK_SIZES]
             row = [f"{100 * one['order told']:.1f}" for one in cells]
