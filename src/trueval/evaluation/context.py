@@ -85,7 +85,7 @@ def read_known(
     weighted = labels_weighted(specs_of(options))
     if options.propensity is None and not weighted:
         return KnownData(test, train, items, users)
-    from trueval.evaluation.shares_of_splits import check_split, held_out_shares
+    from trueval.evaluation.shares_of_splits import check_popularity, check_split, held_out_shares
     from trueval.propensity.propensity import Propensity
     from trueval.propensity.sources import reads_test
 
@@ -96,6 +96,7 @@ def read_known(
         propensity = Propensity.read(options.propensity, train=train, test=test, columns=columns)
     if parts is not None:
         check_split(parts, shares, propensity, weighted, threshold=options.threshold, seen=seen)
+        check_popularity(parts, options.propensity, weighted)
     outside_train = seen == "exclude" and (train is not None or parts is not None)
     return KnownData(test, train, items, users, propensity, shares, outside_train)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -188,6 +188,18 @@ def check_split(
             labels, found=f"{int(repeated.sum()):,} rows of pairs with several rows, each of which is drawn by itself",
             do=f"{as_tables}keep one row of each pair before the split", where=where,
         )  # fmt: skip
+
+
+def check_popularity(parts: Parts, source: Any, labels: Sequence[str]) -> None:
+    """Refuse popularity in a train part from which as many ratings were taken of every item: it is not the log's."""
+    made = split_of(parts.how)
+    if labels and made and made.uniform and isinstance(source, str) and source.startswith("popularity:"):
+        raise DefinitionError(
+            f"{', '.join(labels)} cannot be weighted by popularity in this train part",
+            where=f"split {made.name}, propensities from {source}",
+            found="as many ratings of every tested item were taken out of it: their shares are not those of the log",
+            do="count popularity in the log: propensity=tv.Propensity.popularity(log, gamma=…), or give a table of p",
+        )
 
 
 def _refusal(labels: Sequence[str], *, where: str, found: str, do: str) -> DefinitionError:

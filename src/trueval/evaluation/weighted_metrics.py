@@ -54,7 +54,7 @@ def notes_on_weights(specs: Mapping[str, Spec], propensity: RowPropensity | None
             f"{propensity.given_by}: propensities are known up to a factor only, and so are the values of "
             f"{', '.join(sums)}: they compare systems, and do not estimate the metrics themselves"
         )
-    if propensity.relative and propensity.train_excluded and shares is not None:
+    if propensity.relative and propensity.train_excluded:
         notes.append(
             f"{propensity.given_by}: propensities are known up to a factor only, so that the weights cannot allow for "
             "train items, which are not recommended: where a share t of the log is in train, the weight of a pair that "
@@ -80,6 +80,12 @@ def notes_on_weights(specs: Mapping[str, Spec], propensity: RowPropensity | None
         notes.append(
             f"{shares.untested:,} of {len(shares.by):,} users have too few rows for any to be held out: because "
             f"their relevant items are missing, {', '.join(scaled)} may be too low"
+        )
+    against = [label for label, spec in weighted.items() if "against" in spec.parameters]
+    if against:
+        notes.append(
+            f"{', '.join(against)}: relevant items that were not observed count among the others, which draws the "
+            "value towards 1/2; snips(atop) compares with all targets, and has no such error"
         )
     by_user = [label for label, spec in weighted.items() if spec.parameters.get("average") == "mean"]
     if by_user:
