@@ -226,9 +226,6 @@ SPLITS = {
     "with validation": ("holdout", {"ratio": 0.2, "validation": 0.3}),
     "kfold": ("kfold", {"n": 4}),
     "kfold of users": ("kfold", {"n": 4, "over": "users"}),
-    "by user": ("holdout", {"ratio": 0.3, "by": "user"}),
-    "by user with validation": ("holdout", {"ratio": 0.3, "by": "user", "validation": 0.2}),
-    "leave one out": ("leave_one_out", {"which": "random"}),
 }
 
 
@@ -267,7 +264,7 @@ def errors_in_worlds(name: str, repeats: int) -> tuple[np.ndarray, np.ndarray]:
     return tuple(np.array(found).T)  # type: ignore[return-value]
 
 
-@pytest.mark.parametrize("name", ["holdout", "with validation", "kfold", "kfold of users", "by user"])
+@pytest.mark.parametrize("name", ["holdout", "with validation", "kfold", "kfold of users"])
 def test_ips_has_the_truth_of_a_world_on_average(name: str) -> None:
     repeats = 12
     ours, product = errors_in_worlds(name, repeats)
