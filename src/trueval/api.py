@@ -113,6 +113,8 @@ def evaluate(
         position. Where the split drew a share s of the log at random, p is of the whole log, and pairs outside train
         are tested with probability s p / (1 - t p), t being the share of train; with s p where train items may be
         recommended (design …-seen), and where p is known up to a factor only (by popularity, display or position).
+        With the split `unbiased` p is of the biased log; the random sample is weighted by the chance of its draw.
+        Probabilities are refused where they do not tell what is tested, for example in splits by time.
     level : number, default 0.95
         Confidence level of the intervals.
     keep_facts : bool, optional

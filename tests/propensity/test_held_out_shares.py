@@ -14,7 +14,7 @@ import pytest
 
 import trueval as tv
 from trueval.data.interactions import Interactions
-from trueval.evaluation.weighted_metrics import held_out_shares
+from trueval.evaluation.shares_of_splits import held_out_shares
 from trueval.propensity.held_out_shares import HeldOutShares
 from trueval.splits import Parts, save_parts
 
@@ -34,8 +34,6 @@ def test_shares_of_all_rows(log: Interactions) -> None:
     assert [held_out_shares(parts) for parts in tv.split(log, "kfold", n=5)] == [HeldOutShares(0.2, 0.2)] * 5
     # users who are tested have no row in train, so nothing is excluded from what they are recommended
     assert held_out_shares(tv.split(log, "kfold", n=5, over="users")[0]) == HeldOutShares(0.2, 1.0)
-    biased = tv.split(log, "unbiased", mar=log, ratio=0.3, sample=0.5)
-    assert held_out_shares(biased) == HeldOutShares(0.5, 1.0)  # train is of another log
     assert held_out_shares(tv.split(log, "given", test=log)) is None
 
 
@@ -51,22 +49,22 @@ def test_shares_by_user(log: Interactions, how: str, options: dict[str, Any]) ->
     parts = tv.split(log, how, **options)
     shares = held_out_shares(parts)
     assert shares is not None
-    assert shares.by_user is not None
+    assert shares.by is not None
     rows, tested, trained = (dict(one.frame["user"].value_counts().rows()) for one in (log, parts.test, parts.train))
     expected = [(user, tested.get(user, 0) / n, 1 - trained.get(user, 0) / n) for user, n in sorted(rows.items())]
-    assert shares.by_user.columns == ["user", "test", "outside"]
-    assert np.allclose(shares.by_user.to_numpy(), expected)
+    assert shares.by.columns == ["user", "test", "outside"]
+    assert np.allclose(shares.by.to_numpy(), expected)
     assert shares.untested == sum(user not in tested for user in rows) > 0
 
 
 def test_the_formula() -> None:
-    p, users = pl.Series([0.001, 0.3, 0.9, 1.0]), pl.Series(["a", "b", "a", "b"])
+    p, users = pl.Series([0.001, 0.3, 0.9, 1.0]), pl.DataFrame({"user": ["a", "b", "a", "b"]})
     for s, t in ((0.2, 0.8), (0.2, 0.5), (0.1, 0.0)):
         shares = HeldOutShares(s, 1 - t)
         assert np.allclose(shares.tested(p, users), s * p)
         assert np.allclose(shares.tested(p, users, outside_train=True), s * p / (1 - t * p))
     assert HeldOutShares(0.2, 0.2).tested(p, users, outside_train=True)[3] == 1.0  # not in train, so it must be here
-    own = HeldOutShares(by_user=pl.DataFrame({"user": ["b", "a"], "test": [0.5, 0.25], "outside": [0.5, 0.75]}))
+    own = HeldOutShares(by=pl.DataFrame({"user": ["b", "a"], "test": [0.5, 0.25], "outside": [0.5, 0.75]}))
     s, t = np.array([0.25, 0.5, 0.25, 0.5]), np.array([0.25, 0.5, 0.25, 0.5])
     assert np.allclose(own.tested(p, users), s * p)
     assert np.allclose(own.tested(p, users, outside_train=True), s * p / (1 - t * p))
@@ -144,8 +142,10 @@ def test_shares_of_each_user_are_exact_for_pairs_outside_train() -> None:
             continue
         n, k = len(rows), len(rows) // 2
         kept = n - k - (1 if n > 3 else 0)
-        shares = HeldOutShares(by_user=pl.DataFrame({"user": ["u"], "test": [k / n], "outside": [1 - kept / n]}))
-        p = shares.tested(pl.Series(list(items.values())), pl.Series(["u"] * len(items)), outside_train=True)
+        shares = HeldOutShares(by=pl.DataFrame({"user": ["u"], "test": [k / n], "outside": [1 - kept / n]}))
+        p = shares.tested(
+            pl.Series(list(items.values())), pl.DataFrame({"user": ["u"] * len(items)}), outside_train=True
+        )
         weight = dict(zip(items, 1 / p))
         splits = [
             (test, train)
@@ -226,9 +226,6 @@ SPLITS = {
     "with validation": ("holdout", {"ratio": 0.2, "validation": 0.3}),
     "kfold": ("kfold", {"n": 4}),
     "kfold of users": ("kfold", {"n": 4, "over": "users"}),
-    "by user": ("holdout", {"ratio": 0.3, "by": "user"}),
-    "by user with validation": ("holdout", {"ratio": 0.3, "by": "user", "validation": 0.2}),
-    "leave one out": ("leave_one_out", {"which": "random"}),
 }
 
 
@@ -251,7 +248,7 @@ def errors_in_worlds(name: str, repeats: int) -> tuple[np.ndarray, np.ndarray]:
         shares = held_out_shares(parts)
         assert shares is not None
         known = again.propensity.table
-        product = known.with_columns(p=shares.tested(known["p"], known["user"])).filter(pl.col("p") > 0)
+        product = known.with_columns(p=shares.tested(known["p"], known)).filter(pl.col("p") > 0)
         ours = tv.evaluate(parts, ["popularity"], propensity=again.propensity, **asked)
         other = tv.evaluate(
             tv.split(parts.train, "given", test=parts.test), ["popularity"], propensity=product, **asked
@@ -267,7 +264,7 @@ def errors_in_worlds(name: str, repeats: int) -> tuple[np.ndarray, np.ndarray]:
     return tuple(np.array(found).T)  # type: ignore[return-value]
 
 
-@pytest.mark.parametrize("name", ["holdout", "with validation", "kfold", "kfold of users", "by user"])
+@pytest.mark.parametrize("name", ["holdout", "with validation", "kfold", "kfold of users"])
 def test_ips_has_the_truth_of_a_world_on_average(name: str) -> None:
     repeats = 12
     ours, product = errors_in_worlds(name, repeats)

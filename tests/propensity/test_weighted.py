@@ -300,7 +300,7 @@ def test_a_random_share_is_allowed_for(how, options, tmp_path: Path):
 def test_users_with_too_few_rows_to_be_tested_are_said():
     log = pl.DataFrame({"user": [1, 1, 1, 2, 3, 3], "item": [0, 1, 2, 0, 1, 2]})
     parts = tv.split(log, "leave_one_out", which="random")
-    asked = {"propensity": P, "population": "all", "interval": "none"}
+    asked = {"propensity": P, "population": "all", "interval": "none", "design": "AR-TI-AN-seen"}
     found = tv.evaluate(parts, ["popularity"], metrics="ips(precision)@2", **asked)
     assert any(note.startswith("1 of 3 users have too few rows") for note in found.warnings)
     unmoved = tv.evaluate(parts, ["popularity"], metrics="snips(recall)@2", **asked)

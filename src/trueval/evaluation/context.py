@@ -16,8 +16,9 @@ from trueval.data.judgements import Judged
 from trueval.data.users import read_users
 from trueval.evaluation.groups import Groups, Known, evaluated_users, find_groups, names_of
 from trueval.evaluation.item_aspects import item_aspects
-from trueval.evaluation.options import EvaluationOptions
+from trueval.evaluation.options import EvaluationOptions, specs_of
 from trueval.evaluation.population import OnlyUsers
+from trueval.evaluation.weighted_metrics import labels_weighted
 from trueval.metrics.aspect_inputs import Interest, Targets
 from trueval.metrics.metric_inputs import Inputs, ItemPopularity, Positives, RowPropensity
 
@@ -83,13 +84,21 @@ def read_known(
     """Read what the options name besides the logs; `parts` say how the test set was drawn, where that is known, and
     `seen` whether a user's train items are recommended."""
     users = read_users(options.users) if options.users is not None and names_of(options.by) else None
-    if options.propensity is None:
+    weighted = labels_weighted(specs_of(options))
+    if options.propensity is None and not weighted:
         return KnownData(test, train, items, users)
-    from trueval.evaluation.weighted_metrics import held_out_shares
+    from trueval.evaluation.shares_of_splits import check_popularity, check_split, held_out_shares
     from trueval.propensity.propensity import Propensity
+    from trueval.propensity.sources import reads_test
 
-    propensity = Propensity.read(options.propensity, train=train, test=test, columns=columns)
     shares = None if parts is None else held_out_shares(parts)
+    propensity = None
+    unused = shares is not None and not shares.needs_p and reads_test(options.propensity)
+    if options.propensity is not None and not unused:
+        propensity = Propensity.read(options.propensity, train=train, test=test, columns=columns)
+    if parts is not None:
+        check_split(parts, shares, propensity, weighted, threshold=options.threshold, seen=seen)
+        check_popularity(parts, options.propensity, weighted)
     outside_train = seen == "exclude" and (train is not None or parts is not None)
     return KnownData(test, train, items, users, propensity, shares, outside_train)
 
@@ -110,6 +119,12 @@ def make_context(
     inputs = make_inputs(
         known, options, users=users, items=items, train=train, popularity=popularity, targets=targets, head=head
     )
+    if known.shares is not None:
+        from trueval.evaluation.shares_of_splits import check_reach
+
+        reached = {"users": [one.unit_user for one in ranked], "items": [one.candidates for one in ranked]}
+        codes = {role: np.concatenate(own) for role, own in reached.items()}
+        check_reach(known.shares, labels_weighted(specs_of(options), "ips"), users, items, codes)
     only = None if options.only_users is None else OnlyUsers.of(options.only_users, users)
     groups = make_groups(known, options, ranked, users, items, inputs, only)
     return EvaluationContext(options, users, items, inputs, groups, only)

@@ -24,7 +24,8 @@ from trueval.design.popular_head import drop_head
 from trueval.design.targets import check_inside, check_unseen
 from trueval.errors import DataError
 from trueval.evaluation.context import EvaluationContext, KnownData, RankedUnits, make_context, read_known
-from trueval.evaluation.options import EvaluationOptions
+from trueval.evaluation.options import EvaluationOptions, specs_of
+from trueval.evaluation.weighted_metrics import labels_weighted
 from trueval.evaluation.without_head import NAME, Head, RemovedHead
 from trueval.facts.invalid_places import REFUSE
 from trueval.facts.truth import Truth
@@ -82,7 +83,7 @@ def read_held_out(
     pairs = None if train_log is None else unique_pairs(train_log.frame)
     table = None if items is None else read_items(items)
     parts = None
-    if options.propensity is not None and isinstance(test, (str, Path)):
+    if isinstance(test, (str, Path)) and (options.propensity is not None or labels_weighted(specs_of(options))):
         from trueval.splits.folder import saved_parts
 
         parts = saved_parts(test)

@@ -1,21 +1,15 @@
-"""Metrics weighted by propensities: over whom they may be averaged, what share was held out, the notes on them."""
+"""Metrics weighted by propensities: over whom they may be averaged, and the notes on them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
 from trueval.errors import DefinitionError
 from trueval.metrics.metric_inputs import RowPropensity
 from trueval.metrics.spec import Spec
 from trueval.render.numbers import percent
-
-if TYPE_CHECKING:
-    from trueval.propensity.held_out_shares import HeldOutShares
-    from trueval.splits.parts import Parts
 
 
 def check_averaged(specs: Iterable[Spec], population: str, *, compat: str | None = None) -> None:
@@ -35,45 +29,43 @@ def check_averaged(specs: Iterable[Spec], population: str, *, compat: str | None
         )
 
 
-def held_out_shares(parts: Parts) -> HeldOutShares | None:
-    """The chance that a row of the log was put into the test part, where chance decided; None where it did not.
+def labels_weighted(specs: Mapping[str, Spec], *transforms: str) -> list[str]:
+    """The labels of weighted metrics: of all, or of those by some transforms.
 
-    >>> from trueval.data.interactions import Interactions
-    >>> from trueval.splits.parts import Parts
-    >>> log = Interactions.of(pl.DataFrame({"user": [1, 1, 2], "item": [1, 2, 1]}))
-    >>> held_out_shares(Parts(log, log, how={"how": "kfold", "n": 5}))
-    HeldOutShares(test=0.2, outside=0.2, by_user=None)
-    >>> held_out_shares(Parts(log, log)) is None
-    True
+    >>> from trueval.metrics.grammar import parse
+    >>> labels_weighted({"a": parse("ips(dcg)@2"), "b": parse("dcg@2"), "c": parse("snips(dcg)@2")})
+    ['a', 'c']
     """
-    from trueval.propensity.held_out_shares import HeldOutShares
-    from trueval.splits.registry import BY_USER, split_of
-
-    made = split_of(parts.how)
-    chance = None if made is None else made.chance(parts.how)
-    if made is None or chance is None:
-        return None
-    if chance == BY_USER:
-        return HeldOutShares(by_user=_shares_by_user(parts))
-    return HeldOutShares(float(chance), made.outside(parts.how))
-
-
-def _shares_by_user(parts: Parts) -> pl.DataFrame:
-    places = {"train": parts.train, "validation": parts.validation, "test": parts.test}
-    rows = [log.frame.select("user", place=pl.lit(place)) for place, log in places.items() if log is not None]
-    tested, outside = (pl.col("place") == "test").mean(), (pl.col("place") != "train").mean()
-    return pl.concat(rows).group_by("user").agg(test=tested, outside=outside).sort("user")
+    wanted = set(transforms or ("ips", "snips"))
+    return [label for label, spec in specs.items() if wanted & set(spec.transforms)]
 
 
 def notes_on_weights(specs: Mapping[str, Spec], propensity: RowPropensity | None) -> list[str]:
     """What a reader should know of weighted values."""
-    weighted = {label: spec for label, spec in specs.items() if {"ips", "snips"} & set(spec.transforms)}
+    weighted = {label: specs[label] for label in labels_weighted(specs)}
     if not weighted or propensity is None:
         return []
     notes = list(propensity.notes)
     scaled = [label for label, spec in weighted.items() if "ips" in spec.transforms or spec.parameters["clip"]]
     shares = propensity.shares
-    if shares is None and propensity.outside_train:
+    sums = labels_weighted(specs, "ips")
+    if propensity.relative and sums:
+        notes.append(
+            f"{propensity.given_by}: propensities are known up to a factor only, and so are the values of "
+            f"{', '.join(sums)}: they compare systems, and do not estimate the metrics themselves"
+        )
+    if propensity.relative and propensity.train_excluded:
+        notes.append(
+            f"{propensity.given_by}: propensities are known up to a factor only, so that the weights cannot allow for "
+            "train items, which are not recommended: where a share t of the log is in train, the weight of a pair that "
+            f"is observed with probability p is too large by 1 / (1 - t p) ({', '.join(weighted)})"
+        )
+    if shares is not None and shares.random and not propensity.given_by:
+        notes.append(
+            "the pairs of this test set were drawn at random: they are weighted by the chance of the draw, and not by "
+            f"propensities of the biased log ({', '.join(weighted)})"
+        )
+    elif shares is None and propensity.outside_train:
         notes.append(
             "propensities are taken as the probability that a pair which is not in train is in the test set: if they "
             "refer to a whole log, of which the test set is a random share s and train a share t, give s p / (1 - t p) "
@@ -84,10 +76,16 @@ def notes_on_weights(specs: Mapping[str, Spec], propensity: RowPropensity | None
             "propensities are taken as the probability of being in the test set: if they refer to a whole log, and the "
             f"test set is a random share of it, multiply them by that share ({', '.join(scaled)} would change)"
         )
-    elif scaled and shares is not None and shares.by_user is not None and shares.untested:
+    elif scaled and shares is not None and shares.by is not None and shares.untested:
         notes.append(
-            f"{shares.untested:,} of {len(shares.by_user):,} users have too few rows for any to be held out: because "
+            f"{shares.untested:,} of {len(shares.by):,} users have too few rows for any to be held out: because "
             f"their relevant items are missing, {', '.join(scaled)} may be too low"
+        )
+    against = [label for label, spec in weighted.items() if "against" in spec.parameters]
+    if against:
+        notes.append(
+            f"{', '.join(against)}: relevant items that were not observed count among the others, which draws the "
+            "value towards 1/2; snips(atop) compares with all targets, and has no such error"
         )
     by_user = [label for label, spec in weighted.items() if spec.parameters.get("average") == "mean"]
     if by_user:

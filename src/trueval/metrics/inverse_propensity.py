@@ -16,7 +16,7 @@ from trueval.metrics.spec import WEIGHTING, Spec
 
 
 def inverse_weighted(spec: Spec, facts: RankingFacts, inputs: Inputs) -> np.ndarray | Ratio:
-    """A metric in which every relevant item counts 1/p, p the chance that it was observed.
+    """A metric in which every relevant item counts 1/p, p the chance that it is in the test set.
 
     ips sums: over all users unbiased for what the metric would be if everything relevant had been observed. snips
     scales the weights to mean 1 over the relevant items of all users: slightly biased, far steadier, and exact for
@@ -54,6 +54,12 @@ def _terms(spec: Spec, facts: RankingFacts) -> Terms:
     if metric.terms is None:
         raise DefinitionError(
             f"{spec} cannot be weighted: {metric.name} is not a sum over relevant items", do=f"use {_names()}"
+        )
+    if spec.parameters.get("against") == "judged":
+        raise DefinitionError(
+            f"{spec} cannot be weighted",
+            found="the judged items that relevant ones are compared with were observed by chance, too, without weights",
+            do="leave against=judged out, or use snips(atop)",
         )
     taken = set(inspect.signature(metric.terms).parameters) - {"facts", "k"}
     changed = {n for n, p in metric.parameters.items() if spec.parameters[n] != p.default} - taken - {*WEIGHTING}

@@ -124,28 +124,36 @@ class RowPropensity:
     shares: HeldOutShares | None = None
     notes: tuple[str, ...] = ()
     outside_train: bool = False  # of pairs that are not in train, where no others can be recommended
+    given_by: str = ""  # the source alone
+    relative: bool = False  # known up to a factor only
+    train_excluded: bool = False  # whether pairs of train are excluded from what is recommended
 
     @staticmethod
     def make(
         propensity: Propensity | None, test: Interactions, users: Ids, items: Ids, *, threshold: float | None,
         shares: HeldOutShares | None = None, outside_train: bool = False,
     ) -> RowPropensity | None:  # fmt: skip
-        """Look up the relevant rows of a test log; None without propensities.
+        """Look up the relevant rows of a test log; None without propensities, unless its rows were drawn at random.
 
         Where the test is a random share of the log that propensities speak of, they become the chance to be tested;
         with `outside_train`, the chance of pairs that are not in train. This takes probabilities: relative ones,
-        known up to a factor, are multiplied by the share.
+        known up to a factor, are multiplied by the share. Rows of a random sample have the chance of its draw.
         """
-        if propensity is None:
-            return None
         frame = _relevant_rows(test, threshold)
-        p, source = propensity.of(frame), propensity.source
-        outside_train = outside_train and not propensity.relative
+        train_excluded = outside_train
+        if shares is not None and shares.random and not (shares.needs_p and outside_train):
+            p, source, relative, notes = pl.Series([1.0] * len(frame)), "", False, ()
+        elif propensity is None:
+            return None
+        else:
+            p, source, relative = propensity.of(frame), propensity.source, propensity.relative
+            notes = (*propensity.notes, *propensity.unseen_in(frame))
+        given_by, outside_train = source, outside_train and not relative
         if shares is not None and not shares.whole:
-            p = shares.tested(p, frame["user"], outside_train=outside_train)
-            source = f"{source}, {shares.description(outside_train=outside_train)}"
+            p = shares.tested(p, frame, outside_train=outside_train)
+            source = ", ".join(part for part in (source, shares.description(outside_train=outside_train)) if part)
         pairs = ByUser.code(frame.select("user", "item", value=p), users, items).distinct()
-        return RowPropensity(pairs, source, shares, (*propensity.notes, *propensity.unseen_in(frame)), outside_train)
+        return RowPropensity(pairs, source, shares, notes, outside_train, given_by, relative, train_excluded)
 
     def description(self, clips: Iterable[float] = ()) -> dict[str, Any]:
         """What a reader must know of the weights, for the manifest: as they are, and cut at each limit used."""

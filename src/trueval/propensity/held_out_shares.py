@@ -11,30 +11,41 @@ import polars as pl
 class HeldOutShares:
     """The chance that a row of a log is in the test set, and that it is not in train: in test or in validation.
 
-    For all users, or for each where a whole number of their rows was drawn.
+    For all rows, or for each user, item or pair. Of a `random` sample, `test` is the chance of every pair, in the log
+    or not; where that does not depend on the log (`needs_p`), propensities play no part.
 
     >>> shares = HeldOutShares(test=0.2, outside=0.2)
-    >>> shares.tested(pl.Series([0.1, 0.5, 1.0]), pl.Series([1, 1, 2])).round(3).to_list()
+    >>> pairs = pl.DataFrame({"user": [1, 1, 2], "item": ["a", "b", "a"]})
+    >>> shares.tested(pl.Series([0.1, 0.5, 1.0]), pairs).round(3).to_list()
     [0.02, 0.1, 0.2]
-    >>> shares.tested(pl.Series([0.1, 0.5, 1.0]), pl.Series([1, 1, 2]), outside_train=True).round(3).to_list()
+    >>> shares.tested(pl.Series([0.1, 0.5, 1.0]), pairs, outside_train=True).round(3).to_list()
     [0.022, 0.167, 1.0]
     """
 
     test: float = 1.0
     outside: float = 1.0
-    by_user: pl.DataFrame | None = None  # user, test, outside: instead of the two
+    by: pl.DataFrame | None = None  # user, item or both; test, outside: instead of the two
+    random: bool = False
+    needs_p: bool = True
+    users: pl.Series | None = None  # who can be tested, where that is not everybody
+    items: pl.Series | None = None  # likewise
+
+    @property
+    def keys(self) -> list[str]:
+        """Columns by which shares are looked up."""
+        return [] if self.by is None else [column for column in self.by.columns if column not in ("test", "outside")]
 
     @property
     def whole(self) -> bool:
         """Whether the test set is all of the log."""
-        return self.by_user is None and self.test == 1
+        return self.by is None and self.test == 1
 
     @property
     def untested(self) -> int:
         """Number of users none of whose rows could be drawn."""
-        return 0 if self.by_user is None else int((self.by_user["test"] == 0).sum())
+        return 0 if self.by is None or self.keys != ["user"] else int((self.by["test"] == 0).sum())
 
-    def tested(self, p: pl.Series, users: pl.Series, *, outside_train: bool = False) -> pl.Series:
+    def tested(self, p: pl.Series, pairs: pl.DataFrame, *, outside_train: bool = False) -> pl.Series:
         """The chance that pairs are in the test set, which are in the log with chance p: s·p.
 
         With `outside_train`, of pairs that are not in train, t being the share of train: s·p / (1 − t·p). A popular
@@ -43,11 +54,12 @@ class HeldOutShares:
         """
         test: pl.Series | float = self.test
         outside: pl.Series | float = self.outside
-        if self.by_user is not None:
-            own = users.alias("user").to_frame().join(self.by_user, on="user", how="left", maintain_order="left")
+        if self.by is not None:
+            own = pairs.select(self.keys).join(self.by, on=self.keys, how="left", maintain_order="left")
             test, outside = own["test"], own["outside"]
+        tested = test if self.random else p * test
         # 1 − t·p, written so that a certain pair has exactly what is left of its row
-        return p * test / ((1 - p) + p * outside) if outside_train else p * test
+        return tested / ((1 - p) + p * outside) if outside_train else 0 * p + tested
 
     def description(self, *, outside_train: bool = False) -> str:
         """What `tested` does to propensities, in words.
@@ -55,10 +67,14 @@ class HeldOutShares:
         >>> HeldOutShares(0.2, 0.3).description(outside_train=True)
         'as the chance of pairs outside train to be tested, s p / (1 - t p) with s = 0.2 held out and t = 0.7 in train'
         """
+        if self.random:
+            return "the chance with which pairs were drawn at random"
+        each = {"user": "of the user's rows", "item": "of the item's rows", "user item": "of the log for each pair"}
+        of_each = each.get(" ".join(self.keys))
         if not outside_train:
-            each = "the share of the user's rows that was held out"
-            return f"times {each}" if self.by_user is not None else f"times {self.test:g}, the share held out"
+            held_out = f"the share {of_each} that was held out" if of_each else f"{self.test:g}, the share held out"
+            return f"times {held_out}"
         formula = "as the chance of pairs outside train to be tested, s p / (1 - t p) with"
-        if self.by_user is not None:
-            return f"{formula} the shares s held out and t in train of the user's rows"
+        if of_each:
+            return f"{formula} the shares s held out and t in train {of_each}"
         return f"{formula} s = {self.test:g} held out and t = {1 - self.outside:g} in train"

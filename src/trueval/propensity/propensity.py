@@ -73,16 +73,17 @@ class Propensity:
     def column(log: Any, name: str) -> Propensity:
         """Given: a column of the test log holds the chance of each of its rows."""
         frame = _frame(log)
+        where = log.name if isinstance(log, Interactions) else "test"
         if name not in frame.columns:
             raise DataError(
                 f"there is no propensity column {name!r}",
-                where="test",
+                where=where,
                 found="columns " + ", ".join(frame.columns),
                 do="name a column of the test log",
             )
         if not frame.schema[name].is_numeric():
             raise DataError(
-                "propensities must be numbers", where=f"test, column {name}", found=f"type {frame.schema[name]}",
+                "propensities must be numbers", where=f"{where}, column {name}", found=f"type {frame.schema[name]}",
                 do="write each chance as a number above 0 and at most 1",
             )  # fmt: skip
         return given(frame.select("user", "item", p=pl.col(name).cast(pl.Float64)), f"column {name}")

@@ -75,6 +75,15 @@ def read_propensity(
     return _given(_read_file(source, "table", columns), Path(source).name, columns)
 
 
+def reads_test(source: Any) -> bool:
+    """Whether propensities are a column of the test log, and so of its rows alone.
+
+    >>> reads_test("column:p"), reads_test("popularity:1")
+    (True, False)
+    """
+    return isinstance(source, str) and source.startswith("column:") and source != "column:"
+
+
 def _by_name(
     source: str, kind: str, detail: str, *, train: Interactions | None, test: Interactions, columns: Columns
 ) -> Propensity:

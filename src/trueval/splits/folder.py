@@ -17,7 +17,7 @@ from trueval.data.tables import read_parquet
 from trueval.data.writing import whole_folder, writing
 from trueval.errors import DataError, OutputError
 from trueval.splits.leakage import leakage
-from trueval.splits.parts import Parts
+from trueval.splits.parts import TESTED_ON, Parts
 
 _MANIFEST = "split.json"
 _TABLES = ("train", "validation", "test", "observed", "dropped", "candidates", "users", "items")
@@ -148,9 +148,11 @@ def load_parts(folder: str | Path) -> Parts:
 
 
 def saved_parts(test: str | Path) -> Parts | None:
-    """The parts that a test file was saved with by `save_parts`; None for other files."""
+    """The parts that a file was saved with by `save_parts`, tested on that file; None for other files."""
     path = Path(test)
-    return load_parts(path.parent) if path.name == "test.parquet" and (path.parent / _MANIFEST).is_file() else None
+    if path.name not in [f"{name}.parquet" for name in TESTED_ON] or not (path.parent / _MANIFEST).is_file():
+        return None
+    return load_parts(path.parent).tested_on(path.stem)
 
 
 def _as_written(part: Interactions, table: pl.DataFrame) -> Interactions:

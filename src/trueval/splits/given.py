@@ -10,8 +10,11 @@ from trueval.data.interactions import Interactions
 from trueval.errors import DataError, DefinitionError
 from trueval.splits.options import share, table
 from trueval.splits.parts import Parts
-from trueval.splits.registry import split
+from trueval.splits.registry import BY_PAIR, split
 from trueval.splits.row_hashing import chain, coin
+
+# Why rows are in neither part: of the biased log, and of the unbiased one.
+TESTED, NOT_SAMPLED = "pair is in the unbiased test", "not sampled"
 
 
 @split(by="tables", options={"test": table("the test part"), "validation": table("the validation part")})
@@ -36,8 +39,7 @@ def given(train: Interactions, test: Interactions, *, validation: Interactions |
         "ratio": share("share of the biased log to hold out as an ordinary test"),
         "sample": share("share of the random ratings to test on", whole=True),
     },
-    chance=lambda how: float(how["sample"]),
-    outside=lambda how: 1.0,  # train is of another log, of which propensities of the unbiased one say nothing
+    chance=lambda how: BY_PAIR,
     pair="mar",
 )
 def unbiased(
@@ -77,8 +79,8 @@ def unbiased(
         "mar": mar.name,
     }
     reasons = {
-        "pair is in the unbiased test": mnar.frame.filter(~seen & tested),
-        "not sampled": mar.frame.filter(~true),
+        TESTED: mnar.frame.filter(~seen & tested),
+        NOT_SAMPLED: mar.frame.filter(~true),
     }
     parts = Parts(
         train=mnar.keep(mnar.frame.filter(~seen & ~tested), name=f"{mnar.name}, train"),

@@ -16,6 +16,7 @@ from trueval.render.numbers import percent
 # Where a row goes; DROPPED + j is dropped for reason j.
 TRAIN, VALIDATION, TEST, DROPPED = 0, 1, 2, 3
 OBSERVED = "observed"
+TESTED_ON = ("test", "validation", OBSERVED)  # parts that systems can be measured on
 # Why a split by time drops rows of a part: users and items that systems, which learn from train alone, never saw.
 _BOTH = ("user", "item")
 COLD = {
@@ -75,8 +76,25 @@ class Parts:
         """The parts by what they are tested on: "" is `test`, and "observed" the held-out share of a biased log."""
         if self.observed is None:
             return {"": self}
-        biased = replace(self, test=self.observed, observed=self.test, how={**self.how, "tested": OBSERVED})
-        return {"": self, OBSERVED: biased}
+        return {"": self, OBSERVED: self.tested_on(OBSERVED)}
+
+    def tested_on(self, name: str) -> Parts:
+        """The same parts with another one as the test part, which takes its place.
+
+        Parameters
+        ----------
+        name : {"test", "validation", "observed"}
+            The part to test on.
+
+        Returns
+        -------
+        Parts
+            Parts whose `how` says what is tested, where that is not the test part.
+        """
+        part = getattr(self, name)
+        if name == "test" or part is None:
+            return self
+        return replace(self, **{"test": part, name: self.test}, how={**self.how, "tested": name})
 
     @property
     def rows(self) -> int:

@@ -20,7 +20,10 @@ How = Mapping[str, Any]  # `Parts.how`: the split's name and all its options
 KINDS = ("chance", "time", "tables")
 # What the leakage audit looks for in time, and a split may promise not to have.
 FUTURES = ("own_future", "global_future", "early_items")
+# Where no one number is the chance that a row was tested.
 BY_USER = "by user"  # a whole number of each user's rows was drawn
+BY_ITEM = "by item"  # a whole number of each candidate item's rows was drawn
+BY_PAIR = "by pair"  # one side is a random sample, beside a biased log
 _Made = TypeVar("_Made", bound="Callable[..., Parts | list[Parts]]")
 
 
@@ -35,7 +38,7 @@ class Split:
     several: str  # what each of its several parts is called ("fold"); "" where it makes one
     promises: Callable[[How], tuple[str, ...]]  # which of FUTURES it does not have
     strict: bool  # all rows of one moment are on one side of the cut
-    chance: Callable[[How], float | str | None]  # that a row was put into test: a number, BY_USER, None where unknown
+    chance: Callable[[How], float | str | None]  # that a row was put into test: a number, BY_…, None where unknown
     outside: Callable[[How], float]  # the chance, where it is a number, that a row was not put into its user's train
     uniform: bool  # every candidate item has the same number of test ratings
     pair: str  # the option that is a table which the log's own data set may hold

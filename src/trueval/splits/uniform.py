@@ -14,7 +14,7 @@ from trueval.data.interactions import Interactions
 from trueval.errors import DataError, DefinitionError
 from trueval.splits.options import choice, exact, number, rounded_down, share
 from trueval.splits.parts import TEST, TRAIN, Parts, assemble
-from trueval.splits.registry import split
+from trueval.splits.registry import BY_ITEM, split
 from trueval.splits.row_hashing import Coded, place_within
 
 
@@ -26,6 +26,7 @@ from trueval.splits.row_hashing import Coded, place_within
         "round": choice("how to round the shares of an item to whole numbers", "floor", "nearest"),
         "threshold": number("count only values of at least this"),
     },
+    chance=lambda how: BY_ITEM if "reached" in how else None,
     uniform=True,
     carved=("uniform_test", ("eps", "round", "threshold")),
 )
