@@ -261,7 +261,17 @@ def _is_compiled(name: str) -> bool:
 
 
 # Folders of tests that concern several parts of the code, or one part too large for its folder.
-TESTS_OF_MORE = {"cells", "docs", "evaluation/groups", "fuzz", "oracles", "presets", "snapshot", "statistics"}
+TESTS_OF_MORE = {
+    "cells",
+    "docs",
+    "evaluation/groups",
+    "fuzz",
+    "mutants",
+    "oracles",
+    "presets",
+    "snapshot",
+    "statistics",
+}
 
 
 def test_tests_mirror_the_source() -> None:
