@@ -5,13 +5,10 @@
     python tests/mutants/mutants.py --under statistics          one folder or file
 
 Changes are drawn from the seed (`small_changes.py` says where). Each is made in a copy of the tree, in a temporary
-folder, and the tests that touch the line are run there, the quickest first, until one fails; then others that touch the
-file. A process forked for each change has the libraries in memory. A change is noticed where a test fails, where
-modules cannot be imported or the process dies, and where tests that pass in seconds otherwise hang.
-
-Compiled kernels keep a folder of compiled code in the copy, which a change in `kernels` makes invalid.
-Which tests touch what is measured when it is first asked for and kept in `.mutants` (`touching_tests.py`): the
-first run takes hours, later ones some seconds for each change.
+folder, and tests are run there until one fails that passes on the right code: those that name something of the changed
+file (`touching_tests.py`), the likeliest first, for a minute of the processor. A process forked for each change has the
+libraries in memory. A change is noticed where a test fails, where modules cannot be imported or the process dies, and
+where tests hang. Compiled kernels have a folder in the copy; a change in `kernels` compiles them anew.
 """
 
 from __future__ import annotations
@@ -34,13 +31,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from small_changes import Change, all_changes, sample
-from touching_tests import COMPILED, OPTIONS, Recorder, Touched, kept_place, measure, read, rounds
+from touching_tests import OPTIONS, Session, names_around, processor_time, public_names, rounds
 
 ROOT = Path(__file__).parents[2]
-KEPT = ROOT / ".mutants"
 NOTICED = ("noticed", "stopped", "hung")
-_LINE_BUDGET, _FILE_BUDGET = 60.0, 20.0  # seconds of tests that touch the line, and of those that touch the file
-_MORE_FILES = 6  # test files that are measured for a change which those that name its module did not notice
+_TOGETHER = 3  # test files of one session
+_INTERRUPTED, _NO_TESTS = 2, 5  # exit codes of pytest
 _LIBRARIES = ("numpy", "polars", "scipy.stats", "scipy.sparse", "scipy.optimize", "hypothesis", "_pytest.doctest",
               "typer.testing", "rich.console", "numba", "coverage")  # fmt: skip
 
@@ -124,85 +120,84 @@ class Copy:
         shutil.copy2(ROOT / "src" / "trueval" / change.path, self.source(change.path))
 
 
-def try_change(copy: Copy, number: int, change: Change, scratch: Path) -> Outcome:
-    """Make a change and run tests, those that touch its line first, until one notices it."""
-    begun, asked, path = time.monotonic(), set[str](), change.path
-    line = change.line if change.body else None
+@dataclass
+class Trial:
+    """One change, and the tests that were tried on it."""
 
-    def run(candidates: list[tuple[float, str]], budget: float) -> Outcome | None:
-        chosen, expected = [], 0.0
-        for seconds, name in sorted(candidates):
-            if name not in asked and (not chosen or expected + seconds <= budget):
-                chosen.append(name)
-                expected += seconds
-        asked.update(chosen)
-        kind, by = _run_tests(copy, change, chosen, expected, scratch) if chosen else ("", "")
-        return Outcome(number, change, kind, by, len(asked), time.monotonic() - begun) if kind else None
+    copy: Copy
+    number: int
+    change: Change
+    scratch: Path
+    budget: float
+    tests: int = 0
 
-    def tests_of(touched: Touched, line: int | None) -> list[str]:
-        return list(touched.seconds) if COMPILED.search(path) else touched.of(path, line)
+    def outcome(self) -> Outcome:
+        """Run tests, the likeliest first, until one notices the change."""
+        begun = time.monotonic()
+        kind, by = "", ""
+        for step, files in enumerate(rounds(self.copy.root, self.change.path)):
+            left = self.budget if step < 1 else self.budget / 2
+            for first in range(0, len(files), _TOGETHER):
+                before = processor_time()
+                kind, by = self._notice(files[first : first + _TOGETHER], left)
+                left -= processor_time() - before
+                if kind or left <= 0:
+                    break
+            if kind:
+                break
+        kind = kind or ("survived" if self.tests else "untouched")
+        return Outcome(self.number, self.change, kind, by, self.tests, time.monotonic() - begun)
 
-    more = _MORE_FILES
-    for step, files in enumerate(rounds(copy.root, path)):
-        known = {file: found for file in files if (found := read(KEPT, copy.root, file, path)) is not None}
-        batches = [list(known.values())]
-        for file in files:  # what must be measured first comes one by one: each may be the last
-            if file not in known and (step < 2 or more > 0):
-                more -= step >= 2
-                batches.append([file])
-        found = []
-        for batch in batches:
-            touched = [_measured(copy, one, path, scratch) if isinstance(one, str) else one for one in batch]
-            found += [one for one in touched if one is not None]
-            touching = [(one.seconds[name], name) for one in touched if one for name in tests_of(one, line)]
-            if outcome := run(touching, _LINE_BUDGET):
-                return outcome
-        if outcome := run([(one.seconds[name], name) for one in found for name in tests_of(one, None)], _FILE_BUDGET):
-            return outcome
-    return Outcome(number, change, "survived" if asked else "untouched", "", len(asked), time.monotonic() - begun)
-
-
-def _measured(copy: Copy, file: str, path: str, scratch: Path) -> Touched | None:
-    """What a test file touches; None where it cannot be run here."""
-    copy.run(lambda: measure(file, copy.root, kept_place(KEPT, file)), 3600, scratch / "measured.txt")
-    return read(KEPT, copy.root, file, path)
-
-
-def _run_tests(copy: Copy, change: Change, tests: list[str], expected: float, scratch: Path) -> tuple[str, str]:
-    """How the tests notice a change, and which of them does; empty where none does."""
-    failed = scratch / "failed.txt"
-    failed.unlink(missing_ok=True)
-
-    def work() -> int:
-        import pytest
-
-        resource.setrlimit(resource.RLIMIT_CPU, (int(enough), int(enough) + 5))
-        recorder = Recorder()
-        code = int(pytest.main([*OPTIONS, "-x", *tests], plugins=[recorder]))
-        failed.write_text("\n".join(recorder.failed))
-        return code
-
-    enough = 60 + 5 * expected + (300 if change.path.startswith("kernels/") else 0)
-    copy.change(change)
-    try:
-        code = copy.run(work, 10 * enough, scratch / "tests.txt")
-    finally:
-        copy.restore(change)
-    if code is None or code in (-signal.SIGXCPU, -signal.SIGKILL):
-        return "hung", ""
-    if code == 0:
+    def _notice(self, files: list[str], seconds: float) -> tuple[str, str]:
+        """How some tests notice the change, and which; empty where none does. All of them pass on the right code."""
+        leave: set[str] = set()
+        while files:
+            self.copy.change(self.change)
+            try:
+                code, failed, tests = self._run(files, seconds, leave)
+            finally:
+                self.copy.restore(self.change)
+            self.tests += tests
+            if code in (0, _NO_TESTS):
+                return "", ""
+            on_right = self._run(failed or ["--collect-only", *files], 600, set())[0]
+            if on_right == 0:
+                return ("hung" if code is None else "noticed" if failed else "stopped"), (failed or [""])[0]
+            if not failed:
+                return "", ""  # these cannot even be collected here
+            leave |= set(failed)
         return "", ""
-    by = failed.read_text().strip().splitlines()[-1:] if failed.exists() else []
-    return ("noticed", by[0]) if by and code == 1 else ("stopped", by[0] if by else f"exit code {code}")
+
+    def _run(self, tests: list[str], seconds: float, leave: set[str]) -> tuple[int | None, list[str], int]:
+        """Exit code of pytest (None where it hangs), what failed, and how many tests ran."""
+        said = self.scratch / "said.json"
+        said.unlink(missing_ok=True)
+        source = (ROOT / "src" / "trueval" / self.change.path).read_text()
+        names = [names_around(source, self.change.line), public_names(source)]
+        enough = seconds + (400 if self.change.path.startswith("kernels/") else 100)
+
+        def work() -> int:
+            import pytest
+
+            resource.setrlimit(resource.RLIMIT_CPU, (int(enough), int(enough) + 5))
+            session = Session(names, seconds, leave=leave)
+            code = int(pytest.main([*OPTIONS, *tests], plugins=[session]))
+            said.write_text(json.dumps([session.failed, session.tests]))
+            return code if session.failed or code != _INTERRUPTED or not session.tests else 0
+
+        code = self.copy.run(work, 20 * enough, self.scratch / "output.txt")
+        failed, number = json.loads(said.read_text()) if said.exists() else ([], 0)
+        hangs = code is None or code in (-signal.SIGXCPU, -signal.SIGKILL)
+        return None if hangs else code, failed, number
 
 
-def _work(chosen: list[tuple[int, Change]], results: Path, folder: Path) -> None:
+def _work(chosen: list[tuple[int, Change]], results: Path, folder: Path, budget: float) -> None:
     """Try some changes, one after the other, in a copy of the tree."""
     copy = Copy(folder)
     for library in _LIBRARIES:
         importlib.import_module(library)
     for number, change in chosen:
-        outcome = try_change(copy, number, change, folder)
+        outcome = Trial(copy, number, change, folder, budget).outcome()
         with open(results, "a") as file:
             file.write(json.dumps(asdict(outcome)) + "\n")
         mark = "" if outcome.kind in NOTICED else f"  {change.old!r} -> {change.new!r}"
@@ -238,11 +233,19 @@ def main() -> None:
     parser.add_argument("--mutants", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=1, help="each tries one change at a time, in a copy of the tree")
+    parser.add_argument(
+        "--budget", type=float, default=60, help="seconds of tests for the likeliest files; half for others"
+    )
     parser.add_argument("--only", default="", help="numbers of the sample, such as 12,40")
+    parser.add_argument("--kernels", action="store_true", help="compiled kernels too, minutes for each change")
     parser.add_argument("--under", default="", help="changes of this folder or file of the package alone")
     parser.add_argument("--results", type=Path, help="a file to which each outcome is added, one JSON record a line")
     options = parser.parse_args()
-    changes = [one for one in all_changes(ROOT / "src" / "trueval") if one.path.startswith(options.under)]
+    changes = [
+        one
+        for one in all_changes(ROOT / "src" / "trueval", kernels=options.kernels)
+        if one.path.startswith(options.under)
+    ]
     chosen = list(enumerate(sample(changes, options.mutants, options.seed)))
     if options.only:
         chosen = [chosen[int(number)] for number in options.only.split(",")]
@@ -256,7 +259,7 @@ def main() -> None:
                 place = Path(folder) / str(worker)
                 place.mkdir()
                 try:
-                    _work(chosen[worker :: options.workers], results, place)
+                    _work(chosen[worker :: options.workers], results, place, options.budget)
                 except BaseException:
                     import traceback
 

@@ -8,6 +8,8 @@ out is what no test of results could notice, or need not:
 - docstrings, type annotations, and what stands in `if TYPE_CHECKING`;
 - what is only about speed: `SPEED_FILES`, `SPEED_NAMES`, and the arguments of `SPEED_CALLS`;
 - models of other libraries (`ELSEWHERE`);
+- compiled kernels (`COMPILED`), unless they are asked for: a change of one compiles all of them anew, which takes
+  minutes. Their plain twins, with which tests compare them to the bit, count;
 - options of `@dataclass`, which say how records may be used, and `assert`, which speaks to the type checker.
 """
 
@@ -33,6 +35,12 @@ SPEED_FILES = (
     "kernels/cache_folder.py", "cli/ahead.py",
 )  # fmt: skip
 ELSEWHERE = ("recommenders/adapters/*",)  # tested in an environment of its own (make test-adapters)
+# Kernels: those of `[tool.coverage.run] omit` in pyproject.toml, where no line is seen to run either.
+COMPILED = (
+    "kernels/als.py", "kernels/aspects.py", "kernels/buckets.py", "kernels/draws.py", "kernels/greedy.py",
+    "kernels/interest.py", "kernels/item_pairs.py", "kernels/loops/*.py", "kernels/neighbours.py",
+    "kernels/ordering.py", "kernels/ranking.py", "kernels/sampling.py", "kernels/svdpp.py", "kernels/topics.py",
+)  # fmt: skip
 # Sizes of pieces of work; with others the same bits come out (tests of blocks and threads hold that).
 SPEED_NAMES = {
     "BLOCK", "_BLOCK", "_TOGETHER", "_AT_ONCE", "PIECE", "PRODUCT_ROWS", "LARGE_PRODUCT", "MOST_ROWS", "MOST_SCORES",
@@ -78,13 +86,14 @@ class Change:
         return source[: self.begin] + inner + source[self.end :]
 
 
-def is_left_out(path: str) -> bool:
+def is_left_out(path: str, *, kernels: bool = False) -> bool:
     """Whether a file of the package is rendering, about speed alone, or tested in another environment.
 
     >>> is_left_out("charts/scatter.py"), is_left_out("online/ab/render.py"), is_left_out("online/ab/analysis.py")
     (True, True, False)
     """
-    return any(fnmatch(path, form) for form in (*RENDERING, *SPEED_FILES, *ELSEWHERE))
+    forms = (*RENDERING, *SPEED_FILES, *ELSEWHERE, *(() if kernels else COMPILED))
+    return any(fnmatch(path, form) for form in forms)
 
 
 def changes_in(path: str, source: bytes) -> list[Change]:
@@ -101,12 +110,12 @@ def changes_in(path: str, source: bytes) -> list[Change]:
     return sorted(found, key=lambda change: (change.begin, change.end, change.new))
 
 
-def all_changes(package: Path) -> list[Change]:
+def all_changes(package: Path, *, kernels: bool = False) -> list[Change]:
     """The changes of all files that are not left out."""
     found = []
     for file in sorted(package.rglob("*.py")):
         path = file.relative_to(package).as_posix()
-        if not is_left_out(path):
+        if not is_left_out(path, kernels=kernels):
             found += changes_in(path, file.read_bytes())
     return found
 

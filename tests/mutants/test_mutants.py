@@ -1,14 +1,16 @@
-"""The tool that makes small wrong changes: what it changes, what it leaves alone, and that it tells what was noticed."""
+"""The tool that makes small wrong changes: what it changes and leaves alone, and what it tells."""
 
 from __future__ import annotations
 
 import ast
+import tomllib
 from pathlib import Path
 
 import pytest
-from mutants import Outcome, report
 from small_changes import Change, all_changes, changes_in, is_left_out, sample
-from touching_tests import Touched, rounds
+from touching_tests import names_around, public_names, rounds
+
+from mutants import Outcome, report
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "trueval"
@@ -89,11 +91,13 @@ def test_every_change_of_a_sample_can_be_compiled() -> None:
 
 def test_names_of_files_and_constants_left_out_exist() -> None:
     """A file that was renamed would be counted again without a word."""
-    from small_changes import ELSEWHERE, RENDERING, SPEED_FILES, SPEED_NAMES
+    from small_changes import COMPILED, ELSEWHERE, RENDERING, SPEED_FILES, SPEED_NAMES
 
     paths = [file.relative_to(PACKAGE).as_posix() for file in PACKAGE.rglob("*.py")]
-    for form in (*RENDERING, *SPEED_FILES, *ELSEWHERE):
+    for form in (*RENDERING, *SPEED_FILES, *ELSEWHERE, *COMPILED):
         assert any(Path(path).match(form) or path.startswith(form.removesuffix("*")) for path in paths), form
+    omitted = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["coverage"]["run"]["omit"]
+    assert {name.removeprefix("*/trueval/") for name in omitted} == set(COMPILED)
     texts = "\n".join(file.read_text() for file in PACKAGE.rglob("*.py"))
     assert {name for name in SPEED_NAMES if f"\n{name} = " not in texts and f"\n{name}: " not in texts} == set()
 
@@ -106,14 +110,11 @@ def test_the_likeliest_tests_come_first() -> None:
     assert not set(first) & set(folder)
 
 
-def test_tests_of_a_line() -> None:
-    lines = {"a.py": {3: ["t::one", "t::two"], 4: ["t::three"], 9: ["t::failed"]}, "b.py": {3: [""]}}
-    touched = Touched({"t::one": 2.0, "t::two": 1.0, "t::three": 0.1}, lines)
-    assert touched.of("a.py", 3) == ["t::two", "t::one"]  # the quickest first
-    assert touched.of("a.py", None) == ["t::three", "t::two", "t::one"]
-    assert touched.of("a.py", 9) == []  # it does not pass on the right code
-    assert touched.of("b.py", 3) == ["t::three", "t::two", "t::one"]  # touched by a fixture: by all
-    assert touched.of("c.py", 1) == []
+def test_names_by_which_tests_are_found() -> None:
+    source = "LEVEL = 1\nclass Record:\n    def value(self):\n        return 2\n\ndef _own():\n    pass\n"
+    assert public_names(source) == ["LEVEL", "Record"]
+    assert names_around(source, 4) == ["Record", "value"]
+    assert names_around(source, 1) == []
 
 
 def test_the_report_counts_what_was_noticed() -> None:
