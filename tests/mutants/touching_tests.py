@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+_SHAPE = "tests/test_architecture.py"  # the shape of the code, of all files
 OPTIONS = ("-x", "-q", "-p", "no:cacheprovider", "-p", "no:cov", "-p", "no:xdist", "-m", "not slow", "--tb=line")
 # They start browsers, servers or notebooks for what other tests of their folders try as well, or are not about results.
 _NOT_USED = re.compile(
@@ -89,7 +90,7 @@ def rounds(root: Path, path: str) -> list[list[str]]:
             far.append((-found, name))
     near.sort(key=lambda one: (stem not in one[1], not imports.search((root / one[1]).read_text()), one))
     found = [[name for _, name in sorted(files)] for files in (importing, beside, far)]
-    return [["src/trueval/" + path, *(name for _, name in near)], *found]
+    return [["src/trueval/" + path, *(name for _, name in near)], *found, [_SHAPE]]
 
 
 @cache
