@@ -80,17 +80,24 @@ def rounds(root: Path, path: str) -> list[list[str]]:
     word = re.compile(rf"\b({'|'.join(names)})\b")
     imports = re.compile(rf"\b{re.escape(module)}\b|from {re.escape(package)} import .*\b{stem}\b")
     folder = path.split("/")[0]
+    parts = set(module.split(".")[2:])
+
+    def parts_in(name: str) -> int:
+        """How many parts of the module's name are in that of a test file, the folder aside."""
+        words = set(re.split(r"[/_.]", name.removeprefix(f"tests/{folder}/")))
+        return len(parts & words)
+
     near, importing, beside, far = [], [], [], []
     for name, text in _test_files(root):
+        place = (stem not in re.split(r"[/_.]", name), -parts_in(name), -len(word.findall(text)), name)
         if name.startswith(f"tests/{folder}/"):
-            (near if imports.search(text) or word.search(text) else beside).append((-len(word.findall(text)), name))
+            (near if parts_in(name) or imports.search(text) or word.search(text) else beside).append(place)
         elif imports.search(text):
-            importing.append((-len(word.findall(text)), name))
-        elif found := len(word.findall(text)):
-            far.append((-found, name))
-    near.sort(key=lambda one: (stem not in one[1], not imports.search((root / one[1]).read_text()), one))
-    found = [[name for _, name in sorted(files)] for files in (importing, beside, far)]
-    return [["src/trueval/" + path, *(name for _, name in near)], *found, [_SHAPE]]
+            importing.append(place)
+        elif word.search(text):
+            far.append(place)
+    near, importing, beside, far = ([place[-1] for place in sorted(files)] for files in (near, importing, beside, far))
+    return [["src/trueval/" + path, *near], importing, beside, far, [_SHAPE]]
 
 
 @cache
@@ -119,5 +126,7 @@ def names_around(source: str, line: int) -> list[str]:
     return [
         node.name
         for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.lineno <= line <= (node.end_lineno or 0)
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+        and node.lineno <= line <= (node.end_lineno or 0)
+        and len(node.name) > 3
     ]
