@@ -9,7 +9,7 @@ WORKERS ?= 2
 QUICK   := tests/test_architecture.py tests/data tests/design tests/oracles tests/report tests/splits tests/evaluation/groups tests/propensity tests/facts
 COVER   := --cov --cov-report=
 
-.PHONY: help demo study test test-quick test-adapters test-slow coverage lint fuzz bench bench-query study-table coverage-table corrections-table operating-figures clean docs
+.PHONY: help demo study test test-quick test-adapters test-slow coverage lint fuzz mutants bench bench-query study-table coverage-table corrections-table operating-figures clean docs
 .DEFAULT_GOAL := help
 
 help:            ## show this list
@@ -97,6 +97,11 @@ FUZZ_SEED  ?= 1
 fuzz: $(VENV)/test ## run all commands on thousands of spoiled files and options (FUZZ_CASES=5000 FUZZ_SEED=1)
 	$(BIN)/python tests/fuzz/fuzz.py --cases $(FUZZ_CASES) --seed $(FUZZ_SEED)
 
+MUTANTS      ?= 300
+MUTANTS_SEED ?= 1
+mutants: $(VENV)/test ## tell how many small wrong changes of the source the tests notice (MUTANTS=300 MUTANTS_SEED=1)
+	$(BIN)/python tests/mutants/mutants.py --mutants $(MUTANTS) --seed $(MUTANTS_SEED) --workers $(WORKERS)
+
 study-table: $(VENV)/test ## measure how quickly a user study is served to 200 people at once, for benchmarks/STUDY.md
 	$(BIN)/python benchmarks/study_table.py -o benchmarks/STUDY.md
 
@@ -118,4 +123,4 @@ operating-figures: $(VENV)/base ## measure what the audit finds and how often it
 	$(BIN)/python benchmarks/operating_figures.py --worlds $(WORLDS) --workers $(WORKERS) -o docs/operating-figures.md
 
 clean:           ## remove what make made
-	rm -rf $(VENV) .venv-adapters .venv-bench* demo-output study-output docs/_build build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) .mutants .venv-adapters .venv-bench* demo-output study-output docs/_build build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache

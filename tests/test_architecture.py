@@ -116,6 +116,19 @@ def test_modules_are_small() -> None:
     assert not long
 
 
+def test_the_seed_is_0_unless_another_is_given() -> None:
+    """Everywhere, so that the command line, experiment files and every function draw the same."""
+    others = {
+        f"{path.relative_to(SOURCE)}: {node.name}(seed={ast.unparse(default)})"
+        for path in FILES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef)
+        for argument, default in zip(node.args.kwonlyargs, node.args.kw_defaults)
+        if argument.arg == "seed" and isinstance(default, ast.Constant) and default.value not in (0, None, ...)
+    }
+    assert not others
+
+
 @pytest.mark.parametrize("word", ["utils", "helpers", "common"])
 def test_no_vague_modules(word: str) -> None:
     assert not [p for p in FILES if p.stem == word]
@@ -261,7 +274,17 @@ def _is_compiled(name: str) -> bool:
 
 
 # Folders of tests that concern several parts of the code, or one part too large for its folder.
-TESTS_OF_MORE = {"cells", "docs", "evaluation/groups", "fuzz", "oracles", "presets", "snapshot", "statistics"}
+TESTS_OF_MORE = {
+    "cells",
+    "docs",
+    "evaluation/groups",
+    "fuzz",
+    "mutants",
+    "oracles",
+    "presets",
+    "snapshot",
+    "statistics",
+}
 
 
 def test_tests_mirror_the_source() -> None:

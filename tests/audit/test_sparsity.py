@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from scipy.stats import hypergeom, kendalltau
 
 import trueval as tv
-from trueval.audit.fewer_ratings import removal_chances, value_of, without_rows
+from trueval.audit.fewer_ratings import _joined, removal_chances, value_of, without_rows
 from trueval.audit.larger_targets import first_rank_chances, larger_targets
 from trueval.audit.sparsity import sparsity
 from trueval.errors import TruevalError
@@ -232,3 +233,12 @@ def test_movielens_follows_the_published_curves(data_folder: Callable[[str], Pat
     assert at[100] > at[200] > at[400] > at[1000]
     chance = dict(sized.select("targets", "by_chance").iter_rows())
     assert chance[100] == pytest.approx(0.01)
+
+
+def test_one_removal_alone_has_no_spread_and_no_warning() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = _joined([(0.5, 0.1, 3)])
+    assert np.isnan(found.pop("spread"))
+    assert found == {"value": 0.5, "by_chance": 0.1, "units": 3}
+    assert _joined([(0.5, 0.1, 3), (0.7, 0.1, 3)])["spread"] == pytest.approx(0.1 * np.sqrt(2))

@@ -49,6 +49,18 @@ def test_agrees_with_scikit_learn(weighted):
     assert found["auc"] == pytest.approx(roc_auc_score(y, p, sample_weight=w), rel=1e-12)
 
 
+def test_a_row_without_weight_has_no_say_in_logloss():
+    """By itself it would be infinite, and 0·∞ is no number."""
+    table = pl.DataFrame({"prediction": [0.8, 0.4, 1.0, 0.0], "label": [1, 0, 0, 1], "weight": [1.0, 3.0, 0.0, 0.0]})
+    expected = -(math.log(0.8) + 3 * math.log(0.6)) / 4
+    found = tv.pointwise(table, ["logloss"], interval="none")
+    assert found.estimates["logloss"].value == pytest.approx(expected, rel=1e-12)
+    assert not any("infinite" in text for text in found.warnings)
+    heavier = tv.pointwise(table.with_columns(weight=pl.Series([1.0, 3.0, 0.0, 0.5])), ["logloss"], interval="none")
+    assert heavier.estimates["logloss"].value == math.inf
+    assert any("1 row gives probability 0" in text for text in heavier.warnings)
+
+
 @pytest.mark.parametrize(("by", "strategy"), [("width", "uniform"), ("mass", "quantile")])
 def test_reliability_agrees_with_calibration_curve(by, strategy):
     """Sizes that ten bins divide, for scikit-learn interpolates quantiles and we do not."""

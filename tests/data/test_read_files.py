@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trueval.data.delimited import shape
 from trueval.data.interactions import Interactions
 from trueval.data.read import read
 from trueval.errors import DataError
@@ -203,6 +204,24 @@ def test_without_header_the_columns_must_be_given(tmp_path: Path, body: str) -> 
     assert len(log) == 2
     assert rows(log)["value"] == [5.0, 3.0]
     assert rows(read(path, columns="user=0,item=1,value=2")) == rows(log)
+
+
+@pytest.mark.parametrize("first", ["alice,book,,", "alice,,5,", "alice,book, ,1000", ",book,,"])
+def test_a_first_row_with_empty_fields_is_a_row(tmp_path: Path, first: str) -> None:
+    """Names of columns are not empty, so it has none of them, even if the row below it has numbers there."""
+    path = tmp_path / "log.csv"
+    path.write_text(first + "\nbob,lamp,3,1001\n")
+    with pytest.raises(DataError, match="no header"):
+        read(path)
+    form = shape(path, {"user": 0, "item": 1})
+    assert (form.header, form.separator) == (False, ",")
+    assert len(form.names) == 4
+
+
+def test_an_empty_rating_in_the_first_row_loses_no_row(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("alice,book,\nbob,lamp,3\n")
+    assert rows(read(path, columns="user=0,item=1"))["user"] == ["alice", "bob"]
 
 
 def test_words_only_without_header(tmp_path: Path) -> None:

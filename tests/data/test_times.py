@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from trueval.data.read import read
-from trueval.data.times import read_times
+from trueval.data.times import read_times, ticks_per_second
 from trueval.errors import DataError
 
 N = 200
@@ -199,3 +199,17 @@ def test_times_that_cannot_be_kept_are_refused(times: list, said: str) -> None:
     kind = pl.UInt64 if times[0] == 2**64 - 1 else None
     with pytest.raises(DataError, match=said):
         read_times(pl.Series(times, dtype=kind), where="log, column time")
+
+
+@pytest.mark.parametrize("ticks", [1, 10**3, 10**6, 10**9])
+@pytest.mark.parametrize("year", [1974, 1999, 2001, 2002, 2026, 2200])
+def test_the_unit_of_a_clock_is_known_by_the_size_of_its_numbers(year: int, ticks: int) -> None:
+    """A year 1974 in milliseconds is already more than seconds could be before the year 5138."""
+    seconds = datetime(year, 1, 1, tzinfo=UTC).timestamp()
+    assert ticks_per_second(seconds * ticks) == ticks
+
+
+@pytest.mark.parametrize("ticks", [1, 10**3, 10**6, 10**9])
+def test_each_unit_begins_where_the_one_before_it_ends(ticks: int) -> None:
+    assert ticks_per_second(10**11 * ticks - 1) == ticks
+    assert ticks_per_second(10**11 * ticks) == min(ticks * 1000, 10**9)

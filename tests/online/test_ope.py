@@ -471,6 +471,40 @@ def test_tuned_clip_lowers_the_error_where_weights_are_heavy() -> None:
     assert np.mean(np.square(tuned_errors)) < 0.8 * np.mean(np.square(plain_errors))
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_tuned_clip_has_the_smallest_error_of_the_candidates(seed: int) -> None:
+    """Candidates: 100 from the median of the weights above 0 to the largest, each as many times the one before."""
+    rng = np.random.default_rng(seed)
+    weight = np.where(rng.random(150) < 0.2, 0.0, rng.lognormal(0, 0.5 + seed / 2, 150))
+    reward = rng.random(150) * (rng.random(150) < 0.5) * (-1 if seed == 5 else 1)
+    n, size = len(weight), np.abs(reward)
+    level = max(size.sum() / n, (weight * size).sum() / weight.sum())
+
+    def error(clip: float) -> float:
+        kept = [min(w, clip) for w in weight]
+        variance = sum(w * w for w in kept) / n * sum(r * r for r in reward) / n / n
+        return variance + ((sum(weight) - sum(kept)) / n * level) ** 2
+
+    low, high = np.median(weight[weight > 0]), weight.max()
+    candidates = [low * (high / low) ** (step / 99) for step in range(100)]
+    assert tuned_clip(weight, reward) == pytest.approx(min(candidates, key=error), rel=1e-9)
+
+
+def test_tuned_clip_where_there_is_nothing_to_clip() -> None:
+    assert tuned_clip(np.zeros(3), np.ones(3)) == math.inf  # no row shows what the target shows
+    assert tuned_clip(np.array([1.0, 2.0, 9.0]), np.zeros(3)) == 9  # nothing was earned: all clips are as good
+
+
+@pytest.mark.parametrize(("rows", "top"), [(50, 1), (199, 1), (200, 2), (450, 4)])
+def test_the_top_share_is_that_of_one_row_in_a_hundred(rows: int, top: int) -> None:
+    rng = np.random.default_rng(rows)
+    log = pl.DataFrame({"item": ["a", "b"] * (rows // 2) + ["a"] * (rows % 2), "reward": 1.0})
+    log = log.with_columns(propensity=pl.Series(rng.uniform(0.05, 1, rows)))
+    weights = sorted(0.5 / log["propensity"].to_numpy())
+    found = tv.ope(log, HALF, estimators=QUICK).support
+    assert found.top_share == pytest.approx(sum(weights[-top:]) / sum(weights), rel=1e-12)
+
+
 def test_formats() -> None:
     w = world(10)
     found = tv.ope(w.log(500, 0), w.policy)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import polars as pl
 import pytest
 
 import trueval as tv
-from trueval.propensity.position_model import fit_positions
+from trueval.propensity.clicks import Cells
+from trueval.propensity.position_model import _click_variances, fit_positions
 from trueval.propensity.propensity import Propensity
 
 THETA = np.array([1.0, 0.6, 0.35, 0.2])
@@ -38,33 +41,71 @@ def test_known_examination_is_found_with_many_rows_per_item_and_with_few(items, 
     assert np.abs(naive - THETA).max() > 0.05
 
 
-def covered(items: int, rows: int, rounds: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Mean of the estimates, how often ± 1.96 standard errors (on the log scale) hold the truth, and mean errors."""
-    estimates, inside, errors = [], [], []
+def in_any_order(items: int, rows: int, *, seed: int) -> pl.DataFrame:
+    """Items that are clicked more often than not at the best position, shown anywhere."""
+    rng = np.random.default_rng(seed)
+    liked = rng.uniform(0.5, 1.0, items)
+    item = np.repeat(np.arange(items), rows)
+    position = rng.integers(0, 4, len(item))
+    return pl.DataFrame(
+        {"item": item, "position": position + 1, "click": rng.random(len(item)) < THETA[position] * liked[item]}
+    )
+
+
+def errors_checked(make, items: int, rows: int, rounds: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Mean of the estimates, and on the log scale: how often ± 1.96 errors hold the truth, errors over true ones."""
+    estimates, errors = [], []
     for seed in range(rounds):
-        table = fit_positions(world(items, rows, seed=seed)).table
-        p, error = table["p"].to_numpy(), table["error"].to_numpy()
-        estimates.append(p)
-        errors.append(error)
-        inside.append(np.abs(np.log(p[1:] / THETA[1:])) < 1.96 * error[1:] / p[1:])
-    return np.mean(estimates, axis=0), np.mean(inside, axis=0), np.mean(errors, axis=0)
+        table = fit_positions(make(items, rows, seed=seed)).table
+        estimates.append(table["p"].to_numpy())
+        errors.append(table["error"].to_numpy() / table["p"].to_numpy())
+    logs, errors = np.log(estimates)[:, 1:], np.array(errors)[:, 1:]
+    inside = np.abs(logs - np.log(THETA[1:])) < 1.96 * errors
+    ratio = np.sqrt((errors**2).mean(axis=0)) / logs.std(axis=0, ddof=1)
+    return np.mean(estimates, axis=0), inside.mean(axis=0), ratio
 
 
-@pytest.mark.parametrize(("items", "rows"), [(600, 3), (40, 60)])
-def test_standard_errors_hold_what_they_say(items, rows):
-    mean, share, error = covered(items, rows, 60)
+@pytest.mark.parametrize(("make", "items", "rows"), [(world, 600, 3), (in_any_order, 600, 3), (world, 60, 60)])
+def test_standard_errors_are_neither_too_small_nor_too_large(make, items, rows):
+    mean, share, ratio = errors_checked(make, items, rows, 300)
     assert np.abs(mean - THETA).max() < 0.05
-    assert share.min() > 0.85
-    assert error[1:].min() > 0
+    assert share == pytest.approx(0.95, abs=0.04)  # of 300: ± 1.3 % is one standard error
+    assert ratio == pytest.approx(1, abs=0.12)  # ± 4 % is one standard error
+    assert ratio.mean() == pytest.approx(1, abs=0.07)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("items", "rows"), [(4000, 3), (500, 10), (40, 500), (8, 2000)])
-def test_standard_errors_hold_what_they_say_in_full(items, rows):
-    mean, share, _ = covered(items, rows, 400)
+@pytest.mark.parametrize(
+    ("make", "items", "rows"),
+    [(world, 4000, 3), (in_any_order, 2000, 3), (world, 500, 10), (world, 40, 500), (world, 8, 2000)],
+)
+def test_standard_errors_are_neither_too_small_nor_too_large_in_full(make, items, rows):
+    mean, share, ratio = errors_checked(make, items, rows, 800)
     assert np.abs(mean - THETA).max() < 0.01
-    assert share.min() > 0.915  # single rows are given the largest variance they can have, so it may well be more
-    assert share.max() <= 1
+    assert share == pytest.approx(0.95, abs=0.025)
+    assert ratio == pytest.approx(1, abs=0.08)
+
+
+@pytest.mark.parametrize("places", [(0, 1), (0, 1, 2), (0, 0, 1), (0, 1, 1, 3)])
+def test_variances_of_clicks_have_no_bias(places):
+    """The mean over everything that can happen to one item, each by its probability, is θγ(1 - θγ) a row."""
+    gamma = 0.7
+    chance = THETA[list(places)] * gamma
+    mean = np.zeros(len(set(places)))
+    for clicked in product([0, 1], repeat=len(places)):
+        cells = Cells.of(pl.DataFrame({"item": "a", "position": [THETA[p] for p in places], "click": clicked}))
+        found = _click_variances(cells, np.array(cells.positions))
+        mean += np.prod(np.where(clicked, chance, 1 - chance)) * found
+    at = -THETA[list(places)]  # cells are in ascending order of θ here
+    true = [sum((chance * (1 - chance))[at == one]) for one in sorted(set(at), reverse=True)]
+    np.testing.assert_allclose(mean, true, rtol=1e-12)
+
+
+def test_rows_that_were_all_clicked_are_not_taken_for_certain():
+    found = fit_positions(clicks(*[(i, p, 1) for i in "abc" for p in (1, 2)])).table
+    # both at most as variable as their 3 clicks; the equation is about 6 clicks with shares of one half: 1.5 = 6·½·½
+    assert found["p"].to_list() == pytest.approx([1, 1])
+    assert found["error"].to_list() == pytest.approx([0, np.sqrt(1.5) / 1.5])
 
 
 def test_the_equations_by_hand():

@@ -177,3 +177,14 @@ def test_end_to_end_with_what_to_know_beside():
     for wrong in ("popularity:1", "column:q", "nothing"):
         with pytest.raises(tv.TruevalError):
             tv.evaluate_run(recs, test, metrics="snips(recall)@1", propensity=wrong)
+
+
+@pytest.mark.parametrize(("rows", "top"), [(1, 1), (60, 1), (100, 1), (199, 1), (200, 2), (1000, 10), (1050, 10)])
+def test_the_top_share_is_that_of_one_row_in_a_hundred(rows, top):
+    """The largest 1 % of rows, rounded down, at least one row."""
+    weights = np.random.default_rng(rows).uniform(1, 30, rows)
+    expected = sum(sorted(weights)[-top:]) / sum(weights)
+    assert Diagnostics.of(1 / weights).top_share == pytest.approx(expected, rel=1e-12)
+    clipped = np.minimum(weights, 20)
+    expected = sum(sorted(clipped)[-top:]) / sum(clipped)
+    assert Diagnostics.of(1 / weights, clip=20).top_share == pytest.approx(expected, rel=1e-12)

@@ -178,6 +178,13 @@ def test_dates_on_the_clock_of_the_log(scale, at):
     assert moment(at, times, split="temporal") == 978_220_800 * scale
 
 
+@pytest.mark.parametrize("scale", [1, 10**3, 10**6, 10**9])
+def test_dates_on_a_clock_that_ended_before_2001(scale):
+    """MovieLens of 1998 in milliseconds has 12 digits, where times of today have 13."""
+    times = np.array([870_000_000, 900_000_000]) * scale
+    assert moment("1998-01-01", times, split="temporal") == 883_612_800 * scale
+
+
 def test_numbers_are_on_the_scale_of_the_log():
     times = np.array([10, 20])
     assert [moment(at, times, split="temporal") for at in (15, "15", 14.5, np.int64(15))] == [15] * 4

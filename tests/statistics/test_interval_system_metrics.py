@@ -113,6 +113,32 @@ def test_a_mean_has_its_standard_error():
     assert found.error() == pytest.approx(x.std(ddof=1) / np.sqrt(40), rel=0.02)
 
 
+@pytest.mark.parametrize(("groups", "cancel"), [(5, False), (9, False), (13, False), (7, True), (11, True)])
+def test_the_effects_of_pairs_are_taken_off_by_half(groups, cancel):
+    """A value that is a sum over groups and over pairs of groups: without i and j it lacks what i and j add together.
+
+    The variance is that of leaving out one group, less half the sum of the squared effects of pairs, but at least a
+    third of it: that is what is left where the effects of the pairs of each group cancel each other.
+    """
+    rng = np.random.default_rng(groups)
+    alone, apart = rng.normal(size=groups), np.abs(np.subtract.outer(range(groups), range(groups)))
+    circle = np.where(np.minimum(apart, groups - apart) % 2, 3.0, -3.0)  # neighbours +, those next to them -, …
+    together = np.triu(circle if cancel else rng.normal(size=(groups, groups)) * 0.4, 1)
+
+    def without(*left: int) -> float:
+        stay = np.array([g not in left for g in range(groups)])
+        return float(alone[stay].sum() + together[np.ix_(stay, stay)].sum())
+
+    left_out = list(zip(*pairs(groups)))
+    one, two = (np.array([without(*some) for some in of]) for of in ([(g,) for g in range(groups)], left_out))
+    first = (groups - 1) / groups * sum((x - one.mean()) ** 2 for x in one)
+    effects = [together[min(a, b), max(a, b)] for a, b in left_out]
+    second = np.mean(np.square(effects)) * groups * (groups - 1) / 2
+    expected = max(first - second / 2, first / 3)
+    assert JackknifeReplicates(without(), one, two).error() == pytest.approx(np.sqrt(expected), rel=1e-9)
+    assert (expected == first / 3) == cancel  # both sides of the rule are tried
+
+
 def test_differences_of_systems_are_paired():
     shown = lists("zipf", 100, np.random.default_rng(2))
     left = leave_out(tallies_of(shown), np.arange(100), DRAWING)

@@ -82,6 +82,24 @@ def test_planted_pairs() -> None:
     assert planted == {"a": 4, "b": 4, "c": 4, "left": 6}
 
 
+@pytest.mark.parametrize("checks", [{"same": True}, {"random": True}, {"same": True, "random": True}])
+@pytest.mark.parametrize(("systems", "pairs"), [(2, 0), (3, 0), (4, 2)])
+def test_planted_pairs_come_at_every_place_but_the_first(systems: int, pairs: int, checks: dict[str, bool]) -> None:
+    """Nobody's first task is a trap; later, each place has its share of them."""
+    options = PlanOptions("pair", tuple("abcd"[:systems]), seed=2, pairs=pairs, **checks)
+    tasks = (pairs or systems * (systems - 1) // 2) + len(checks)
+    places: dict[str, Counter[int]] = {kind: Counter() for kind in checks}
+    for number in range(300):
+        plan = plan_for(options, number)
+        assert {one.task for one in plan} == set(range(1, tasks + 1))
+        for one in plan[::2]:
+            if one.check:
+                places[one.check][one.task] += 1
+    for found in places.values():
+        assert set(found) == set(range(2, tasks + 1))
+        assert min(found.values()) > 300 / (tasks - 1) / 2
+
+
 def test_labels_follow_the_places_and_plans_repeat() -> None:
     options = PlanOptions("rank", tuple("abcdef"), seed=5, same=True)
     for number in (0, 3, 1000):

@@ -114,15 +114,37 @@ def _products(left: sparse.csr_array, right: sparse.csr_array, weight: np.ndarra
 def _log_errors(cells: Cells, theta: np.ndarray, best: int) -> np.ndarray:
     """Standard errors of log(θ / θ of the best position), by the variance of the clicks in the equations.
 
-    A cell of n rows with c clicks varies by c(n - c)/(n - 1), without bias; a single row by at most c.
+    Where the rows are too few for the variance to come out positive, it is taken to be as large as it can be: the
+    clicks themselves.
     """
-    varies = np.where(cells.n > 1, cells.c * (cells.n - cells.c) / np.maximum(cells.n - 1, 1), cells.c)
+    found = _log_variances(cells, theta, best, _click_variances(cells, theta))
+    most = _log_variances(cells, theta, best, cells.c)
+    return np.sqrt(np.where(found > 1e-6 * most, found, most))
+
+
+def _click_variances(cells: Cells, theta: np.ndarray) -> np.ndarray:
+    """The variance of the clicks of each cell, without bias.
+
+    For n rows with c clicks it is c(n - c)/(n - 1). One row by itself tells nothing of its variance θγ - (θγ)², but
+    the item's other rows do: any two rows q and r are both clicked with probability γ²·θ_q·θ_r, so that γ² is the
+    number of such pairs over the sum of θ_q·θ_r.
+    """
+    of_place, weight = theta[cells.place], cells.n * theta[cells.place]
+    clicks = np.bincount(cells.item, cells.c)
+    pairs = np.bincount(cells.item, weight) ** 2 - np.bincount(cells.item, weight * of_place)
+    square = clicks * (clicks - 1) / pairs
+    single = cells.c - of_place**2 * square[cells.item]
+    return np.where(cells.n > 1, cells.c * (cells.n - cells.c) / np.maximum(cells.n - 1, 1), single)
+
+
+def _log_variances(cells: Cells, theta: np.ndarray, best: int, varies: np.ndarray) -> np.ndarray:
+    """Variances of log(θ / θ of the best position) where the clicks of each cell have those of `varies`."""
     shares, of_item = _shares(cells, theta), np.bincount(cells.item, cells.c)
     cross = _products(cells.matrix(varies), shares, np.ones(len(of_item)))
     own = _products(shares, shares, np.bincount(cells.item, varies))
     spread = np.diag(np.bincount(cells.place, varies)) - cross - cross.T + own
     free = np.arange(len(theta)) != best
     inverse = np.linalg.inv(_curvature(shares, of_item)[np.ix_(free, free)])
-    error = np.zeros(len(theta))
-    error[free] = np.sqrt(np.maximum(np.diag(inverse @ spread[np.ix_(free, free)] @ inverse), 0.0))
-    return error
+    variance = np.zeros(len(theta))
+    variance[free] = np.diag(inverse @ spread[np.ix_(free, free)] @ inverse)
+    return variance
