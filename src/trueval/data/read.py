@@ -24,7 +24,7 @@ from trueval.data.layouts import LAYOUTS, layout_of, log_layout
 from trueval.data.places import check_not_special, describe_absence, entries, path_exists, usable_path
 from trueval.data.popularity import check_count_of
 from trueval.data.table_size import check_fits
-from trueval.data.tables import ids_are_text, parquet_parts, read_table, scan_parts, stem
+from trueval.data.tables import ids_are_text, read_table, stem
 from trueval.data.writing import writing
 from trueval.errors import DataError, DefinitionError, TruevalError, suggest
 
@@ -43,8 +43,9 @@ def read(
     Parameters
     ----------
     source : table, file, folder, name of a data set, or log
-        A table (polars, pandas, Arrow), a file, a folder of a known data set or of parquet parts, the name of a data
-        set that `trueval data get` has fetched, or a log already.
+        A table (polars, pandas, Arrow), a file, a folder of a known data set or of parquet parts, the folder of a Delta
+        or Iceberg table (extras `delta` and `iceberg`), the name of a data set that `trueval data get` has fetched, or
+        a log already.
     columns : mapping or text, optional
         Names or positions of the column roles user, item, value and time, where they do not have common names:
         {"user": "uid", "item": 2} or "user=uid,item=2". None (in text: "value=") says that there is no such column.
@@ -223,8 +224,6 @@ def _read_folder(folder: Path, columns: ColumnMap | None, name: str) -> Interact
         with reading(folder, what=match[0].name):
             log = match[0].read(match[1], name)
         return _again(log, columns, name)
-    if not parquet_parts(folder):
-        scan_parts(folder)  # raises, and says what the folder holds
     return _read_file(folder, columns, name)
 
 

@@ -14,6 +14,7 @@ from trueval.arguments import checked
 from trueval.data.ids import Ids, check_same_kind
 from trueval.data.interactions import Interactions
 from trueval.data.items import read_items
+from trueval.data.logged_tables import has_log
 from trueval.data.read import read
 from trueval.data.tables import stem
 from trueval.errors import DataError, DefinitionError
@@ -145,8 +146,9 @@ def _named(snapshots: Any, periods: int | None, columns: Any) -> dict[str, Any]:
         return {str(name): source for name, source in snapshots.items()}
     if isinstance(snapshots, (list, tuple)):
         return _by_name(snapshots)
-    if isinstance(snapshots, (str, Path)) and Path(snapshots).is_dir() and periods is None:
-        found = sorted(path for path in Path(snapshots).iterdir() if path.name.endswith(_ENDINGS))
+    folder = Path(snapshots) if isinstance(snapshots, (str, Path)) and periods is None else None
+    if folder is not None and folder.is_dir() and not has_log(folder):
+        found = sorted(path for path in folder.iterdir() if path.name.endswith(_ENDINGS) or has_log(path))
         if not found:
             raise DataError(
                 "the folder has no snapshots", where=str(snapshots), do="give a folder of parquet or csv files"
