@@ -48,6 +48,7 @@ def evaluate(
     users: Any = None,
     min_group: int = MIN_GROUP,
     propensity: Any = None,
+    columns: Mapping[str, Any] | str | None = None,
     level: float = 0.95,
     keep_facts: bool | None = None,
 ) -> Result:
@@ -104,6 +105,8 @@ def evaluate(
         position. Where the split drew a share s of the log at random, p is of the whole log, and pairs outside train
         are tested with probability s p / (1 - t p), t being the share of train; with s p where train items may be
         recommended (design …-seen), and where p is known up to a factor only (by popularity, display or position).
+    columns : mapping or text, optional
+        Columns of `items` and `users` without common names: {"item": "sku"} or "items.item=sku,users.user=uid".
     level : number, default 0.95
         Confidence level of the intervals.
     keep_facts : bool, optional
@@ -129,6 +132,7 @@ def evaluate(
     >>> 0 <= result["popularity", "auc"].value <= 1
     True
     """
+    from trueval.data.users import read_side_tables
     from trueval.evaluation.evaluate_repeats import each_interval, evaluate_repeats
     from trueval.evaluation.evaluate_systems import evaluate_sides
     from trueval.evaluation.kept_facts import Keeper
@@ -136,6 +140,7 @@ def evaluate(
     from trueval.splits.parts import check_parts
 
     check_parts(parts)
+    items, users = read_side_tables(items, users, columns=columns)
     repeated = isinstance(parts, Sequence) or isinstance(seed, Sequence)
     method = interval or ("nested" if repeated else "bootstrap")
     seeds = list(seed) if isinstance(seed, Sequence) else [seed]
@@ -235,7 +240,7 @@ def evaluate_run(
     resamples : int, default 1000
         Number of resamples of "bootstrap" and "bca".
     columns : mapping or text, optional
-        Column roles that common names do not tell: {"user": "uid"} or "user=uid,score=pred".
+        Roles of columns without common names: {"user": "uid"} or "user=uid"; of one table alone: "items.item=sku".
     sorted_by_user : bool, default False
         The files are sorted by user, so that they can be read in chunks.
     compat : text, optional
@@ -277,9 +282,10 @@ def evaluate_run(
     >>> evaluate_run(recs, test, metrics="rr", interval="none")["run", "rr"].value
     0.5
     """
-    from trueval.data.column_roles import parse_columns
+    from trueval.data.table_columns import read_columns
 
-    roles = parse_columns(columns) if isinstance(columns, str) else columns
+    tables = {"recs": recs, "test": test, "train": train, "items": items, "users": users, "propensity": propensity}
+    roles = read_columns(columns, **tables) or None
     metrics = supported(METRICS, compat) if metrics is METRICS else metrics
     options = EvaluationOptions(
         metrics=metrics, threshold=threshold, population=population, missing=missing, ties=ties, compat=compat,

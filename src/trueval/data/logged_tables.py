@@ -190,6 +190,12 @@ def _scan_delta(folder: Path) -> pl.LazyFrame:
                 return str(_check_local(str(place / uri[len(root) :].lstrip("/")) if inside else uri, folder))
 
         table = LocalTable(place.as_uri())
+        protocol = table.protocol()
+        if protocol.min_reader_version == 2 or "columnMapping" in (protocol.reader_features or []):
+            raise DataError(
+                "the columns of a Delta table have other names in its files", where=str(folder), found="column mapping",
+                do=_PARTS,
+            )  # fmt: skip
         _check_partitions(table.file_uris(), table.metadata().partition_columns, folder)
         frame = pl.scan_delta(table)
         frame.collect_schema()

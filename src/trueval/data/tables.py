@@ -12,11 +12,12 @@ from typing import Any
 
 import polars as pl
 
-from trueval.data.column_roles import ColumnMap, TableRoles, find_roles, looks_like, renaming
+from trueval.data.column_roles import TableRoles, find_roles, renaming
 from trueval.data.delimited import scan_delimited
 from trueval.data.failures import FAILURES, empty, reading
 from trueval.data.logged_tables import check_parts_alone, is_iceberg_metadata, scan_iceberg, scan_logged
 from trueval.data.places import entries
+from trueval.data.role_names import ColumnMap, looks_like
 from trueval.data.size_limits import most_bytes, too_large
 from trueval.data.text_lines import first_lines, numbers_where_possible, split_lines
 from trueval.errors import DataError
