@@ -51,6 +51,7 @@ def evaluate(
     only_users: Any = None,
     min_group: int = MIN_GROUP,
     propensity: Any = None,
+    columns: Mapping[str, Any] | str | None = None,
     level: float = 0.95,
     keep_facts: bool | None = None,
 ) -> Result:
@@ -115,6 +116,9 @@ def evaluate(
         recommended (design …-seen), and where p is known up to a factor only (by popularity, display or position).
         With the split `unbiased` p is of the biased log; the random sample is weighted by the chance of its draw.
         Probabilities are refused where they do not tell what is tested, for example in splits by time.
+    columns : mapping or text, optional
+        Columns of `items`, `users` and `only_users` without common names: {"item": "sku"} or
+        "items.item=sku,users.user=uid".
     level : number, default 0.95
         Confidence level of the intervals.
     keep_facts : bool, optional
@@ -140,6 +144,7 @@ def evaluate(
     >>> 0 <= result["popularity", "auc"].value <= 1
     True
     """
+    from trueval.data.users import read_side_tables
     from trueval.evaluation.evaluate_repeats import each_interval, evaluate_repeats
     from trueval.evaluation.evaluate_systems import evaluate_sides
     from trueval.evaluation.kept_facts import Keeper
@@ -148,6 +153,7 @@ def evaluate(
 
     check_parts(parts)
     check_user_table(users, by)
+    items, users, only_users = read_side_tables(items, users, only_users, columns=columns)
     repeated = isinstance(parts, Sequence) or isinstance(seed, Sequence)
     method = interval or ("nested" if repeated else "bootstrap")
     seeds = list(seed) if isinstance(seed, Sequence) else [seed]
@@ -255,7 +261,7 @@ def evaluate_run(
     resamples : int, default 1000
         Number of resamples of "bootstrap" and "bca".
     columns : mapping or text, optional
-        Column roles that common names do not tell: {"user": "uid"} or "user=uid,score=pred".
+        Roles of columns without common names: {"user": "uid"} or "user=uid"; of one table alone: "items.item=sku".
     sorted_by_user : bool, default False
         The files are sorted by user, so that they can be read in chunks.
     compat : text, optional
@@ -299,10 +305,14 @@ def evaluate_run(
     >>> evaluate_run(recs, test, metrics="rr", interval="none")["run", "rr"].value
     0.5
     """
-    from trueval.data.column_roles import parse_columns
+    from trueval.data.table_columns import read_columns
+    from trueval.data.users import read_user_ids
 
-    roles = parse_columns(columns) if isinstance(columns, str) else columns
+    tables = {"recs": recs, "test": test, "train": train, "items": items, "users": users, "propensity": propensity}
+    roles = read_columns(columns, **tables, only_users=only_users) or None
     check_user_table(users, by)
+    if roles and only_users is not None:
+        only_users = read_user_ids(only_users, columns=roles)
     metrics = supported(METRICS, compat) if metrics is None else metrics
     options = EvaluationOptions(
         metrics=metrics, threshold=threshold, population=population, missing=missing, invalid=invalid, ties=ties,

@@ -88,9 +88,8 @@ def test_the_test_part_is_refused_as_validation(parts):
     with pytest.raises(DataError, match="share rows") as caught:
         tv.calibrate(test, validation=test)
     assert "2,000 rows" in caught.value.found
-    mixed = pl.concat([validation, test.with_columns(prediction=pl.lit(0.5))[:3]])
     with pytest.raises(DataError, match="share rows") as caught:
-        tv.calibrate(test, validation=mixed)
+        tv.calibrate(test, validation=pl.concat([validation, test[:3]]))
     assert "3 rows" in caught.value.found
 
 

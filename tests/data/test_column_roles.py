@@ -5,9 +5,10 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from trueval.data.column_roles import LOG_ROLES, RUN_ROLES, TableRoles, find_roles, parse_columns, renaming
+from trueval.data.column_roles import LOG_ROLES, RUN_ROLES, TableRoles, find_roles, renaming
 from trueval.data.read import read
 from trueval.data.run_tables import read_run
+from trueval.data.table_columns import parse_columns
 from trueval.errors import DataError, DefinitionError
 
 

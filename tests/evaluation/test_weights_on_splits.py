@@ -330,7 +330,9 @@ def test_probabilities_are_refused_where_they_do_not_tell_what_is_tested(name: s
 
 def tables_of_lists(parts: Parts, seen: bool, items: np.ndarray) -> dict[str, pl.DataFrame]:
     """The complete rankings of the systems, as tables."""
-    allowed = mask(parts.train, parts.validation, parts.test).any(axis=1, keepdims=True) & (True if seen else ~mask(parts.train))
+    allowed = mask(parts.train, parts.validation, parts.test).any(axis=1, keepdims=True) & (
+        True if seen else ~mask(parts.train)
+    )
     user, item = np.nonzero(allowed & np.isin(np.arange(ITEMS), items))
     return {name: pl.DataFrame({"user": user, "item": item, "score": row[item]}) for name, row in SYSTEMS.items()}
 

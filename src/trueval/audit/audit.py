@@ -211,7 +211,8 @@ def audit(
     min_group : int, default 30
         Groups with fewer users are not tested.
     columns : mapping or text, optional
-        Column roles that common names do not tell.
+        Column roles that common names do not tell (see `evaluate_run`), of recs, test, train, validation, unbiased,
+        items and users.
     accept : mapping, optional
         Findings to accept: {"check": {"reason": "…", "data": "…"}}, where data is the fingerprint that the audit
         printed. An accepted finding returns when the data change.

@@ -13,10 +13,12 @@ import polars as pl
 
 from trueval.audit.settings import RankedSystem, Setting, keep_pairs, only_of
 from trueval.audit.subject import POPULARITY, Subject, named_popularity
+from trueval.data.column_roles import RUN_ROLES
 from trueval.data.ids import Ids
 from trueval.data.interactions import Interactions
 from trueval.data.pair_keys import unique_pairs
 from trueval.data.run_tables import read_run
+from trueval.data.table_columns import columns_of
 from trueval.design.design import RunDesign
 from trueval.errors import DataError, TruevalError
 from trueval.evaluation.held_out import HeldOut, prepare_run, read_held_out
@@ -43,8 +45,8 @@ class GivenRuns(Subject):
         train: Interactions | None = None, items: Any = None, columns: Mapping[str, Any] | None = None,
         leaked_rows: pl.DataFrame | None = None, unbiased_test: Interactions | None = None,
     ) -> None:  # fmt: skip
-        own = {role: name for role, name in (columns or {}).items() if role in ("user", "item", "score", "rank")}
-        self.runs = {name: read_run(source, columns=own or None) for name, source in runs.items()}
+        own = columns_of(columns, "recs").only(RUN_ROLES) or None
+        self.runs = {name: read_run(source, columns=own) for name, source in runs.items()}
         self.test, self.train, self.options, self.unbiased_test = test, train, options, unbiased_test
         self.leaked_rows = leaked_rows
         self.catalogue_given = items is not None

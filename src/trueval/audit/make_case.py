@@ -14,11 +14,13 @@ from trueval.audit.fitted_systems import FittedSystems
 from trueval.audit.given_runs import GivenRuns
 from trueval.audit.subject import Subject
 from trueval.comparison.margins import Margins, parse_margins
-from trueval.data.column_roles import parse_columns
 from trueval.data.interactions import Interactions
+from trueval.data.items import read_items
 from trueval.data.judgements import check_threshold
 from trueval.data.pair_keys import repeated_rows
-from trueval.data.users import read_users
+from trueval.data.role_names import ColumnMap
+from trueval.data.table_columns import read_columns
+from trueval.data.users import read_user_ids, read_users
 from trueval.errors import DataError, DefinitionError
 from trueval.evaluation.groups import names_of
 from trueval.evaluation.held_out import read_log
@@ -39,7 +41,13 @@ def make_case(
     ties: str, items: Any, users: Any, only_users: Any, by: Any, min_group: int, columns: Any, seed: int,
 ) -> Case:  # fmt: skip
     """The case, with its tables read and its options checked."""
-    roles = parse_columns(columns) if isinstance(columns, str) else columns
+    roles = read_columns(
+        columns, recs=recs, test=test, train=train, validation=validation, unbiased=unbiased, items=items, users=users,
+        only_users=only_users,
+    )  # fmt: skip
+    if roles and only_users is not None:
+        only_users = read_user_ids(only_users, columns=roles)
+    items = None if items is None else read_items(items, columns=roles)
     options = EvaluationOptions(
         metrics=metrics, threshold=threshold, population=population, missing=missing, invalid=invalid, ties=ties,
         interval="none", seed=seed, min_group=min_group, only_users=only_users,
@@ -74,7 +82,7 @@ def make_case(
             where="metrics", found=", ".join(subject.specs), do="audit one that has, as ndcg@10",
         )  # fmt: skip
     margins: Margins | None = None if relevant_change is None else parse_margins(relevant_change)
-    table = _user_table(users, (own_test, own_train), by)
+    table = _user_table(users, (own_test, own_train), by, roles)
     return Case(
         own_test, own_train, given, leaked, subject, margins, unbiased_test is not None and subject is not None,
         tuple(names_of(by)), table, min_group, seed, threshold, unbiased_test,
@@ -100,7 +108,7 @@ def case_of_result(
         _, leaked = _without_leaked(test, train)
     subject = FinishedResult(evaluation, options, observed=observed)
     margins = None if relevant_change is None else parse_margins(relevant_change)
-    table = _user_table(users, (test, train), by)
+    table = _user_table(users, (test, train), by, None)
     return Case(
         test, train, given, leaked, subject, margins, observed is not None, tuple(names_of(by)), table, min_group,
         options.seed, options.threshold,
@@ -181,7 +189,9 @@ def _fitted(
     return FittedSystems(parts, systems, options, design=design, items=items, leaked_rows=leaked)
 
 
-def _user_table(users: Any, logs: tuple[Interactions | None, ...], by: Any) -> pl.DataFrame | None:
+def _user_table(
+    users: Any, logs: tuple[Interactions | None, ...], by: Any, columns: ColumnMap | None
+) -> pl.DataFrame | None:
     """The table of users with the groups that are asked for; None where none are."""
     if not by:
         return None
@@ -191,4 +201,4 @@ def _user_table(users: Any, logs: tuple[Interactions | None, ...], by: Any) -> p
             "groups need a table of users", where="by", found=f"by={by!r}, and no users",
             do="give users= (--users FILE), one row per user",
         )  # fmt: skip
-    return own if users is None else read_users(users)
+    return own if users is None else read_users(users, columns=columns)

@@ -20,6 +20,7 @@ from trueval.data.interactions import Interactions
 from trueval.data.items import read_items
 from trueval.data.popularity import item_counts
 from trueval.data.power_law import PowerLaw, fit_power_law
+from trueval.data.table_columns import read_columns
 from trueval.errors import DefinitionError
 from trueval.pictures import draw
 from trueval.render.shown import Shown
@@ -118,7 +119,12 @@ class PopularityCurve(Tabular, Shown):
 
 @checked
 def popularity_curve(
-    data: Interactions | Parts, *, threshold: float | None = None, segments: int = 100, items: Any = None
+    data: Interactions | Parts,
+    *,
+    threshold: float | None = None,
+    segments: int = 100,
+    items: Any = None,
+    columns: Mapping[str, Any] | str | None = None,
 ) -> PopularityCurve:
     """Measure how ratings are spread over items in train and test, and whether popular items are liked more.
 
@@ -132,6 +138,8 @@ def popularity_curve(
         Segments of popularity ranks, of nearly equal size, in which the liked ratio is averaged.
     items : list, table or path, optional
         The catalogue: its items without a rating count as such. Default: all items of the data.
+    columns : mapping or text, optional
+        The column of item ids of `items`, where it has no common name: {"item": "sku"} or "item=sku".
 
     Returns
     -------
@@ -152,8 +160,9 @@ def popularity_curve(
     if segments < 1:
         raise DefinitionError("segments must be at least 1", found=str(segments), do="100 is the default")
     logs = _logs(data)
-    columns = [log.frame["item"] for log in logs.values()]
-    known = Ids.of(*columns, *([] if items is None else [read_items(items)["item"]]))
+    roles = read_columns(columns, ("item",), items=items)
+    catalogue = [] if items is None else [read_items(items, columns=roles)["item"]]
+    known = Ids.of(*(log.frame["item"] for log in logs.values()), *catalogue)
     counts = {name: item_counts([log.frame], known, log.count) for name, log in logs.items()}
     sides = {name: _side(own, counts.get("train") if name != "train" else None) for name, own in counts.items()}
     rated = [item_ratings(log, threshold=threshold, items=known) for log in logs.values()]

@@ -20,9 +20,10 @@ from trueval.calibration.pointwise import Pointwise, chosen, measured, resamples
 from trueval.calibration.predictions import Predictions, check_probabilities, read_predictions
 from trueval.calibration.reuse_checks import fingerprint, refuse_seen_table, refuse_shared_rows
 from trueval.calibration.user_bootstrap import FEWEST, Summed, bounds
-from trueval.data.column_roles import ColumnMap
 from trueval.data.exported_tables import Tabular
 from trueval.data.json_values import json_text
+from trueval.data.role_names import ColumnMap
+from trueval.data.table_columns import columns_of, read_columns
 from trueval.errors import DataError
 from trueval.evaluation.estimate import Estimate
 from trueval.pictures import Reported, draw
@@ -190,7 +191,9 @@ def calibrate(
     (True, 'calibrated')
     """
     check_clip(clip)
-    data = read_predictions(predictions, columns=columns)
+    fitted = isinstance(validation, Calibrator) or str(validation).endswith(".json")
+    roles = read_columns(columns, predictions=predictions, validation=None if fitted else validation)
+    data = read_predictions(predictions, columns=columns_of(roles, "predictions"))
     if _COLUMN in data.source.columns:
         raise DataError(
             f"the table already has a column {_COLUMN}",
@@ -198,7 +201,7 @@ def calibrate(
             found="columns " + ", ".join(data.source.columns),
             do="rename or drop it: the calibrated predictions would take its name",
         )
-    calibrator, warnings = _calibrator(data, validation, method=method, input=input, clip=clip, columns=columns)
+    calibrator, warnings = _calibrator(data, validation, method=method, input=input, clip=clip, columns=roles)
     if calibrator.input == "probability":
         check_probabilities(data, do="predictions of both tables must be probabilities, or set input='score'")
     specs = chosen(metrics, data)
@@ -216,7 +219,7 @@ def calibrate(
 
 
 def _calibrator(
-    data: Predictions, validation: Any, *, method: str, input: str, clip: float | None, columns: ColumnMap | str | None
+    data: Predictions, validation: Any, *, method: str, input: str, clip: float | None, columns: ColumnMap
 ) -> tuple[Calibrator, list[str]]:
     """A calibrator that has not seen the test rows, and what could not be checked."""
     if isinstance(validation, str | Path) and str(validation).endswith(".json"):
@@ -224,7 +227,7 @@ def _calibrator(
     if isinstance(validation, Calibrator):
         return validation, refuse_seen_table(validation, data)
     name = None if isinstance(validation, str | Path) else "validation"
-    fitted_on = read_predictions(validation, columns=columns, name=name)
+    fitted_on = read_predictions(validation, columns=columns_of(columns, "validation"), name=name)
     warnings = refuse_shared_rows(fitted_on, data)
     calibrator = fit_calibrator(fitted_on, method=method, input=_input(input, fitted_on, data), clip=clip)
     return calibrator, warnings

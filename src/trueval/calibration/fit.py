@@ -12,7 +12,7 @@ from trueval.calibration.calibrator import INPUTS, METHODS, Calibrator
 from trueval.calibration.losses import check_clip, clipped
 from trueval.calibration.predictions import Predictions, check_probabilities, read_predictions
 from trueval.calibration.reuse_checks import fingerprint, remembered
-from trueval.data.column_roles import ColumnMap
+from trueval.data.role_names import ColumnMap
 from trueval.errors import DataError, DefinitionError, suggest
 
 

@@ -18,8 +18,8 @@ from trueval.calibration.metrics import PointSpec, parse_point, parse_points
 from trueval.calibration.predictions import Predictions, check_probabilities, read_predictions
 from trueval.calibration.reliability import Reliability, reliability
 from trueval.calibration.user_bootstrap import Clusters, Summed, draw, estimate, make_clusters, no_interval
-from trueval.data.column_roles import ColumnMap
 from trueval.data.exported_tables import Tabular
+from trueval.data.role_names import ColumnMap
 from trueval.errors import DefinitionError, suggest
 from trueval.evaluation.estimate import Estimate
 from trueval.pictures import Reported

@@ -11,20 +11,14 @@ import numpy as np
 import polars as pl
 
 from trueval.data.calendar import showable
-from trueval.data.column_roles import (
-    NO_ROLES,
-    PREDICTION_ROLES,
-    RANKING_ROLES,
-    ColumnMap,
-    find_roles,
-    parse_columns,
-    renaming,
-)
+from trueval.data.column_roles import NO_ROLES, PREDICTION_ROLES, RANKING_ROLES, find_roles, renaming
 from trueval.data.failures import empty
 from trueval.data.frames import as_polars, is_table
 from trueval.data.id_text import settled
 from trueval.data.ids import Ids, as_text, check_id_type, plain
 from trueval.data.read import locate
+from trueval.data.role_names import ColumnMap
+from trueval.data.table_columns import parse_columns
 from trueval.data.tables import column_names, ids_are_text, read_table, stem
 from trueval.errors import DataError, rows_found
 

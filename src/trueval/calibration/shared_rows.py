@@ -80,7 +80,7 @@ def find_reuse(one: KnownRows, two: KnownRows) -> Reuse:
     small, large = sorted((one, two), key=lambda rows: len(rows.value))
     if not len(small.value):
         return Reuse("other")
-    values = _same_digits(small.value, large.value)
+    values = same_digits(small.value, large.value)
     if _equal_tables(values, small.label, large.label):
         return Reuse("same", len(small.value), len(small.value))
     found, expected, deviation = _coincidences(*values)
@@ -135,7 +135,7 @@ def _equal_tables(values: tuple[np.ndarray, np.ndarray], label: np.ndarray, othe
     return bool(same_values and np.array_equal(label[orders[0]], other[orders[1]]))
 
 
-def _same_digits(one: np.ndarray, two: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def same_digits(one: np.ndarray, two: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Both with the digits of the one that has fewer: a table may come back in single precision, or rounded."""
     for shorter in (lambda x: x.astype(np.float32).astype(np.float64), *(_rounded(d) for d in range(9, 3, -1))):
         short = [bool(np.array_equal(shorter(x), x)) for x in (one, two)]

@@ -8,7 +8,19 @@ from typing import Annotated
 import typer
 from typer import Option
 
-from trueval.cli.options import CsvSafe, Format, Output, Quiet, Report, Seed, Threads, give, result_format, write_page
+from trueval.cli.options import (
+    COLUMNS,
+    CsvSafe,
+    Format,
+    Output,
+    Quiet,
+    Report,
+    Seed,
+    Threads,
+    give,
+    result_format,
+    write_page,
+)
 from trueval.evaluation.declared_options import default, help_of
 from trueval.report.output_formats import rendered
 
@@ -48,7 +60,7 @@ def audit_command(
     only_users: Annotated[str | None, Option(help=help_of("only_users"))] = None,
     by: Annotated[str | None, Option(help="Columns of --users: is a group served worse?")] = None,
     min_group: Annotated[int, Option(help="Do not test groups with fewer users.")] = default("min_group"),
-    columns: Annotated[str | None, Option(help="Roles of columns: user=uid,item=sku,score=pred.")] = None,
+    columns: Annotated[str | None, Option(help=COLUMNS)] = None,
     simulate: Annotated[bool, Option("--simulate", help=_SIMULATE)] = False,
     accepted: Annotated[str | None, Option(help=_ACCEPTED)] = None,
     raise_on: Annotated[str | None, Option(help=_RAISE_ON)] = None,

@@ -10,6 +10,7 @@ from typer import Argument, Option
 
 from trueval.cli.guard import is_folder
 from trueval.cli.options import (
+    COLUMNS,
     Count,
     CsvSafe,
     Format,
@@ -76,7 +77,7 @@ def evaluate_command(
     by: Annotated[str | None, Option(help=help_of("by"))] = None,
     min_group: Annotated[int, Option(help=help_of("min_group"))] = default("min_group"),
     baseline: Annotated[str | None, Option(help="Compare every other run with this one.")] = None,
-    columns: Annotated[str | None, Option(help="Roles of columns: user=uid,item=sku,score=pred.")] = None,
+    columns: Annotated[str | None, Option(help=COLUMNS)] = None,
     count: Count = None,
     format: Format = None,
     output: Annotated[str | None, Option("--output", "-o", help=_OUTPUT)] = None,
@@ -109,25 +110,31 @@ def evaluate_command(
 
         read_ahead(recs[0])
     from trueval.api import evaluate_run
+    from trueval.data.table_columns import read_columns
     from trueval.progress import set_quiet
 
     set_quiet(quiet)
+    roles = read_columns(
+        columns, recs=recs, test=test, train=train, items=items, users=users, only_users=only_users,
+        propensity=propensity,
+    ) or None  # fmt: skip
     chosen = _check_output(format, output, per_user, report, csv_safe=csv_safe)
     audited: dict[str, Any] = {  # what an audit of the same lists takes as well
         "items": items, "users": users, "only_users": only_users, "by": by, "threshold": threshold,
         "population": population, "missing": missing, "invalid": invalid, "ties": ties, "min_group": min_group,
-        "columns": columns,
-        "seed": seed, "threads": threads,
+        "columns": roles, "seed": seed, "threads": threads,
     }  # fmt: skip
     other: dict[str, Any] = {
         "design": design, "condensed": condensed or None, "without_head": without_head, "seen": seen,
         "compat": compat, "propensity": propensity,
     }  # fmt: skip
+    here = ["train"] if count is not None else []  # read here
+    left = {role: name for role, name in (roles or {}).items() if role.partition(".")[0] not in here} or None
     with held(output if is_folder(output) else None):
         result = evaluate_run(
-            recs[0] if len(recs) == 1 else recs, test, train=_counted(train, columns, count),
+            recs[0] if len(recs) == 1 else recs, test, train=_counted(train, roles, count),
             metrics=metrics, interval=interval, resamples=resamples, level=level, sorted_by_user=sorted_by_user,
-            engine=engine, **audited, **other,
+            engine=engine, **{**audited, "columns": left}, **other,
         )  # fmt: skip
         _write_side_files(result, baseline, per_user, csv_safe=csv_safe)
         if report is not None:
@@ -213,7 +220,7 @@ def _write_report(
     def checks() -> Audit:
         if not again:
             return result.audit()
-        by = _columns_among(given["users"], given["by"])
+        by = _columns_among(given["users"], given["by"], given["columns"])
         users = given["users"] if by else None
         return audit(recs=recs, metrics=list(result.evaluation.specs.values()), **{**given, "users": users, "by": by})
 
@@ -227,14 +234,14 @@ def _write_report(
     )  # fmt: skip
 
 
-def _columns_among(users: str | None, by: str | None) -> list[str] | None:
+def _columns_among(users: str | None, by: str | None, roles: dict[str, Any] | None) -> list[str] | None:
     """Those of the groups that are columns of the users: an audit asks whether users are served alike."""
     if users is None or by is None:
         return None
     from trueval.data.users import read_users
     from trueval.evaluation.groups import names_of
 
-    columns = read_users(users).columns
+    columns = read_users(users, columns=roles).columns
     return [name for name in names_of(by) if name in columns] or None
 
 
@@ -244,11 +251,10 @@ def _title(recs: list[str], test: str) -> str:
     return f"{lists} on {Path(test).name}"
 
 
-def _counted(train: str | None, columns: str | None, count: str | None) -> object:
+def _counted(train: str | None, roles: dict[str, Any] | None, count: str | None) -> object:
     """The train set, read with `count` where it is given."""
     if count is None:
         return train
-    from trueval.data.column_roles import parse_columns
     from trueval.data.read import read
     from trueval.evaluation.held_out import read_log
 
@@ -256,4 +262,4 @@ def _counted(train: str | None, columns: str | None, count: str | None) -> objec
         raise DefinitionError(
             "popularity is counted in the train set", where="--count", found="no train set", do="pass --train FILE"
         )
-    return read(read_log(train, parse_columns(columns) if columns else None, name="train"), count=count)
+    return read(read_log(train, roles, name="train"), count=count)

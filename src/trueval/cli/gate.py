@@ -31,6 +31,7 @@ def gate_command(
     old_system: Annotated[str | None, Option(help="The system of OLD, where it has another name.")] = None,
     by: Annotated[str | None, Option(help=_BY)] = None,
     users: Annotated[str | None, Option(help="Table of users with columns to group by.")] = None,
+    columns: Annotated[str | None, Option(help="The column of user ids of --users: user=uid.")] = None,
     min_group: Annotated[int, Option(help="Do not test groups with fewer users.")] = 30,
     format: Format = None,
     output: Output = None,
@@ -64,7 +65,7 @@ def gate_command(
     chosen = result_format(format, output, csv_safe=csv_safe)
     found = gate(
         new, old, metrics=metrics, margin=margin, level=level, correct=correct, system=system, old_system=old_system,
-        by=by, users=users, min_group=min_group,
+        by=by, users=users, columns=columns, min_group=min_group,
     )  # fmt: skip
     if output is None and chosen == "table":
         found.print(sys.stdout)

@@ -20,6 +20,7 @@ from trueval.report.output_formats import PAGES, RESULTS, check_csv_safe, choose
 if TYPE_CHECKING:
     from trueval.report.origin import Origin
 
+COLUMNS = "Roles of columns: user=uid,item=sku,score=pred; of one table alone: items.item=sku,test.user=uid."
 _FORMAT = f"{', '.join(RESULTS)}; default: as the file's ending says, otherwise a table."
 _CSV_SAFE = (
     "Put an apostrophe before text in CSV and TSV that begins with =, +, -, @, a tab or an end of line: spreadsheets "

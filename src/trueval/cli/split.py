@@ -47,6 +47,7 @@ def split_command(
       trueval split coat --how unbiased --ratio 0.2 -o parts
     """
     from trueval.data.read import read, read_pair
+    from trueval.data.table_columns import columns_of, read_columns
     from trueval.errors import visible
     from trueval.kernels import use_threads
     from trueval.progress import set_quiet
@@ -63,7 +64,7 @@ def split_command(
         if pair:
             log, options[pair] = read_pair(data, options.get(pair), columns=columns)
         else:
-            log = read(data, columns=columns)
+            log = read(data, columns=columns_of(read_columns(columns, log=data), "log") or None)
         log = read(log, count=count)
         made = split(log, how, seed=seed, min_user=min_user, min_item=min_item, **options)
         save_parts(made, output, log=log, force=force)

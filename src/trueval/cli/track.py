@@ -9,6 +9,7 @@ from typer import Argument, Option
 from trueval.cli.options import CsvSafe, Format, Output, Quiet, Seed, Threads, give, result_format
 from trueval.report.output_formats import rendered
 
+_COLUMNS = "Roles of columns: user=uid,item=sku,time=ts; of --items alone: items.item=sku."
 _SNAPSHOTS = "Logs or lists in their order, or a folder of them (by name), or one log with times (see --periods)."
 
 
@@ -17,7 +18,7 @@ def track_command(
     periods: Annotated[int | None, Option(help="Cut one log into so many periods of equally many rows.")] = None,
     items: Annotated[str | None, Option(help="The catalogue, perhaps with columns of groups.")] = None,
     by: Annotated[str | None, Option(help="Column of --items whose groups share the rows.")] = None,
-    columns: Annotated[str | None, Option(help="Roles of columns: user=uid,item=sku,time=ts.")] = None,
+    columns: Annotated[str | None, Option(help=_COLUMNS)] = None,
     format: Format = None,
     output: Output = None,
     csv_safe: CsvSafe = False,

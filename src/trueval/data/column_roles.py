@@ -6,54 +6,13 @@ is read, which roles it needs and which it may have.
 
 from __future__ import annotations
 
-import difflib
-import re
+import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from trueval.errors import DataError, DefinitionError, suggest
-
-# A column is named, given by position (from 0), or declared absent (None).
-ColumnMap = Mapping[str, "str | int | None"]
-
-_WEIGHTED = "score rating value weight relevance"
-_CHANCE = "probability prob p"
-_PROPENSITY = "propensity propensity_score pscore"
-_CLICK = "click clicked label converted"
-_RANK = "rank position pos"
-
-# The common names of each role, whatever the case and the signs between words.
-_DECLARED = {
-    "user": "user user_id user_idx uid visitor visitor_id customer customer_id member_id reviewer_id query_id qid",
-    "item": "item item_id item_idx iid movie_id sku video_id artist_id product_id asin parent_asin book_id song_id"
-    " track_id business_id article_id news_id doc_id joke_id",
-    "value": f"{_WEIGHTED} watch_ratio play_count plays listen_count stars preference",
-    "time": "time timestamp ts date datetime unix_time unix_timestamp event_time review_time unix_review_time",
-    "score": f"{_WEIGHTED} prediction pred",
-    "rank": _RANK,
-    "prediction": f"{_CHANCE} prediction pred predicted score ctr pctr",
-    "label": f"{_CLICK} y target",
-    "weight": "weight sample_weight",
-    "position": f"{_RANK} slot",
-    "click": f"{_CLICK} clicks reward",
-    "count": "count n displays impressions views",
-    "p": f"{_CHANCE} {_PROPENSITY} chance",
-    "reward": f"{_CLICK} clicks reward conversion outcome",
-    "propensity": f"{_PROPENSITY} action_prob logging_probability logging_prob behavior_prob",
-    "probability": f"{_CHANCE} pi target_probability target_prob share",
-    "arm": "arm",
-    # Other words for users and items, in tables that say so: elsewhere they mean something else.
-    "round": "round round_id impression_id request_id session_id slate_id",
-    "action": "action action_id arm arm_id",
-}
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"[\W_]+", "", name).lower()
-
-
-_NAMES = {role: frozenset(map(_plain, names.split())) for role, names in _DECLARED.items()}
+from trueval.data.role_names import ColumnMap, check_role, guess_column, looks_like, plain_name
+from trueval.errors import DataError, suggest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +34,8 @@ class TableRoles:
     else_called: Mapping[str, str] = field(default_factory=dict)
     # A column called exactly like the role is the one that is meant, whatever else looks like it.
     own_name_wins: bool = False
+    # The name by which a mapping may speak of this kind of table alone, as in items.item.
+    table: str = ""
     # How a person says which column it is: a mapping, an option of the role's name, or by renaming it.
     given_by: Literal["columns", "option", "name"] = "columns"
 
@@ -94,16 +55,7 @@ RUN_ROLES = TableRoles(needs=("user", "item"), may_have=("score", "rank"))
 PREDICTION_ROLES = TableRoles(needs=("prediction", "label"), may_have=("user", "item", "time", "weight"), others=())
 RANKING_ROLES = tuple(dict.fromkeys((*LOG_ROLES, *RUN_ROLES)))
 # Their names also tell a header from a first row; those of other tables (action, share) are often values.
-_HEADER_ROLES = tuple(dict.fromkeys((*RANKING_ROLES, *PREDICTION_ROLES)))
-
-
-def looks_like(name: str, role: str) -> bool:
-    """Whether a column name is a common one for a role.
-
-    >>> looks_like("userId", "user"), looks_like("genre", "item")
-    (True, False)
-    """
-    return _plain(name) in _NAMES[role]
+HEADER_ROLES = tuple(dict.fromkeys((*RANKING_ROLES, *PREDICTION_ROLES)))
 
 
 def looks_like_any(name: str) -> bool:
@@ -112,49 +64,29 @@ def looks_like_any(name: str) -> bool:
     >>> looks_like_any("movieId"), looks_like_any("1193")
     (True, False)
     """
-    return len(_plain(name)) > 1 and any(looks_like(name, role) for role in _HEADER_ROLES)
+    return len(plain_name(name)) > 1 and any(looks_like(name, role) for role in HEADER_ROLES)
 
 
-def parse_columns(text: str, known: Collection[str] = _HEADER_ROLES) -> dict[str, str | int | None]:
-    """Roles from the form of the command line; a number is a position and `value=` says there is none.
+class TableColumns(dict[str, "str | int | None"]):
+    """Columns that were named for one table, by role.
 
-    >>> parse_columns("user=uid, item=2")
-    {'user': 'uid', 'item': 2}
+    Those of the roles `shared` were named for all tables at once, and count where this table has them. `prefix` is what
+    names this table alone in a mapping of several tables.
     """
-    columns: dict[str, str | int | None] = {}
-    for part in filter(None, (part.strip() for part in text.split(","))):
-        role, equals, name = (word.strip() for word in part.partition("="))
-        if not equals:
-            raise DefinitionError(
-                "a column mapping is written role=column",
-                where="columns",
-                found=repr(part),
-                do="user=uid,item=sku",
-            )
-        check_role(role, known)
-        if role in columns:
-            raise DefinitionError(
-                f"the {role} column is given twice", where="columns", found=repr(text), do="give it once"
-            )
-        columns[role] = int(name) if name.isdigit() else name or None
-    return columns
 
+    def __init__(self, named: ColumnMap, *, shared: Collection[str] = (), prefix: str = "") -> None:
+        super().__init__(named)
+        self.shared, self.prefix = frozenset(shared), prefix
 
-def check_role(role: str, known: Collection[str]) -> None:
-    """Refuse a role that does not exist, with the one that was probably meant.
+    def of(self, names: Collection[str]) -> TableColumns:
+        """The same for a table with these columns."""
+        there = {role: name for role, name in self.items() if role not in self.shared or not name or str(name) in names}
+        return TableColumns(there, prefix=self.prefix)
 
-    >>> check_role("rating", RANKING_ROLES)
-    Traceback (most recent call last):
-    trueval.errors.DefinitionError: unknown column role
-      where: columns
-      found: 'rating'
-      do:    did you mean value, score?
-    """
-    if role in known:
-        return
-    meant = [name for name in known if looks_like(role, name)]
-    hint = f"did you mean {', '.join(meant)}?" if meant else suggest(role, known)
-    raise DefinitionError("unknown column role", where="columns", found=repr(role), do=hint)
+    def only(self, roles: Collection[str]) -> TableColumns:
+        """The same for some roles alone."""
+        named = {role: name for role, name in self.items() if role in roles}
+        return TableColumns(named, shared=self.shared, prefix=self.prefix)
 
 
 def find_roles(
@@ -167,13 +99,18 @@ def find_roles(
     >>> find_roles(["movieId", "userId", "rating"])
     {'user': 'userId', 'item': 'movieId', 'value': 'rating'}
     """
+    prefix = roles.table and f"{roles.table}."
+    if isinstance(columns, TableColumns):
+        asked, columns = columns, columns.of(names)
+        # Advice never repeats what was named: a role that was named for all tables is named for this one.
+        prefix = prefix or (asked.prefix if asked else "")
     columns = dict(columns or {})
     if roles.given_by == "columns":  # in a mapping, nothing is as good as None
         columns = {role: None if column == "" else column for role, column in columns.items()}
     for role in columns:
         check_role(role, tuple(dict.fromkeys((*roles, *roles.others))))
     found = {
-        role: _given(names, column, role, roles, where)
+        role: _given(names, column, role, roles, where, prefix)
         for role, column in columns.items()
         if role in roles and column is not None
     }
@@ -181,22 +118,13 @@ def find_roles(
     for role in roles:
         if role not in columns:
             free = [name for name in names if name not in found.values()]
-            name = _recognised(free, role, roles, where, has_own_names="user" in names and "item" in names)
+            name = _recognised(free, role, roles, where, prefix, has_own_names="user" in names and "item" in names)
             if name is not None:
                 found[role] = name
     for role in roles.needs:
         if role not in found:
-            raise _absent(role, names, found, roles, where)
+            raise _absent(role, names, found, roles, where, prefix)
     return {role: found[role] for role in roles if role in found}
-
-
-def applicable_columns(columns: ColumnMap | None, names: Collection[str]) -> dict[str, str | int | None]:
-    """The entries of another table's mapping that apply here: columns that this table has, and roles without a column.
-
-    >>> applicable_columns({"user": "uid", "item": "sku", "value": None}, ["sku", "slot"])
-    {'item': 'sku', 'value': None}
-    """
-    return {role: column for role, column in (columns or {}).items() if column is None or str(column) in names}
 
 
 def shortened(names: Sequence[str], *, most: int = 20) -> str:
@@ -208,28 +136,52 @@ def shortened(names: Sequence[str], *, most: int = 20) -> str:
     return ", ".join(names[:most]) + (f" … ({len(names)})" if len(names) > most else "")
 
 
-def _given(names: Sequence[str], column: str | int, role: str, roles: TableRoles, where: str) -> str:
+def _given(names: Sequence[str], column: str | int, role: str, roles: TableRoles, where: str, prefix: str) -> str:
     """The name of an explicitly mapped column, which must exist."""
     if str(column) in names:
         return str(column)
     if isinstance(column, int) and 0 <= column < len(names):
         return names[column]
     asked = f"position {column} of {len(names)} columns (from 0)" if isinstance(column, int) else repr(column)
-    close = suggest(str(column), names)
+    like = next((name for name in names if looks_like(name, role)), None) or guess_column(names, role)
+    do = suggest(str(column), names)
+    if prefix:  # what was named may be the column of another table
+        do = f"name it with {_mapping_hint(role, like or '…', roles, prefix)}"
+    elif not do.startswith("did"):
+        hint = f"name one of them with {_mapping_hint(role, '…', roles)}"
+        do = hint if like is None else f"did you mean {like}?"
     raise DataError(
         f"the column given for {role} does not exist",
         where=where,
         found=f"{asked}; columns {shortened(names)}",
-        do=close if close.startswith("did") else f"name one of them with {_mapping_hint(role, '…', roles)}",
+        do=do,
     )
 
 
-def _mapping_hint(role: str, name: str, roles: TableRoles) -> str:
+def _mapping_hint(role: str, name: str, roles: TableRoles, prefix: str = "") -> str:
     """How to say which column has a role, in Python and at the command line."""
     quoted = name if name == "…" else repr(name)
     if roles.given_by == "option":
         return f"{role}={quoted} (--{role} {name})"
-    return f"columns={{'{role}': {quoted}}} (--columns {role}={name})"
+    written = f"{prefix}{role}={name}"
+    return f"columns={{'{prefix}{role}': {quoted}}} (--columns {shlex.quote(written) if name != '…' else written})"
+
+
+def naming(role: str, names: Sequence[str] = (), *, prefix: str = "") -> str:
+    """How to name the column of a role, with the one that looks most like it.
+
+    >>> naming("time", ["user", "item", "bought_at"])
+    "bought_at looks like a time: columns={'time': 'bought_at'} (--columns time=bought_at)"
+    >>> naming("time", ["user", "item"])
+    "name it with columns={'time': …} (--columns time=…)"
+    """
+    guess = guess_column(names, role)
+    hint = _mapping_hint(role, guess or "…", NO_ROLES, prefix)
+    return f"name it with {hint}" if guess is None else f"{guess} looks like {_a(role)}: {hint}"
+
+
+def _a(role: str) -> str:
+    return f"an {role}" if role[0] in "aei" else f"a {role}"
 
 
 def _check_one_role_each(found: Mapping[str, str], where: str) -> None:
@@ -245,7 +197,9 @@ def _check_one_role_each(found: Mapping[str, str], where: str) -> None:
         taken[name] = role
 
 
-def _recognised(names: Sequence[str], role: str, roles: TableRoles, where: str, *, has_own_names: bool) -> str | None:
+def _recognised(
+    names: Sequence[str], role: str, roles: TableRoles, where: str, prefix: str, *, has_own_names: bool
+) -> str | None:
     accepted = [role, *filter(None, [roles.also_called.get(role)])]
     like = [name for name in names if any(looks_like(name, other) for other in accepted)]
     if not like and role in roles.else_called:
@@ -260,16 +214,17 @@ def _recognised(names: Sequence[str], role: str, roles: TableRoles, where: str, 
             found=", ".join(like),
             do=f"rename the right one to {role}"
             if roles.given_by == "name"
-            else f"choose one with {_mapping_hint(role, like[0], roles)}",
+            else f"choose one with {_mapping_hint(role, like[0], roles, prefix)}",
         )
     return like[0] if len(like) == 1 else None
 
 
-def _absent(role: str, names: Sequence[str], found: Mapping[str, str], roles: TableRoles, where: str) -> DataError:
+def _absent(
+    role: str, names: Sequence[str], found: Mapping[str, str], roles: TableRoles, where: str, prefix: str
+) -> DataError:
     """The error for a role that a table needs; a column whose name is nearly a common one is suggested."""
     free = [name for name in names if name not in found.values()]
-    close = [name for name in free if difflib.get_close_matches(_plain(name), _NAMES[role], n=1, cutoff=0.8)]
-    do = f"name it with {_mapping_hint(role, close[0] if close else '…', roles)}"
+    do = f"name it with {_mapping_hint(role, guess_column(free, role) or '…', roles, prefix)}"
     return DataError(
         f"there is no {role} column",
         where=where,

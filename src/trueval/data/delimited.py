@@ -11,16 +11,9 @@ from pathlib import Path
 
 import polars as pl
 
-from trueval.data.column_roles import (
-    LOG_ROLES,
-    ColumnMap,
-    TableRoles,
-    find_roles,
-    looks_like_any,
-    renaming,
-    shortened,
-)
+from trueval.data.column_roles import LOG_ROLES, TableRoles, find_roles, looks_like_any, renaming, shortened
 from trueval.data.failures import reading
+from trueval.data.role_names import ColumnMap
 from trueval.data.text_lines import NO_SEPARATOR, first_lines, numbers_where_possible, split_lines
 from trueval.errors import DataError
 
@@ -82,6 +75,10 @@ def _has_header(rows: Sequence[Sequence[str]], columns: ColumnMap) -> bool | Non
 
 def _positions(rows: Sequence[Sequence[str]], roles: TableRoles) -> str:
     """What to write where there is no header: users and items first, then values (or scores) and times, as is usual."""
+    if len(roles) == 1:
+        (role,) = roles
+        prefix = roles.table and f"{roles.table}."
+        return f"give its position, from 0: columns={{'{prefix}{role}': 0}} (--columns {prefix}{role}=0)"
     further = [
         place
         for place in range(2, len(rows[0]))

@@ -16,32 +16,36 @@ from trueval.data.ids import plain
 from trueval.data.layouts import layout_of
 from trueval.data.missing_ids import check_ids
 from trueval.data.read import locate, read
+from trueval.data.role_names import ColumnMap
+from trueval.data.table_columns import columns_of
 from trueval.data.tables import ids_are_text, read_table
 from trueval.errors import DataError
 
-_ROLES = TableRoles(needs=("item",))
+_ROLES = TableRoles(needs=("item",), own_name_wins=True, table="items")
 
 
-def read_items(source: Any) -> pl.DataFrame:
+def read_items(source: Any, *, columns: ColumnMap | None = None) -> pl.DataFrame:
     """A table with one row per item: ids alone (a list, an array), a table, a file, or a data-set folder.
 
     A table with a `user` column as well lists candidates user by user, and keeps all its rows. One row per item and
-    aspect is fine too: aspects are then gathered.
+    aspect is fine too: aspects are then gathered. `columns` may speak of several tables: of this one as items.item.
 
     >>> read_items(["b", "a", "b"])["item"].to_list()
     ['a', 'b']
     """
+    named = columns_of(columns, "items", side=True)
     if isinstance(source, pl.Series | list | tuple | np.ndarray):
         ids = plain(pl.Series("item", source), where="items")
         return ids.unique().sort().to_frame()
     if is_table(source):
         frame = as_polars(source, where="items")
-        frame = frame.rename(renaming(frame.columns, find_roles(frame.columns, roles=_ROLES, where="items"), _ROLES))
+        found = find_roles(frame.columns, named, roles=_ROLES, where="items")
+        frame = frame.rename(renaming(frame.columns, found, _ROLES))
     else:
         path = locate(source)
         if path.is_dir() and layout_of(path) is not None:
             return _of_data_set(source)
-        frame = read_table(path, roles=_ROLES)
+        frame = read_table(path, named, roles=_ROLES)
         frame = settled(frame) if ids_are_text(path) else frame
     if not len(frame):
         raise empty("items" if is_table(source) else str(source))

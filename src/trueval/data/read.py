@@ -13,7 +13,7 @@ import polars as pl
 
 from trueval.arguments import checked
 from trueval.data.archives import ARCHIVES, OF_SYSTEMS, unpack
-from trueval.data.column_roles import LOG_ROLES, ColumnMap, find_roles, parse_columns, renaming
+from trueval.data.column_roles import LOG_ROLES, find_roles, renaming
 from trueval.data.datasets import CATALOGUE, data_home
 from trueval.data.failures import reading
 from trueval.data.frames import as_polars, is_table
@@ -23,8 +23,10 @@ from trueval.data.interactions import Interactions
 from trueval.data.layouts import LAYOUTS, layout_of, log_layout
 from trueval.data.places import check_not_special, describe_absence, entries, path_exists, usable_path
 from trueval.data.popularity import check_count_of
+from trueval.data.role_names import ColumnMap
+from trueval.data.table_columns import columns_of, parse_columns, read_columns
 from trueval.data.table_size import check_fits
-from trueval.data.tables import ids_are_text, parquet_parts, read_table, scan_parts, stem
+from trueval.data.tables import ids_are_text, read_table, stem
 from trueval.data.writing import writing
 from trueval.errors import DataError, DefinitionError, TruevalError, suggest
 
@@ -43,8 +45,9 @@ def read(
     Parameters
     ----------
     source : table, file, folder, name of a data set, or log
-        A table (polars, pandas, Arrow), a file, a folder of a known data set or of parquet parts, the name of a data
-        set that `trueval data get` has fetched, or a log already.
+        A table (polars, pandas, Arrow), a file, a folder of a known data set or of parquet parts, the folder of a Delta
+        or Iceberg table (extras `delta` and `iceberg`), the name of a data set that `trueval data get` has fetched, or
+        a log already.
     columns : mapping or text, optional
         Names or positions of the column roles user, item, value and time, where they do not have common names:
         {"user": "uid", "item": 2} or "user=uid,item=2". None (in text: "value=") says that there is no such column.
@@ -97,6 +100,8 @@ def read_pair(
     trueval.errors.DefinitionError: the split unbiased needs a second table
     ...
     """
+    named = read_columns(columns, log=log, mar=unbiased)
+    own, other = columns_of(named, "log") or None, columns_of(named, "mar") or None
     whole = _read_both(log)
     if unbiased is None and whole is None:
         raise DefinitionError(
@@ -105,12 +110,12 @@ def read_pair(
             found="no mar",
             do="add mar=… (--mar), or give the folder of " + ", ".join(_WITH_BOTH),
         )
-    biased = read(log, columns=columns) if whole is None else whole[0]
+    biased = read(log, columns=own) if whole is None else whole[0]
     if unbiased is None:
         assert whole is not None
         return biased, whole[1]
     both = _read_both(unbiased)
-    return biased, read(unbiased, columns=columns) if both is None else both[1]
+    return biased, read(unbiased, columns=other) if both is None else both[1]
 
 
 def _read_both(source: Any) -> tuple[Interactions, Interactions] | None:
@@ -223,8 +228,6 @@ def _read_folder(folder: Path, columns: ColumnMap | None, name: str) -> Interact
         with reading(folder, what=match[0].name):
             log = match[0].read(match[1], name)
         return _again(log, columns, name)
-    if not parquet_parts(folder):
-        scan_parts(folder)  # raises, and says what the folder holds
     return _read_file(folder, columns, name)
 
 

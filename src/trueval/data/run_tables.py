@@ -9,12 +9,14 @@ import polars as pl
 
 from trueval.data import id_text
 from trueval.data.calendar import showable
-from trueval.data.column_roles import RUN_ROLES, ColumnMap, find_roles, parse_columns, renaming
+from trueval.data.column_roles import RUN_ROLES, find_roles, renaming
 from trueval.data.failures import empty, reading
 from trueval.data.frames import as_polars, is_table
 from trueval.data.ids import WIDE, plain
 from trueval.data.missing_ids import check_ids
 from trueval.data.read import locate
+from trueval.data.role_names import ColumnMap
+from trueval.data.table_columns import parse_columns
 from trueval.data.tables import ids_are_text, scan_table
 from trueval.errors import DataError, rows_found
 

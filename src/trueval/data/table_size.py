@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from trueval.data.failures import FAILURES
-from trueval.data.tables import parquet_parts, table_suffix
+from trueval.data.tables import parquet_parts, scan_parts, table_suffix
 from trueval.memory import available, in_words, need_memory
 from trueval.progress import note
 
@@ -39,7 +39,7 @@ def check_fits(path: Path, *, row_bytes: float, do: str, columns: int | None = N
 def _parquet_bytes(path: Path, columns: int | None, row_bytes: float) -> float:
     """Rows times the bytes of a row, from the metadata; 0 where these cannot be read, which the reader will say."""
     try:
-        frame = pl.scan_parquet(parquet_parts(path) if path.is_dir() else path, glob=False)
+        frame = scan_parts(path) if path.is_dir() else pl.scan_parquet(path, glob=False)
         kinds = list(frame.collect_schema().values())
         rows = frame.select(pl.len()).collect().item()
     except FAILURES:

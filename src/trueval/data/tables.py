@@ -12,10 +12,12 @@ from typing import Any
 
 import polars as pl
 
-from trueval.data.column_roles import ColumnMap, TableRoles, find_roles, looks_like, renaming
+from trueval.data.column_roles import TableRoles, find_roles, renaming
 from trueval.data.delimited import scan_delimited
 from trueval.data.failures import FAILURES, empty, reading
+from trueval.data.logged_tables import check_parts_alone, is_iceberg_metadata, scan_iceberg, scan_logged
 from trueval.data.places import entries
+from trueval.data.role_names import ColumnMap, looks_like
 from trueval.data.size_limits import most_bytes, too_large
 from trueval.data.text_lines import first_lines, numbers_where_possible, split_lines
 from trueval.errors import DataError
@@ -65,12 +67,14 @@ def stem(path: Path) -> str:
 
 
 def scan_table(path: Path, columns: ColumnMap | None = None, *, roles: TableRoles, exact: bool = False) -> pl.LazyFrame:
-    """One file, or a folder of parquet parts, with its roles renamed and its other columns kept.
+    """One file, a folder of parquet parts or a table with a log, with its roles renamed and its other columns kept.
 
     Ids of text formats are strings here (see `id_text`); `exact` is explained in `scan_delimited`.
     """
     if path.is_dir():
         return _renamed(scan_parts(path), columns, roles, str(path))
+    if is_iceberg_metadata(path):
+        return _renamed(scan_iceberg(path), columns, roles, str(path))
     suffix = table_suffix(path)
     if suffix in _TEXT:
         return scan_delimited(path, columns, roles=roles, suffix=suffix, exact=exact)
@@ -123,9 +127,11 @@ def _renamed(frame: pl.LazyFrame, columns: ColumnMap | None, roles: TableRoles, 
 
 
 def scan_parts(folder: Path) -> pl.LazyFrame:
-    """A folder of parquet part files, as Spark and other engines write them."""
+    """A folder of parquet part files, as Spark and other engines write them, or a table with a log."""
     with reading(folder, what="a folder"):
         os.listdir(folder)  # one without permission is not an empty one
+    if (logged := scan_logged(folder)) is not None:
+        return logged
     parts = parquet_parts(folder)
     if not parts:
         raise DataError(
@@ -147,9 +153,14 @@ def scan_parts(folder: Path) -> pl.LazyFrame:
 
 
 def parquet_parts(folder: Path) -> list[Path]:
-    """Part files below a folder; names that begin with . or _ belong to the engine that wrote them."""
+    """Part files below a folder; names that begin with . or _ belong to the engine that wrote them.
+
+    A table with a log inside the folder is refused: not all of its parts count.
+    """
     parts, others = [], 0
     for place, folders, files in os.walk(folder):
+        if Path(place) != folder:
+            check_parts_alone(Path(place), folders, files)
         folders[:] = [name for name in folders if name[0] not in "._"]
         found = [name for name in files if name.endswith(".parquet") and name[0] not in "._"]
         parts += [path for name in found if (path := Path(place, name)).is_file()]

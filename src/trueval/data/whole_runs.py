@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from trueval.data.coded_column import CodedColumn
-from trueval.data.column_roles import ColumnMap
 from trueval.data.failures import reading
 from trueval.data.ids import Ids
 from trueval.data.read import locate
+from trueval.data.role_names import ColumnMap
 from trueval.data.run_tables import read_run, scan_run
 from trueval.data.sorted_runs import SortedRun, looks_sorted, read_sorted
 from trueval.data.table_size import check_fits

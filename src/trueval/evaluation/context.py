@@ -83,7 +83,7 @@ def read_known(
 ) -> KnownData:
     """Read what the options name besides the logs; `parts` say how the test set was drawn, where that is known, and
     `seen` whether a user's train items are recommended."""
-    users = read_users(options.users) if options.users is not None and names_of(options.by) else None
+    users = read_users(options.users, columns=columns) if options.users is not None and names_of(options.by) else None
     weighted = labels_weighted(specs_of(options))
     if options.propensity is None and not weighted:
         return KnownData(test, train, items, users)

@@ -12,6 +12,7 @@ import polars as pl
 
 from trueval.data.by_user import ByUser
 from trueval.data.coded_column import CodedColumn
+from trueval.data.column_roles import LOG_ROLES
 from trueval.data.ids import Ids, check_same_kind
 from trueval.data.interactions import Interactions
 from trueval.data.items import read_items
@@ -19,6 +20,7 @@ from trueval.data.judgements import Judged, judge
 from trueval.data.pair_keys import unique_pairs
 from trueval.data.popularity import item_counts, repeat_notes, repeated_pairs
 from trueval.data.read import read
+from trueval.data.table_columns import columns_of
 from trueval.design.design import RunDesign
 from trueval.design.popular_head import drop_head
 from trueval.design.targets import check_inside, check_unseen
@@ -81,7 +83,7 @@ def read_held_out(
             where = (train_log.name, test_log.name)
             check_same_kind(train_log.frame[role], test_log.frame[role], role=role, where=where)
     pairs = None if train_log is None else unique_pairs(train_log.frame)
-    table = None if items is None else read_items(items)
+    table = None if items is None else read_items(items, columns=columns)
     parts = None
     if isinstance(test, (str, Path)) and (options.propensity is not None or labels_weighted(specs_of(options))):
         from trueval.splits.folder import saved_parts
@@ -188,15 +190,16 @@ def notes_on_repeated_pairs(held_out: HeldOut) -> list[str]:
 
 
 def read_log(source: Any, columns: Columns, *, name: str) -> Interactions:
-    """A log whose columns may be named like the run's, or by common names."""
+    """A log whose columns may be named like the run's, for it alone (test.user), or by common names."""
     label = Path(source).name if isinstance(source, (str, Path)) else name
-    own = {role: column for role, column in (columns or {}).items() if role in ("user", "item", "value", "time")}
+    named = columns_of(columns, name).only(LOG_ROLES)
+    alone = columns_of({role: column for role, column in (columns or {}).items() if "." in role}, name).only(LOG_ROLES)
     try:
-        return read(source, columns=own or None, name=label)
+        return read(source, columns=named or None, name=label)
     except DataError as first:
-        if not own:
+        if named == alone:
             raise
         try:
-            return read(source, name=label)
+            return read(source, columns=alone or None, name=label)
         except DataError:
             raise first from None

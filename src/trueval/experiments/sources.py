@@ -8,12 +8,13 @@ from typing import Any
 
 import polars as pl
 
-from trueval.data.column_roles import LOG_ROLES, check_role
+from trueval.data.column_roles import LOG_ROLES
 from trueval.data.datasets import CATALOGUE, data_home
 from trueval.data.interactions import Interactions
 from trueval.data.items import read_items
 from trueval.data.popularity import check_count_of
 from trueval.data.read import locate, read
+from trueval.data.table_columns import columns_of, read_columns
 from trueval.data.users import read_users
 from trueval.errors import DefinitionError, TruevalError
 from trueval.experiments.experiment_file import Written, show
@@ -31,27 +32,28 @@ class Source:
 
     def read_log(self) -> Interactions:
         """The log."""
-        return read(self.log, columns=self.columns, count=self.count)
+        return read(self.log, columns=columns_of(self.columns, "log") or None, count=self.count)
 
     def read_items(self) -> pl.DataFrame | None:
         """The catalogue, where one was named."""
-        return None if self.items is None else read_items(self.items)
+        return None if self.items is None else read_items(self.items, columns=self.columns)
 
     def read_users(self) -> pl.DataFrame | None:
         """The table of users, where one was named."""
-        return None if self.users is None else read_users(self.users)
+        return None if self.users is None else read_users(self.users, columns=self.columns)
 
 
 def read_source(written: Written) -> Source:
     """The section [data], with all its files found."""
     chosen = written.section("data")
     columns = chosen.get("columns")
-    for role in columns or {}:
-        try:
-            check_role(role, LOG_ROLES)
-        except TruevalError as problem:
-            raise written.refused(problem, "data", "columns") from None
     found = {name: find_path(written, "data", name) for name in ("path", "items", "users") if name in chosen}
+    try:
+        read_columns(
+            columns, LOG_ROLES, log=found["path"], items=found.get("items"), users=found.get("users"), mar="mar"
+        )  # fmt: skip
+    except TruevalError as problem:
+        raise written.refused(problem, "data", "columns") from None
     count = chosen.get("count")
     if count is not None:
         try:

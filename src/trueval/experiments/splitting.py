@@ -11,6 +11,7 @@ import polars as pl
 
 from trueval.data.interactions import Interactions
 from trueval.data.read import read, read_pair
+from trueval.data.table_columns import columns_of
 from trueval.errors import DefinitionError, TruevalError
 from trueval.experiments.experiment_file import Written, show
 from trueval.experiments.sources import Source, find_path
@@ -63,7 +64,9 @@ class Splitting:
         seeded = self.record.seeded
         made: list[Parts] = []
         options: dict[str, Any] = {
-            name: read(value, columns=columns) if name in self.record.tables and not _is_read(value) else value
+            name: read(value, columns=columns_of(columns, name) or None)
+            if name in self.record.tables and not _is_read(value)
+            else value
             for name, value in self.options.items()
         }
         for seed in self.seeds:

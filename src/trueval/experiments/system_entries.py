@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from trueval.data.column_roles import parse_columns
 from trueval.data.read import locate
+from trueval.data.table_columns import parse_columns
 from trueval.errors import DataError, DefinitionError, TruevalError, suggest
 from trueval.experiments.experiment_file import Written, show
 from trueval.experiments.imported import check_parameters, find_maker, importable, source_digest

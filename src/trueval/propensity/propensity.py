@@ -10,11 +10,11 @@ import numpy as np
 import polars as pl
 
 from trueval.arguments import checked
-from trueval.data.column_roles import looks_like
 from trueval.data.frames import as_polars, is_table
 from trueval.data.ids import check_same_kind, plain
 from trueval.data.interactions import Interactions
 from trueval.data.popularity import check_count_of, chosen
+from trueval.data.role_names import looks_like
 from trueval.errors import DataError, DefinitionError, rows_found
 from trueval.propensity.clicks import checked_counts, click_rates
 

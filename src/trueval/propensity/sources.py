@@ -16,7 +16,7 @@ from typing import Any
 
 import polars as pl
 
-from trueval.data.column_roles import NO_ROLES, ColumnMap, TableRoles, applicable_columns, find_roles, renaming
+from trueval.data.column_roles import NO_ROLES, TableRoles, find_roles, renaming
 from trueval.data.delimited import shape
 from trueval.data.failures import empty
 from trueval.data.frames import as_polars, is_table
@@ -24,6 +24,8 @@ from trueval.data.id_text import settled
 from trueval.data.ids import plain
 from trueval.data.interactions import Interactions
 from trueval.data.read import locate
+from trueval.data.role_names import ColumnMap
+from trueval.data.table_columns import columns_of
 from trueval.data.tables import column_names, ids_are_text, read_table, table_suffix
 from trueval.errors import DataError, DefinitionError, suggest
 from trueval.propensity.propensity import Propensity, given, read_gamma
@@ -72,7 +74,7 @@ def read_propensity(
     if isinstance(source, str) and kind in _KINDS:
         return _by_name(source, kind, detail, train=train, test=test, columns=columns)
     _check_there(source, kind)
-    return _given(_read_file(source, "table", columns), Path(source).name, columns)
+    return _given(_read_file(source, "table", columns), Path(source).name, None)
 
 
 def reads_test(source: Any) -> bool:
@@ -140,8 +142,8 @@ def with_roles(frame: pl.DataFrame, kind: str, columns: Columns, *, where: str) 
 
 def _find(names: Sequence[str], kind: str, columns: Columns, *, where: str) -> dict[str, str]:
     """The column of each role; the rank of other tables is the position here."""
-    named = {role: name for role, name in applicable_columns(columns, names).items() if isinstance(name, str)}
-    given = {"position" if role == "rank" else role: name for role, name in named.items()}
+    named = columns_of(columns, "propensity", side=True).of(names)
+    given = {"position" if role == "rank" else role: name for role, name in named.items() if name not in (None, "")}
     roles = _ROLES[kind]
     return find_roles(names, {role: name for role, name in given.items() if role in roles}, roles=roles, where=where)
 

@@ -13,6 +13,8 @@ from trueval.comparison.gate import Gate, judge
 from trueval.comparison.join_results import Joined, join
 from trueval.comparison.margins import better_side, margin_of, parse_margins
 from trueval.comparison.non_inferiority import NEW, OLD
+from trueval.data.table_columns import read_columns
+from trueval.data.users import read_users
 from trueval.errors import DataError, DefinitionError, suggest
 from trueval.evaluation.group_values import MIN_GROUP
 from trueval.evaluation.groups import By
@@ -38,6 +40,7 @@ def gate(
     old_system: str | None = None,
     by: By = None,
     users: Any = None,
+    columns: Mapping[str, Any] | str | None = None,
     min_group: int = MIN_GROUP,
 ) -> Gate:
     """Tell whether a new system is worse than an old one by more than a margin, paired over common users.
@@ -84,6 +87,8 @@ def gate(
         Columns of `users`: each of their groups is tested, too, against a margin relative to its own old value.
     users : table or file, optional
         Table of users with columns to group by.
+    columns : mapping or text, optional
+        The column of user ids of `users`, where it has no common name: {"user": "uid"} or "user=uid".
     min_group : int, default 30
         Groups with fewer common users are not tested.
 
@@ -111,6 +116,8 @@ def gate(
     ['pass', 'cannot tell', 'worse']
     """
     _check(level, min_group, by, users)
+    roles = read_columns(columns, ("user",), users=users)
+    users = None if users is None else read_users(users, columns=roles)
     check_correction(correct)
     margins = parse_margins(margin)
     asked = split_list(metrics) if isinstance(metrics, str) else metrics

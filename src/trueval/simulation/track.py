@@ -11,10 +11,13 @@ import numpy as np
 import polars as pl
 
 from trueval.arguments import checked
+from trueval.data.column_roles import naming
 from trueval.data.ids import Ids, check_same_kind
 from trueval.data.interactions import Interactions
 from trueval.data.items import read_items
+from trueval.data.logged_tables import has_log
 from trueval.data.read import read
+from trueval.data.table_columns import columns_of, read_columns
 from trueval.data.tables import stem
 from trueval.errors import DataError, DefinitionError
 from trueval.simulation.feedback_loop import group_items
@@ -52,7 +55,8 @@ def track(
     by : text, optional
         Column of `items` whose groups share the rows.
     columns : mapping or text, optional
-        Roles of columns without a common name: {"user": "uid"} or "user=uid,item=sku".
+        Roles of columns without a common name: {"user": "uid"} or "user=uid,items.item=sku", the latter for the table
+        of items alone.
     seed : int, default 0
         Seed of the draws that make snapshots of different sizes comparable.
 
@@ -76,13 +80,15 @@ def track(
     >>> found["gini"].to_list(), found["overlap"].to_list()
     ([0.0, 0.5], [0.0, 1.0])
     """
-    named = _named(snapshots, periods, columns)
+    roles = read_columns(columns, log=snapshots, items=items)
+    of_logs = columns_of(roles, "log") or None
+    named = _named(snapshots, periods, of_logs)
     if len(named) < 2:
         raise DefinitionError(
             "a series needs at least two snapshots", found=f"{len(named)}", do="give more files, or periods=10 of a log"
         )
-    logs = {name: _log(name, source, columns) for name, source in named.items()}
-    table = None if items is None else read_items(items)
+    logs = {name: _log(name, source, of_logs) for name, source in named.items()}
+    table = None if items is None else read_items(items, columns=roles)
     if by is not None and table is None:
         first = next(iter(logs.values()))
         if first.items is None:
@@ -145,8 +151,9 @@ def _named(snapshots: Any, periods: int | None, columns: Any) -> dict[str, Any]:
         return {str(name): source for name, source in snapshots.items()}
     if isinstance(snapshots, (list, tuple)):
         return _by_name(snapshots)
-    if isinstance(snapshots, (str, Path)) and Path(snapshots).is_dir() and periods is None:
-        found = sorted(path for path in Path(snapshots).iterdir() if path.name.endswith(_ENDINGS))
+    folder = Path(snapshots) if isinstance(snapshots, (str, Path)) and periods is None else None
+    if folder is not None and folder.is_dir() and not has_log(folder):
+        found = sorted(path for path in folder.iterdir() if path.name.endswith(_ENDINGS) or has_log(path))
         if not found:
             raise DataError(
                 "the folder has no snapshots", where=str(snapshots), do="give a folder of parquet or csv files"
@@ -168,7 +175,8 @@ def _cut(log: Interactions, periods: int) -> dict[str, Any]:
     if not log.has("time"):
         raise DataError(
             "one log needs times to be cut into snapshots", where=log.name,
-            found="columns " + ", ".join(log.frame.columns), do="add a time column, or give several files",
+            found="columns " + ", ".join(log.frame.columns),
+            do=f"{naming('time', log.frame.columns)}, or give several files",
         )  # fmt: skip
     if not 2 <= periods <= len(log):
         found = f"{periods} of {len(log):,} rows"

@@ -41,7 +41,9 @@ def leave_one_out(
     """
     n_validation = validation or 0
     if which == "last":
-        need_time(log.has("time"), split="leave_one_out", log=log.name, instead="which='random'")
+        need_time(
+        log.has("time"), split="leave_one_out", log=log.name, instead="which='random'", columns=log.frame.columns
+    )  # fmt: skip
     nth, size = _from_end(Coded.of(log), seed=seed, timed=which == "last")
     place = np.full(len(log), TRAIN, np.int8)
     tested = size > n + n_validation
@@ -68,7 +70,9 @@ def user_temporal(log: Interactions, *, ratio: float = 0.2, validation: float | 
     ['a', 'e']
     """
     validation_share = check_together(ratio, validation, split="user_temporal")
-    need_time(log.has("time"), split="user_temporal", log=log.name, instead="holdout(by='user')")
+    need_time(
+        log.has("time"), split="user_temporal", log=log.name, instead="holdout(by='user')", columns=log.frame.columns
+    )  # fmt: skip
     place = cut_each(*_from_end(Coded.of(log), seed=seed, timed=True), ratio=ratio, validation=validation_share)
     how = {"how": "user_temporal", "ratio": ratio, "validation": validation, "seed": seed}
     return assemble(log, place, how=how)

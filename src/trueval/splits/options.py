@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from trueval.arguments import LARGEST, check_finite
+from trueval.data.column_roles import naming
 from trueval.errors import DataError, DefinitionError, suggest
 
 MOST_PARTS = 1000  # folds or windows: each is a copy of the log
@@ -181,12 +182,12 @@ def check_together(ratio: float, validation: float | None, *, split: str) -> flo
     return validation
 
 
-def need_time(has_time: bool, *, split: str, log: str, instead: str) -> None:
-    """Refuse a split by time of a log without times."""
+def need_time(has_time: bool, *, split: str, log: str, instead: str, columns: Sequence[str] = ()) -> None:
+    """Refuse a split by time of a log without times; one of its `columns` may hold them."""
     if not has_time:
         raise DataError(
             f"the split {split} needs times",
             where=log,
             found="no time column",
-            do=f"name it with columns={{'time': …}} (--columns time=…), or use {instead}",
+            do=f"{naming('time', columns)}, or use {instead}",
         )

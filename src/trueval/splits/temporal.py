@@ -84,7 +84,9 @@ def temporal(
             found=f"at = {at!r}, ratio = {ratio!r}",
             do="leave one of them out",
         )
-    need_time(log.has("time"), split="temporal", log=log.name, instead="holdout")
+    need_time(
+        log.has("time"), split="temporal", log=log.name, instead="holdout", columns=log.frame.columns
+    )  # fmt: skip
     coded = Coded.of(log)
     times = coded.times()
     if at is None:
@@ -135,7 +137,9 @@ def rolling(
     >>> [(len(parts.train), len(parts.test)) for parts in rolling(log, windows=2, ratio=0.5)]
     [(4, 2), (6, 2)]
     """
-    need_time(log.has("time"), split="rolling", log=log.name, instead="kfold")
+    need_time(
+        log.has("time"), split="rolling", log=log.name, instead="kfold", columns=log.frame.columns
+    )  # fmt: skip
     coded = Coded.of(log)
     times = coded.times()
     how: dict[str, Any]

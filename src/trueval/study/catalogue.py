@@ -18,6 +18,7 @@ from trueval.data.ids import Ids
 from trueval.data.interactions import Interactions
 from trueval.data.items import read_items
 from trueval.data.read import read
+from trueval.data.table_columns import columns_of
 from trueval.errors import DataError
 from trueval.recommenders.protocol import TrainSet
 from trueval.study.definition import Study
@@ -70,8 +71,8 @@ class Catalogue:
 
 def read_catalogue(study: Study) -> Catalogue:
     """Read the log and the table of items; all items of either can be recommended and rated."""
-    log = read(study.data.path, columns=study.data.columns)
-    table = log.items if study.data.items is None else read_items(study.data.items)
+    log = read(study.data.path, columns=columns_of(study.data.columns, "log") or None)
+    table = log.items if study.data.items is None else read_items(study.data.items, columns=study.data.columns)
     columns = [log.frame["item"]] + ([] if table is None else [table["item"]])
     users, items = Ids.of(log.frame["user"]), Ids.of(*columns)
     rows = ByUser.code(log.frame, users, items).distinct()

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from trueval.data.column_roles import parse_columns
+from trueval.data.table_columns import parse_columns
 from trueval.errors import DefinitionError, TruevalError, suggest
 from trueval.experiments.experiment_file import Written, read_written, show
 from trueval.experiments.sources import find_path
@@ -165,7 +165,7 @@ def _found(written: Written, data: Data) -> Data:
     columns = data.columns
     if isinstance(columns, str):
         try:
-            columns = parse_columns(columns)
+            columns = parse_columns(columns, tables=("log", "items"))
         except TruevalError as problem:
             raise written.refused(problem, "data", "columns") from None
     if data.pictures and not (written.base / data.pictures).is_dir():

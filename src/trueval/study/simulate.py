@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import func, select
 
 from trueval.data.read import read
+from trueval.data.table_columns import columns_of
 from trueval.errors import DataError, DefinitionError, suggest
 from trueval.online.user_study.blanks import MEANINGS
 from trueval.study import tables
@@ -87,7 +88,7 @@ def _items(study: Study) -> list[str]:
     """Ids of the items that are rated: as many of the study's log as people must rate."""
     if not study.ratings.least:
         return []
-    log = read(study.data.path, columns=study.data.columns)
+    log = read(study.data.path, columns=columns_of(study.data.columns, "log") or None)
     items = log.frame["item"].unique().sort().head(study.ratings.least).to_list()
     if len(items) < study.ratings.least:
         raise DataError(

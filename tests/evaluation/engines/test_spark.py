@@ -145,6 +145,31 @@ def test_tables_of_spark_folders_addresses_and_small_files(whole, spark, tmp_pat
     assert found.table().equals(expected.table())
 
 
+@pytest.mark.parametrize("kind", ["delta", "iceberg"])
+def test_rows_that_were_overwritten_do_not_count(whole, spark, tmp_path, kind):
+    """Spark alone reads all files of a folder; where the folder cannot be read here, its log is reason to refuse."""
+    folder, old = tmp_path / "run", whole.run.with_columns(score=-pl.col("score"))
+    if kind == "delta":
+        pytest.importorskip("deltalake")
+        for version in (old, whole.run):
+            version.write_delta(folder, mode="overwrite")
+    else:
+        pytest.importorskip("pyiceberg")
+        from pyiceberg.catalog.sql import SqlCatalog
+
+        catalog = SqlCatalog("c", uri="sqlite:///:memory:", warehouse=tmp_path.as_uri())
+        catalog.create_namespace("n")
+        table = catalog.create_table("n.t", schema=old.to_arrow().schema, location=folder.as_uri())
+        table.append(old.to_arrow())
+        table.overwrite(whole.run.to_arrow())
+    assert_same(*(tv.evaluate_run({"run": source}, whole["test"], engine="spark") for source in (whole["run"], folder)))
+    with pytest.raises(tv.TruevalError, match="does not follow") as refused:
+        tv.evaluate_run(folder.as_uri(), whole["test"], engine="spark")
+    assert kind in refused.value.found.lower()
+    frame = spark.createDataFrame(whole.run.to_arrow())  # what the error advises
+    assert_same(*(tv.evaluate_run({"run": one}, whole["test"], engine="spark") for one in (frame, whole["run"])))
+
+
 def test_several_runs_share_a_catalogue(whole, tmp_path):
     whole.run.filter(pl.col("item") % 2 == 0).write_parquet(tmp_path / "even.parquet")
     whole.run.filter(pl.col("item") % 2 == 1).write_parquet(tmp_path / "odd.parquet")

@@ -10,8 +10,10 @@ import numpy as np
 import polars as pl
 
 from trueval.data.coded_column import CodedColumn
+from trueval.data.column_roles import RUN_ROLES, TableColumns
 from trueval.data.ids import Ids
 from trueval.data.sorted_runs import SortedRun
+from trueval.data.table_columns import columns_of
 from trueval.evaluation.held_out import HeldOut, PreparedRun, prepare_run
 from trueval.evaluation.measure_and_conclude import MeasuredSystem, check_listed, measure
 from trueval.evaluation.measurements import Measurements, merge_measurements
@@ -38,10 +40,9 @@ class RunOptions:
     depth: int | None = None  # of the lists that anything depends on; None: they are read as they are
 
     @property
-    def run_columns(self) -> dict[str, Any] | None:
+    def run_columns(self) -> TableColumns | None:
         """The columns that a run has, among those that were named."""
-        named = self.columns or {}
-        return {role: name for role, name in named.items() if role in ("user", "item", "score", "rank")} or None
+        return columns_of(self.columns, "recs").only(RUN_ROLES) or None
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,9 +23,11 @@ import polars as pl
 from trueval.data.column_roles import RUN_ROLES, find_roles
 from trueval.data.failures import empty
 from trueval.data.ids import plain
+from trueval.data.logged_tables import LOG_FILES, scan_logged
 from trueval.data.missing_ids import ids_missing
 from trueval.data.read import locate
 from trueval.data.run_tables import read_run
+from trueval.data.tables import parquet_parts
 from trueval.errors import DataError, DefinitionError, TruevalError
 from trueval.evaluation.engines.plan import MeasurementPlan, Partition, RunOptions
 from trueval.evaluation.held_out import HeldOut
@@ -146,12 +148,19 @@ def _recommendations(source: Any, how: RunOptions) -> DataFrame:
     """The rows of a run as a table of Spark, columns named by their roles."""
     if _is_on_cluster(source):
         frame = _table(source)
-    elif isinstance(source, str | Path) and (locate(source).is_dir() or locate(source).suffix == ".parquet"):
+    elif isinstance(source, str | Path) and _spark_reads(locate(source)):
         frame = _table(locate(source).resolve().as_uri())
     else:
         return _session().createDataFrame(read_run(source, columns=how.run_columns).to_arrow())
     roles = find_roles(frame.columns, how.run_columns, roles=RUN_ROLES, where=str(source))
     return frame.select(*(frame[f"`{column}`"].alias(role) for role, column in roles.items()))
+
+
+def _spark_reads(path: Path) -> bool:
+    """Whether Spark reads a path as it is meant: parquet, but no table with a log, of which it takes all files."""
+    if path.is_dir() and scan_logged(path) is None:
+        return bool(parquet_parts(path))
+    return path.is_file() and path.suffix == ".parquet"
 
 
 def _distinct(rows: DataFrame, role: str, where: str) -> pl.Series:
@@ -173,7 +182,26 @@ def _is_frame(source: Any) -> bool:
 
 
 def _table(source: Any) -> DataFrame:
-    return source if _is_frame(source) else _session().read.parquet(source)
+    if _is_frame(source):
+        frame: DataFrame = source
+        return frame
+    _refuse_log(source)
+    return _session().read.parquet(source)
+
+
+def _refuse_log(address: str) -> None:
+    """Refuse a table with a log: Spark would take all its files, also those whose rows were overwritten."""
+    from pyspark.errors import AnalysisException
+
+    for name, kind in LOG_FILES.items():
+        try:
+            _session().read.text(f"{address.rstrip('/')}/{name}").schema  # noqa: B018  it looks for the files
+        except AnalysisException:
+            continue
+        raise DataError(
+            "the folder has a log that says which rows count, which Spark does not follow here", where=address,
+            found=kind, do="give the table as a DataFrame: evaluate_run(spark.table(…), …)",
+        )  # fmt: skip
 
 
 def _session() -> SparkSession:

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from trueval.data.column_roles import NO_ROLES, TableRoles, find_roles, looks_like
+from trueval.data.column_roles import NO_ROLES, TableRoles, find_roles
 from trueval.data.delimited import shape
 from trueval.data.failures import empty, reading
 from trueval.data.frames import as_polars, is_table
 from trueval.data.id_text import settled
 from trueval.data.read import locate
+from trueval.data.role_names import looks_like
 from trueval.data.tables import ids_are_text, read_table, stem, table_suffix
 from trueval.data.text_lines import numbers_where_possible, split_lines
 from trueval.errors import DataError, rows_found, suggest

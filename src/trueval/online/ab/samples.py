@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from trueval.data.column_roles import looks_like
+from trueval.data.role_names import looks_like
 from trueval.errors import DataError, DefinitionError
 from trueval.online.ab.choose_statistic import Measured, as_sample, measure_amount
 from trueval.online.ab.column_sums import is_bracketed, read_sum

@@ -11,8 +11,9 @@ import numpy as np
 import polars as pl
 
 from trueval.arguments import checked
-from trueval.data.column_roles import ColumnMap, parse_columns
 from trueval.data.ids import Ids
+from trueval.data.role_names import ColumnMap
+from trueval.data.table_columns import read_columns
 from trueval.errors import DefinitionError, suggest
 from trueval.evaluation.few_users import FEW
 from trueval.online.ope.estimators import DEFAULT, DEFINITIONS, Modelled, difference, modelled, ratios
@@ -104,7 +105,7 @@ def ope(
     >>> found["naive"].value, found["ips"].value, found["snips"].value
     (0.75, 0.875, 0.875)
     """
-    column_map = parse_columns(columns, BANDIT_ROLES) if isinstance(columns, str) else dict(columns or {})
+    column_map = read_columns(columns, BANDIT_ROLES, log=log, target=target)
     column_map |= {role: name for role, name in (("reward", reward), ("position", position)) if name is not None}
     table = read_log(log, column_map)
     frame, seen = table.frame, context_columns(table, context)

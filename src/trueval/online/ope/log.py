@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from trueval.data.column_roles import ColumnMap
 from trueval.data.ids import as_text
+from trueval.data.role_names import ColumnMap
 from trueval.errors import DataError, DefinitionError
 from trueval.online.ope.tables import RoleTable, bandit_table, numbers, read_roles
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import polars as pl
 
-from trueval.data.column_roles import ColumnMap, shortened
+from trueval.data.column_roles import shortened
 from trueval.data.ids import check_same_kind, plain
 from trueval.data.read import locate
+from trueval.data.role_names import ColumnMap
 from trueval.errors import DataError, DefinitionError, rows_found
 from trueval.online.ope.log import check_known
 from trueval.online.ope.tables import RoleTable, bad_rows, bandit_table, numbers, read_roles
@@ -68,7 +69,7 @@ def read_policy(target: Any, log: RoleTable, *, columns: ColumnMap) -> Policy:
         if not Path(target).exists() and not Path(target).suffix:
             raise DefinitionError("unknown target policy", found=repr(target), do=f"give {_FORMS}")
         locate(target)
-    table = read_roles(target, columns, roles=_ROLES, name="target", second=True)
+    table = read_roles(target, columns, roles=_ROLES, name="target", side=True)
     check_same_kind(log.frame["item"], table.frame["item"], role="item", where=(log.name, table.name))
     policy = _of_log(table, log) if "reward" in table.frame.columns else _of_table(table, log)
     _check_cases(policy, log)

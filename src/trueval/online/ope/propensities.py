@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from trueval.data.column_roles import ColumnMap, shortened
+from trueval.data.column_roles import shortened
 from trueval.data.frames import is_table
+from trueval.data.role_names import ColumnMap
 from trueval.errors import DataError, DefinitionError
 from trueval.online.ope.log import read_log
 from trueval.online.ope.tables import RoleTable, bad_rows, numbers

@@ -10,20 +10,14 @@ from typing import Any
 import polars as pl
 
 from trueval.data.calendar import showable
-from trueval.data.column_roles import (
-    NO_ROLES,
-    ColumnMap,
-    TableRoles,
-    applicable_columns,
-    find_roles,
-    renaming,
-    shortened,
-)
+from trueval.data.column_roles import NO_ROLES, TableColumns, TableRoles, find_roles, renaming, shortened
 from trueval.data.failures import empty
 from trueval.data.frames import as_polars, is_table
 from trueval.data.id_text import settled
 from trueval.data.ids import plain
 from trueval.data.read import locate
+from trueval.data.role_names import ColumnMap
+from trueval.data.table_columns import columns_of
 from trueval.data.tables import column_names, ids_are_text, read_table
 from trueval.errors import DataError, rows_found, suggest
 
@@ -79,31 +73,32 @@ def bandit_table(*, needs: tuple[str, ...], may_have: tuple[str, ...]) -> TableR
     )
 
 
-def read_roles(source: Any, columns: ColumnMap, *, roles: TableRoles, name: str, second: bool = False) -> RoleTable:
+def read_roles(source: Any, columns: ColumnMap, *, roles: TableRoles, name: str, side: bool = False) -> RoleTable:
     """A table with its roles as column names and every other column kept.
 
-    Columns that were named for a first table hold for a second one only where it has them.
+    Of `columns`, those that were named for all tables hold for a `side` table only where it has them.
     """
+    columns = columns_of(columns, name, side=side)
     if is_table(source):
         frame, where = as_polars(source, where=name), name
-        columns = applicable_columns(columns, frame.columns) if second else columns
+        columns = columns.of(frame.columns)
         found = find_roles(frame.columns, columns, roles=roles, where=where)
     else:
         path = locate(source)
         where = str(source)
-        frame, found = _read_file(path, columns, roles, second)
+        frame, found = _read_file(path, columns, roles)
     if not len(frame):
         raise empty(where)
     renamed = renaming(frame.columns, found, BANDIT_ROLES)
     return RoleTable(_plain_ids(frame.rename(renamed), where), where, renamed)
 
 
-def _read_file(path: Path, columns: ColumnMap, roles: TableRoles, second: bool) -> tuple[pl.DataFrame, dict[str, str]]:
+def _read_file(path: Path, columns: TableColumns, roles: TableRoles) -> tuple[pl.DataFrame, dict[str, str]]:
     given: dict[str, str | int | None] = {"time": None}
     if any(isinstance(column, int) for column in columns.values()):
         given["value"] = 0  # a column by position: the file may have no header
     names = column_names(path, given, roles=NO_ROLES)
-    columns = applicable_columns(columns, names) if second else columns
+    columns = columns.of(names)
     found = find_roles(names, columns, roles=roles, where=str(path))
     ids: dict[str, str] = {role: found[role] for role in ("user", "item") if role in found}
     of_ids = TableRoles(needs=tuple(ids))
