@@ -111,11 +111,6 @@ def test_public_names_exist() -> None:
     assert not undocumented
 
 
-def test_modules_are_small() -> None:
-    long = {p.name: n for p in FILES if (n := p.read_text().count("\n")) > 300}
-    assert not long
-
-
 def test_the_seed_is_0_unless_another_is_given() -> None:
     """Everywhere, so that the command line, experiment files and every function draw the same."""
     others = {
