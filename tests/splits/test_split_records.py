@@ -15,8 +15,8 @@ import trueval as tv
 from trueval.cli import split_options
 from trueval.cli.app import make_app
 from trueval.errors import DefinitionError
-from trueval.evaluation.validation_part import carve
 from trueval.evaluation.shares_of_splits import held_out_shares
+from trueval.evaluation.validation_part import carve
 from trueval.experiments.experiment_file import Written
 from trueval.experiments.splitting import Splitting, rehearse
 from trueval.propensity.held_out_shares import HeldOutShares
