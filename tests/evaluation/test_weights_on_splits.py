@@ -330,9 +330,8 @@ def test_probabilities_are_refused_where_they_do_not_tell_what_is_tested(name: s
 
 def tables_of_lists(parts: Parts, seen: bool, items: np.ndarray) -> dict[str, pl.DataFrame]:
     """The complete rankings of the systems, as tables."""
-    allowed = mask(parts.train, parts.validation, parts.test).any(axis=1, keepdims=True) & (
-        True if seen else ~mask(parts.train)
-    )
+    people = mask(parts.train, parts.validation, parts.test).any(axis=1, keepdims=True)
+    allowed = people & (True if seen else ~mask(parts.train))
     user, item = np.nonzero(allowed & np.isin(np.arange(ITEMS), items))
     return {name: pl.DataFrame({"user": user, "item": item, "score": row[item]}) for name, row in SYSTEMS.items()}
 
@@ -497,6 +496,16 @@ def test_drops_repeats_and_thresholds_of_a_split_are_refused(
         return
     clean: Any = tv.split(truth.log, how, **instead)
     assert tv.evaluate(clean[0] if isinstance(clean, list) else clean, systems(), **with_test)
+
+
+def test_areas_under_the_curve_say_or_refuse_what_weights_cannot_mend() -> None:
+    """Unobserved likes count as rivals; judged rivals were observed by chance, and are not weighted."""
+    parts = CASES["holdout"].parts(world("pair"))
+    with pytest.raises(TruevalError, match="cannot be weighted"):
+        tv.evaluate(parts, systems(), **asked("AR-AI-AN", "column:p", ["snips(auc[against=judged])"]))
+    found = tv.evaluate(parts, systems(), **asked("AR-AI-AN", "column:p", ["snips(auc)", "snips(atop)"]))
+    (note,) = [note for note in found.warnings if "towards 1/2" in note]
+    assert note.startswith("snips(auc): ")
 
 
 def test_sides_of_unknown_origin_are_refused() -> None:
