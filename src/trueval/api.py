@@ -57,8 +57,7 @@ def evaluate(
 ) -> Result:
     """Fit systems on the train part of a split, rank the target sets of a design, and measure.
 
-    Several parts (folds of `split`), or several seeds, are evaluated one by one, and the result is the mean over these
-    repeats.
+    Several parts (folds of `split`) or seeds are evaluated one by one; the result is the mean over these repeats.
 
     Parameters
     ----------
@@ -68,20 +67,17 @@ def evaluate(
         Names (see `systems`), functions `users -> scores`, score matrices, models of other libraries (see `adapt`),
         objects with `fit` and `score`, or a `Run`.
     design : text or Design, default "AR-TI-AN"
-        Which items are ranked against each other for a user (see `Design`).
+        Which items are ranked against each other (see `Design`).
     metrics : text or list of metrics, optional
-        "ndcg@10,recall@10" or a list. Default: ndcg@10, recall@10 and, except in 1R designs, coverage@10; without those
-        that `compat` refuses.
+        "ndcg@10,recall@10" or a list. Default: ndcg@10, recall@10, coverage@10, where design and `compat` have them.
     threshold : number, optional
         Relevance threshold: test items with this value or a higher one are relevant. Default: all values above 0.
     population : {"relevant", "judged", "all"}, default "relevant"
         The users to average over: those with a relevant test item, with any test item, or all users.
     missing : {"zero", "drop", "error"}, default "zero"
-        Users without recommendations in a `Run`: count them as an empty list (0 for accuracy), leave them out of that
-        run's means (systems are then averaged over different users), or raise an error.
+        Users without recommendations in a `Run`: count them as an empty list, leave them out, or raise an error.
     invalid : {"refuse", "miss", "drop"}, default "refuse"
-        Places of a `Run` that cannot count, as they hold an item outside the catalogue or one that stands higher up in
-        the same list: raise an error, keep them as misses, or drop them (see `evaluate_run`).
+        Places of a `Run` that cannot count: raise an error, keep them as misses or drop them (see `evaluate_run`).
     ties : {"random", "expected", "worst", "best", "given"}, default "random"
         Order of items with equal scores: drawn by the seed, the exact mean over all orders, relevant items last,
         relevant items first, or the order in which a run has them.
@@ -93,19 +89,17 @@ def evaluate(
     items : list of ids, table or file, optional
         The catalogue, perhaps with columns of groups or aspects. LIST designs rank these items.
     compat : text, optional
-        Follow the definitions of another library: "trec_eval", "ranx", "recbole", "lenskit", "rectools", "replay",
-        "recommenders" or "spark".
+        Follow another library: trec_eval, ranx, recbole, lenskit, rectools, replay, recommenders or spark.
     seed : int or list of int, default 0
         Seed of everything random: ties, samples, resamples, systems. A list makes a repeat of each seed.
     threads : int, optional
         Number of threads. Default: one for each available core.
     by : text or list of text, optional
-        Groups to report separately (see `Result.by`): columns of the tables of users or items, or "activity", "taste"
-        (users), "popularity" (items).
+        Groups to report (see `Result.by`): columns of users or items, or "activity", "taste", "popularity" (of items).
     users : table or file, optional
         Table of users with columns to group by. Default: the one that the log has.
     only_users : list of ids, table or file, optional
-        Evaluate only these users, of those in the population: the values of each are the same as without it.
+        Evaluate only these users of the population. The values of each stay the same.
     min_group : int, default 30
         Groups with fewer users are reported, but left out of gaps.
     propensity : text, table, file or Propensity, optional
@@ -122,7 +116,7 @@ def evaluate(
     level : number, default 0.95
         Confidence level of the intervals.
     keep_facts : bool, optional
-        Whether `Result.facts` has the facts of all systems, or of none. Default: those that fit into 512 MB together.
+        Whether `Result.facts` has those of all systems, or none. Default: those that fit into 512 MB together.
 
     Returns
     -------
@@ -166,19 +160,14 @@ def evaluate(
     )  # fmt: skip
     keeper = Keeper(keep_facts)
     with use_threads(threads):
+        how: Any = {"design": design, "items": items, "notes": notes, "keeper": keeper}
         if not isinstance(parts, Sequence) and not repeated:
-            sides = evaluate_sides(parts, systems, options, design=design, items=items, notes=notes, keeper=keeper)
-            return _of_sides({side: Result(found) for side, found in sides.items()})
-        several = list(parts) if isinstance(parts, Sequence) else [parts]
-        repeats = evaluate_repeats(
-            several, systems, options, seeds=seeds, design=design, items=items, notes=notes, keeper=keeper
-        )
-    whole = {side: Result(combine(own, interval=method, level=level), own) for side, own in repeats.items()}
-    return _of_sides(whole)
-
-
-def _of_sides(sides: Mapping[str, Result]) -> Result:
-    return replace(sides[""], observed=sides.get(OBSERVED))
+            found = {side: Result(one) for side, one in evaluate_sides(parts, systems, options, **how).items()}
+        else:
+            several = list(parts) if isinstance(parts, Sequence) else [parts]
+            repeats = evaluate_repeats(several, systems, options, seeds=seeds, **how)
+            found = {side: Result(combine(own, interval=method, level=level), own) for side, own in repeats.items()}
+    return replace(found[""], observed=found.get(OBSERVED))
 
 
 @checked
@@ -231,18 +220,16 @@ def evaluate_run(
     metrics : text or list of metrics, optional
         "ndcg@10,recall@10" or a list. Default: ndcg@10, recall@10, coverage@10, without those that `compat` refuses.
     threshold : number, optional
-        Relevance threshold: test items with this value or a higher one are relevant. Default: all values above 0, with
-        a warning where these are ratings.
+        Test items with at least this value are relevant. Default: values above 0, with a warning if these are ratings.
     population : {"relevant", "judged", "all"}, default "relevant"
         The users to average over: those with a relevant test item, with any test item, or all users.
     missing : {"zero", "drop", "error"}, default "zero"
         Users without recommendations: count them as an empty list (0 for accuracy), leave them out of every mean of the
         run (the value by chance is then over the users of the first run), or raise an error.
     invalid : {"refuse", "miss", "drop"}, default "refuse"
-        Places of lists that cannot count, as they hold an item outside the catalogue or one that stands higher up in
-        the same list: raise an error, keep them as misses, or drop them, so that what is below moves up. A miss is no
-        relevant item and no item of the catalogue: it adds nothing to sums over places or to counts of items, and its
-        place stays in denominators. A warning tells the share of such places, as does `to_json()`.
+        Places that cannot count, as their item is outside the catalogue or stands higher up in the same list: raise an
+        error, keep them as misses, or drop them (what is below moves up). A miss is no relevant item and no item of the
+        catalogue, and stays a place in denominators. Warnings and `to_json()` tell the share of such places.
     ties : {"random", "expected", "worst", "best", "given"}, default "random"
         Order of items with equal scores (see `evaluate`); "given" is the order of the rows.
     design : text, optional
@@ -252,8 +239,7 @@ def evaluate_run(
         Drop unjudged items from the lists before measuring. Default: as `design` says, else no.
     without_head : number, optional
         Leave out the judgements of the head: this share of the items, those with most ratings in `train` and `test`
-        (equally popular items go together). The lists stay as they are. To rank without head items, use
-        `evaluate(parts, {"name": Run(recs)}, design="AR-AI-AN-head10")`.
+        (equally popular ones go together). Lists stay as they are; to rank without the head, `evaluate` a `Run`.
     seen : {"exclude", "allow"}, optional
         Whether a user's train items may be recommended. Default: "exclude".
     interval : {"bootstrap", "bca", "t", "none"}, default "bootstrap"
@@ -271,12 +257,11 @@ def evaluate_run(
     threads : int, optional
         Number of threads. Default: one for each available core.
     by : text or list of text, optional
-        Groups to report separately (see `Result.by`): columns of `users` or `items`, or, with `train`, "activity",
-        "taste" (users), "popularity" (items).
+        Groups to report (see `Result.by`): columns of `users` or `items`; with `train` also strata (see `evaluate`).
     users : table or file, optional
         Table of users with columns to group by.
     only_users : list of ids, table or file, optional
-        Evaluate only these users, of those in the population: the values of each are the same as without it.
+        Evaluate only these users of the population. The values of each stay the same.
     min_group : int, default 30
         Groups with fewer users are reported, but left out of gaps.
     propensity : text, table, file or Propensity, optional
@@ -284,8 +269,8 @@ def evaluate_run(
     level : number, default 0.95
         Confidence level of the intervals.
     engine : {"local", "spark"}, default "local"
-        Where to measure. With "spark" (extra `spark`) on a cluster, in the session in use or a new one: tables may then
-        also be PySpark DataFrames or addresses (s3a://…, hdfs://…). The result is the same.
+        Where to measure. With "spark" (extra `spark`) on a cluster: tables may then also be PySpark DataFrames or
+        addresses (s3a://…, hdfs://…). The result is the same.
 
     Returns
     -------

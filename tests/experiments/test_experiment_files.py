@@ -45,7 +45,6 @@ REFUSED = {
     "misspelt key": ("threshold = 4", "treshold = 4", "line 3: [data] treshold", "no key", "did you mean threshold?"),
     "key of another section": ("ratio = 0.25", "metrics = []", "[split] metrics", "no key", "belongs to [evaluation]"),
     "path missing": ('path = "log.parquet"', "", "line 1: [data]", "[data] path is missing", 'path = "ml-1m"'),
-    "metrics missing": ('metrics = ["ndcg@10", "recall@20", "coverage@10"]', "", "[evaluation]", "is missing", "add"),
     "no systems": (EXPERIMENT[EXPERIMENT.index("[systems]") :], "", "[systems]", "no systems", "popularity = {}"),
     "path not a text": ('"log.parquet"', "3", "line 2: [data] path", "path must be a string", "ratings.csv"),
     "no such file": ('"log.parquet"', '"lig.parquet"', "line 2: [data] path", "no such file", "mean log.parquet"),

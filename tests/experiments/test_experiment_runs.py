@@ -220,7 +220,7 @@ def test_one_run_for_several_splits_is_warned_of(place: Path) -> None:
 def test_two_variants_of_a_system_stand_side_by_side(place: Path) -> None:
     text = EXPERIMENT.replace("[systems]", '[systems]\nwide = { system = "plsa", factors = 9, iterations = 5 }')
     found = tv.run(write_experiment(place, text), seed=3)
-    assert found.manifest["systems"]["wide"] == "plsa[factors=9,iterations=5]"
+    assert found.manifest["systems"]["wide"]["definition"] == "plsa[factors=9,iterations=5]"
     values = [found["AR-TI-AN"][name, "ndcg@10"].value for name in ("wide", "plsa")]
     assert values[0] != values[1]
 

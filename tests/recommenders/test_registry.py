@@ -265,7 +265,8 @@ def test_an_evaluation_names_its_systems():
         parts, {"a": "itemknn[k=3]", "b": tv.make_system("plsa", factors=2), "c": "optimal_true"}, metrics="ndcg@5",
         interval="none",
     )  # fmt: skip
-    assert found.manifest["systems"] == {"a": "itemknn[k=3]", "b": "plsa[factors=2]", "c": "optimal_true"}
+    definitions = {name: own["definition"] for name, own in found.manifest["systems"].items()}
+    assert definitions == {"a": "itemknn[k=3]", "b": "plsa[factors=2]", "c": "optimal_true"}
     assert [note for note in found.warnings if "oracle" in note] == [
         "c is an oracle: it has read the test part, and its values are a bound for other systems"
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -32,3 +32,17 @@ def _version_of(package: str) -> str:
     from importlib.metadata import version
 
     return version(package)
+
+
+def merge_entries(values: Sequence[Any]) -> Any:
+    """What several manifests say of the same thing: once where they agree, else a list, entry by entry.
+
+    >>> merge_entries([{"system": "ease", "fit_seconds": 1}, {"system": "ease", "fit_seconds": 2}])
+    {'system': 'ease', 'fit_seconds': [1, 2]}
+    """
+    first = values[0]
+    if all(value == first for value in values):
+        return first
+    if all(isinstance(value, Mapping) and value.keys() == first.keys() for value in values):
+        return {key: merge_entries([value[key] for value in values]) for key in first}
+    return list(values)

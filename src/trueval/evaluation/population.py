@@ -54,7 +54,7 @@ class OnlyUsers(NamedTuple):
 
 def check_user_table(users: Any, by: Any) -> None:
     """Refuse a table of users that nothing is grouped by: it would change nothing."""
-    if users is not None and not by:
+    if users is not None and by is None:
         raise DefinitionError(
             "a table of users without a column to group by",
             where="users",

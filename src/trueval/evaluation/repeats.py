@@ -27,6 +27,7 @@ from trueval.errors import DefinitionError
 from trueval.evaluation.estimate import UNBOUNDED, Estimate, Sums, bounds, resampled
 from trueval.evaluation.few_users import allow_for_few
 from trueval.evaluation.interval_method import IntervalMethod
+from trueval.evaluation.manifest import merge_entries
 from trueval.evaluation.outcome import Evaluation, SystemResult, notes_on_intervals
 from trueval.facts.invalid_places import InvalidPlaces
 from trueval.metrics.spec import Spec
@@ -93,20 +94,6 @@ def combine(evaluations: Mapping[str, Evaluation], *, interval: str = "nested", 
     manifest |= {"level": level} if interval != "none" else {}
     manifest |= {"resamples": intervals.resamples} if intervals.resamples_users else {}
     return Evaluation(systems, first.specs, random, manifest, notes, repeats=dict(evaluations))
-
-
-def merge_entries(values: Sequence[Any]) -> Any:
-    """What several manifests say of the same thing: once where they agree, else a list, entry by entry.
-
-    >>> merge_entries([{"system": "ease", "fit_seconds": 1}, {"system": "ease", "fit_seconds": 2}])
-    {'system': 'ease', 'fit_seconds': [1, 2]}
-    """
-    first = values[0]
-    if all(value == first for value in values):
-        return first
-    if all(isinstance(value, Mapping) and value.keys() == first.keys() for value in values):
-        return {key: merge_entries([value[key] for value in values]) for key in first}
-    return list(values)
 
 
 def _drawing(first: Evaluation, interval: str, level: float) -> IntervalMethod:

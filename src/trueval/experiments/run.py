@@ -13,8 +13,8 @@ from trueval.arguments import checked
 from trueval.data.interactions import Interactions
 from trueval.errors import DefinitionError
 from trueval.evaluation.kept_facts import KeptFacts
-from trueval.evaluation.manifest import make_manifest
-from trueval.evaluation.repeats import combine, merge_entries
+from trueval.evaluation.manifest import make_manifest, merge_entries
+from trueval.evaluation.repeats import combine
 from trueval.experiments.cache import Cache
 from trueval.experiments.execution import Evaluations, Found, do_experiment
 from trueval.experiments.experiment import Experiment, read_experiment

@@ -37,7 +37,8 @@ def save_facts(facts: RankingFacts, folder: str | Path) -> Path:
     """Write facts into a folder, in place of facts written there earlier; any other content is left alone.
 
     `units.parquet` has one row per unit: the user's id, sizes, and as lists the judged items (`item`, a code,
-    `value`, `relevant`, `rank`…) and the recommended items (`list_item`). Item codes are rows of `items.parquet`.
+    `value`, `relevant`, `rank`…) and the recommended items (`list_item`). Item codes are rows of `items.parquet`; -1 is
+    a place that cannot count (see `invalid` of `evaluate_run`).
 
     Parameters
     ----------

@@ -27,10 +27,9 @@ Fitted = TypeVar("Fitted")
 def describe_system(made: Any) -> dict[str, Any]:
     """A system before its fit, after which other people's objects may have more attributes than parameters.
 
-        >>> from trueval.recommenders.protocol import TrainSet
-    from trueval.recommenders.registry import make_system
-        >>> describe_system(make_system("average", mu=2))
-        {'system': 'average', 'parameters': {'mu': 2.0}}
+    >>> import trueval as tv
+    >>> describe_system(tv.make_system("average", mu=2))
+    {'system': 'average', 'parameters': {'mu': 2.0}}
     """
     if isinstance(made, Run):
         source = made.source

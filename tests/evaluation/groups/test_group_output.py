@@ -45,7 +45,8 @@ def test_json(trueval, grouped):
         assert sum(v["value"] for v in parity["plain"]["values"].values()) == pytest.approx(1)
         assert parity["plain"]["values"]["a"]["target"] == pytest.approx(0.25)
     assert any("coverage@5" in warning and "aspects" in warning for warning in record["warnings"])
-    without = json.loads(trueval(*grouped, "--format", "json").out)
+    at = grouped.index("--users")
+    without = json.loads(trueval(*grouped[:at], *grouped[at + 2 :], "--format", "json").out)
     assert "groups" not in without["systems"]["recs"]
     assert without["systems"]["recs"]["metrics"] == record["systems"]["recs"]["metrics"]
 
@@ -92,11 +93,16 @@ def test_page(trueval, grouped, files):
     assert "exposure@5" in page
 
 
-def test_the_users_file_still_cuts(trueval, grouped, files):
-    pl.read_csv(files / "users.csv").head(4).write_csv(files / "users.csv")
-    record = json.loads(trueval(*grouped, "--by", "side", "--format", "json").out)
+def test_the_users_file_does_not_cut(trueval, grouped, files):
+    some = pl.read_csv(files / "users.csv").head(4)
+    some.write_csv(files / "some.csv")
+    record = json.loads(trueval(*grouped, "--by", "side", "--format", "json", "--only-users", files / "some.csv").out)
     assert record["systems"]["recs"]["metrics"]["ndcg@3"]["n"] == 4
     assert [v["ndcg@3"]["n"] for v in record["systems"]["recs"]["groups"]["side"]["values"].values()] == [2, 2]
+    some.write_csv(files / "users.csv")
+    record = json.loads(trueval(*grouped, "--by", "side", "--format", "json").out)
+    assert record["systems"]["recs"]["metrics"]["ndcg@3"]["n"] == 10
+    assert "by side: 6 of 10 users are in no group; values of all users count them, too" in record["warnings"]
 
 
 def test_refusals(trueval, grouped):

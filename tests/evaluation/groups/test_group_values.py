@@ -58,7 +58,7 @@ def test_user_groups_are_means_of_the_units(world):
     told = result.by("gender").filter(metric="rr")["n"].sum()
     n = result["run", "rr"].n
     assert told < n
-    assert f"by gender: {n - told} of {n} users are in no group" in result.warnings
+    assert f"by gender: {n - told} of {n} users are in no group; values of all users count them, too" in result.warnings
 
 
 def members(world: World, column: str, group: str) -> pl.Series:
