@@ -16,6 +16,7 @@ from trueval.metrics.grammar import parse
 from trueval.metrics.metric_values import same
 
 ARMS = (50, 200, 2000)  # users per arm: with fewer, there is often no purchase at all
+UNEQUAL = ((100, 100), (100, 300), (30, 300), (100, 1000), (100, 5000), (1000, 10_000))  # new arm, control
 AB = "conversion=bought,ctr=clicks/shows,dwell=seconds,dwell median:median=seconds,revenue=amount"
 METRICS = ("ndcg@10", "recall@10")
 
@@ -23,7 +24,9 @@ METRICS = ("ndcg@10", "recall@10")
 def other_tables(rounds: int) -> str:
     """All of them, as Markdown; slower ones by fewer rounds."""
     few = rounds // 4
-    return "\n".join([_ab(rounds), _ope(few), _calibration(few), _gaps(few // 2), _tau(few // 5)])
+    return "\n".join(
+        [_ab(rounds), unequal_arms(rounds // 2), _ope(few), _calibration(few), _gaps(few // 2), _tau(few // 5)]
+    )
 
 
 def table(head: list[str], rows: Iterable[list[str]]) -> str:
@@ -35,13 +38,16 @@ def _share(values: list[bool]) -> str:
     return f"{100 * np.mean(values):.1f}" if values else "–"
 
 
-def _arms(rng: np.random.Generator, users: int) -> pl.DataFrame:
-    """Two arms that do not differ: purchases, clicks over shows, dwell time, revenue that most users do not bring."""
-    both = 2 * users
+def _arms(rng: np.random.Generator, users: int, control: int = 0) -> pl.DataFrame:
+    """Two arms that do not differ: purchases, clicks over shows, dwell time, revenue that most users do not bring.
+
+    The control has as many users as the other arm, unless its number is given.
+    """
+    both = users + (control or users)
     shows = 1 + rng.poisson(8, both)
     return pl.DataFrame({
         "user": np.arange(both),
-        "arm": np.repeat(["control", "new"], users),
+        "arm": np.repeat(["control", "new"], [both - users, users]),
         "bought": rng.random(both) < 0.08,
         "clicks": rng.binomial(shows, rng.beta(2, 18, both)),
         "shows": shows,
@@ -74,6 +80,34 @@ def _ab(rounds: int) -> str:
     )
     text += f"(nominal: 95); {rounds:,} rounds.\n\n"
     return text + table(["metric", *(f"{u:,} users per arm" for u in ARMS)], rows)
+
+
+def unequal_arms(rounds: int) -> str:
+    """The same for arms of unequal size, where skewness does not cancel."""
+    found: dict[str, dict[tuple[int, int], list[tuple[bool, bool]]]] = {}
+    asked = AB.replace(",dwell median:median=seconds", "") + ",dwell mean:mean=seconds,dwell ranks:mannwhitney=seconds"
+    for sizes in UNEQUAL:
+        rng = np.random.default_rng(sum(sizes))
+        for _ in range(rounds):
+            frame = _arms(rng, *sizes)
+            try:
+                rules = {"correct": "none", "resamples": 999, "ignore_mismatch": True}
+                compared = tv.ab_test(frame, arm="arm", metrics=asked, **rules).comparisons
+            except tv.TruevalError:  # nobody bought anything: refused
+                continue
+            for c in compared:
+                held = c.low <= 0 <= c.high if c.low == c.low else None
+                found.setdefault(c.metric, {}).setdefault(sizes, []).append((c.p < 0.05, held))
+    rows = []
+    for metric, by_sizes in found.items():
+        cells = []
+        for sizes in UNEQUAL:
+            own = by_sizes.get(sizes, [])
+            cells.append(f"{_share([p for p, _ in own])} / {_share([held for _, held in own if held is not None])}")
+        rows.append([metric, *cells])
+    text = "## A/B tests with arms of unequal size\n\nThe same by users of the new arm and of the control; "
+    text += f"{rounds:,} rounds.\n\n"
+    return text + table(["metric", *(f"{few:,} : {many:,}" for few, many in UNEQUAL)], rows)
 
 
 def _ope(rounds: int) -> str:

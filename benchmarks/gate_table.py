@@ -3,9 +3,9 @@
 Users have nDCG values of one held-out item, as a system that was trained twice makes them: for a share of users
 ("churn") the second training ranks the item anew, for the others it changes nothing. Nothing else differs in A/A
 repeats; in the others, the new system loses the item of as many users as make up the stated loss. In the rows of rare
-losses everybody gains a little, except for one user in fifty who loses all. Both gates judge the same repeats: `tv.gate`
-with a margin of 1 %, and "fail if new < 0.99 · old". A share from R repeats has a standard error of √(p(1-p)/R):
-±1.4 points, twice that, at 5 % and 1,000.
+losses everybody gains a little, except for one user in fifty who loses all. Both gates judge the same repeats:
+`tv.gate` with a margin of 1 %, and "fail if new < 0.99 · old". A share from R repeats has a standard error of
+√(p(1-p)/R): ±1.4 points, twice that, at 5 % and 1,000.
 """
 
 from __future__ import annotations

@@ -193,7 +193,7 @@ def test_the_likelihood_ratio_is_that_of_a_dirichlet_prior():
 
 
 def test_balance_holds_at_every_look():
-    """Ten looks at fair tests with a segment and a number: none is stopped; no p is as small as that of one look."""
+    """Ten looks at fair tests with a segment and a number: none is stopped, and p is larger than that of one look."""
     rng, found = np.random.default_rng(8), {True: 0, False: 0}
     for _ in range(12):
         table = pl.DataFrame({
