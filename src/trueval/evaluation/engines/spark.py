@@ -126,7 +126,8 @@ def answer_part(batches: Iterable[pa.RecordBatch], plan: MeasurementPlan) -> Ite
 
 def _refuse_order_of_rows(run: pl.DataFrame, ties: str, compat: str | None) -> None:
     """Refuse equal scores that are to stay in the order of rows, which Spark does not keep."""
-    if "rank" in run.columns or ("score" in run.columns and not run.select("user", "score").is_duplicated().any()):
+    ranks_count = "rank" in run.columns and not (ties == "ranx" and "score" in run.columns)
+    if ranks_count or ("score" in run.columns and not run.select("user", "score").is_duplicated().any()):
         return
     raise DefinitionError(
         f"Spark does not keep the order of rows, which ties={ties} needs",
