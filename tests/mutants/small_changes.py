@@ -42,7 +42,7 @@ COMPILED = (
     "kernels/interest.py", "kernels/item_pairs.py", "kernels/loops/*.py", "kernels/neighbours.py",
     "kernels/ordering.py", "kernels/ranking.py", "kernels/sampling.py", "kernels/svdpp.py", "kernels/topics.py",
 )  # fmt: skip
-# Sizes of pieces of work (also those that files are read in); with others the same bits come out (tests of blocks and threads hold that).
+# Sizes of pieces of work, and of those that files are read in; with others the same bits come out.
 SPEED_NAMES = {
     "BLOCK", "_BLOCK", "_TOGETHER", "_AT_ONCE", "PIECE", "PRODUCT_ROWS", "LARGE_PRODUCT", "MOST_ROWS", "MOST_SCORES",
     "TRIED_FOR", "PART_ROWS", "_PRODUCT", "_RESAMPLES", "_WIDEST", "SMALL", "COUNTED", "LANES", "CHUNK", "GATHERED",
