@@ -42,13 +42,13 @@ COMPILED = (
     "kernels/interest.py", "kernels/item_pairs.py", "kernels/loops/*.py", "kernels/neighbours.py",
     "kernels/ordering.py", "kernels/ranking.py", "kernels/sampling.py", "kernels/svdpp.py", "kernels/topics.py",
 )  # fmt: skip
-# Sizes of pieces of work; with others the same bits come out (tests of blocks and threads hold that).
+# Sizes of pieces of work, and of those that files are read in; with others the same bits come out.
 SPEED_NAMES = {
     "BLOCK", "_BLOCK", "_TOGETHER", "_AT_ONCE", "PIECE", "PRODUCT_ROWS", "LARGE_PRODUCT", "MOST_ROWS", "MOST_SCORES",
     "TRIED_FOR", "PART_ROWS", "_PRODUCT", "_RESAMPLES", "_WIDEST", "SMALL", "COUNTED", "LANES", "CHUNK", "GATHERED",
     "_BLOCK_BITS", "_MARKING", "SHORT", "_DEAR", "BUCKETS", "LIMIT", "_USER_BYTES",
 }  # fmt: skip
-SPEED_CALLS = {"blocks", "choose", "lru_cache", "load_compiler", "in_order", "user_blocks"}
+SPEED_CALLS = {"blocks", "choose", "lru_cache", "load_compiler", "in_order", "user_blocks", "read"}
 _QUIET_CALLS = {"note", "warn", "TypeVar", "NewType", "cast"}
 
 _COMPARED: dict[type[ast.cmpop], type[ast.cmpop]] = {

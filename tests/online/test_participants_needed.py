@@ -43,6 +43,16 @@ def test_participants_for_a_preference() -> None:
     assert tv.study_plan(prefer=0.35).participants == plan.participants
 
 
+@pytest.mark.parametrize("systems", [2, 5])
+def test_preferences_that_are_needed(systems: int) -> None:
+    """The fewest that the two-sided sign test calls significant, of all pairs of systems together at 5 %."""
+    plan = tv.study_plan(prefer=0.7, systems=systems)
+    alpha = 0.05 / (systems * (systems - 1) / 2)
+    n = plan.participants
+    assert plan.chance == 0.5
+    assert plan.needed == min(k for k in range(n // 2, n + 1) if binomtest(k, n).pvalue <= alpha)
+
+
 def test_ties_and_several_systems_take_more() -> None:
     plain, tied, several = (
         tv.study_plan(prefer=0.7, **more).participants for more in ({}, {"ties": 0.3}, {"systems": 4})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import comb
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -14,6 +15,8 @@ import trueval as tv
 from trueval.papers.data_checks import world_like_movielens
 from trueval.papers.record import Figure
 from trueval.papers.reproduction import Reproduction
+from trueval.papers.steck2011 import recall_curves as curves
+from trueval.papers.steck2011.evaluation import BEST, BETAS, MF, SVD, allrank
 from trueval.papers.steck2011.popularity_weights import _close_to_beta, _curves
 from trueval.papers.steck2011.user_study import rankings
 
@@ -118,6 +121,45 @@ def test_ends_of_the_curves_are_told_by_variant() -> None:
     assert "β_w 0.5 5.0 %, β_w 0.9 33.3 %" in small.evidence
     less = table.with_columns(value=pl.when(beta_w=0.5).then(pl.col("value") * 0.7).otherwise(pl.col("value")))
     assert [one.verdict for one in _curves(less, "decreasing")] == ["does not hold", "does not hold"]
+
+
+HIGH, LOW = allrank(0.05), allrank(0.005)
+AT_0_AND_1 = {HIGH: (0.50, 0.30), LOW: (0.45, 0.35), MF: (0.30, 0.20), SVD: (0.25, 0.01), BEST: (0.20, 0.01)}
+# the number of the claim, and recall at some β with which it does not hold
+BETA_CHANGES = {
+    "MF-RMSE once rises": (1, {(MF, 0.5): 0.27}),
+    "the best w_m once rises": (1, {(HIGH, 0.9): 0.40}),
+    "MF-RMSE is above at one β": (2, {(MF, 0.6): 0.45}),
+    "the best w_m grows again": (3, {(HIGH, 0.9): 0.40}),
+    "the best w_m stays": (3, {(HIGH, 1.0): 0.36}),
+    "bestsellers fall little": (4, {(BEST, 1.0): 0.15}),
+    "SVD falls little": (4, {(SVD, 1.0): 0.20}),
+    "MF-RMSE falls most": (4, {(MF, 1.0): 0.001}),
+}
+
+
+def beta_verdicts(
+    monkeypatch: pytest.MonkeyPatch, changed: dict[tuple[str, float], float], *, bent: float = 0.0
+) -> list[str]:
+    monkeypatch.setattr(curves, "chosen_parameters", lambda _: SimpleNamespace(weights=(0.05, 0.005)))
+    between = {(name, beta): a + (b - a) * beta for name, (a, b) in AT_0_AND_1.items() for beta in BETAS} | changed
+    rows = [(name, 20, beta, value) for (name, beta), value in between.items()]
+    found = pl.DataFrame(rows, schema=["system", "k", "beta", "value"], orient="row")
+    rank = np.arange(1, 200)
+    law = pl.DataFrame({"rank": rank, "liked": np.exp(-np.abs(np.log(rank) - bent))})
+    return [one.verdict for one in curves._beta_claims(found, law, None)]  # type: ignore[arg-type]
+
+
+def test_claims_about_beta_hold_where_they_should(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Recall falls evenly from β = 0 to 1; the lower weight overtakes the higher one half way."""
+    assert beta_verdicts(monkeypatch, {}) == ["holds"] * 5
+    assert beta_verdicts(monkeypatch, {}, bent=4.0)[0] == "does not hold"  # it falls, and rises again
+
+
+@pytest.mark.parametrize("change", BETA_CHANGES)
+def test_each_claim_about_beta_can_fail(monkeypatch: pytest.MonkeyPatch, change: str) -> None:
+    place, changed = BETA_CHANGES[change]
+    assert beta_verdicts(monkeypatch, changed)[place] == "does not hold"
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from small_studies import FORMS, settings
 from trueval.errors import TruevalError
 from trueval.study.definition import read_study
 from trueval.study.example_study import example_text
+from trueval.study.sections import SECTIONS
 from trueval.study.words_table import english, words_of
 
 
@@ -104,3 +106,29 @@ def test_every_word_is_used_and_every_used_word_exists() -> None:
     known = set(english())
     assert used - known - {"mark_"} <= {"title", "information", "question", "thanks_text"}
     assert known <= used | made | {f"{one}_title" for one in made}
+
+
+def test_what_a_study_file_may_leave_out() -> None:
+    """Each key that is not written is as if it were written so; those that the example writes as usual are."""
+    usual = {
+        "study": {"participants": 30, "seed": 0, "languages": ["en"], "most_open": 500},
+        "data": {"items": None, "columns": None, "pictures": ""},
+        "lists": {"length": 0, "visible": 0},
+        "ratings": {"least": 10, "scale": [1, 2, 3, 4, 5], "popular": 0.5, "popular_items": 0.1, "page": 12},
+        "rank": {"partial": True, "ties": False},
+        "pair": {"pairs": 0, "reasons": []},
+        "rate": {"marks": True},
+        "checks": {"same": False, "random": False},
+        "thanks": {"text": "", "code": "", "address": "", "comment": True},
+        "outside": {"ids": []},
+    }
+    for name, section in SECTIONS.items():
+        found = {
+            one.name: one.default if one.default is not MISSING else one.default_factory()
+            for one in fields(section)
+            if one.default is not MISSING or one.default_factory is not MISSING
+        }
+        assert found == usual.get(name, {}), name
+    shown = "".join(example_text(form) for form in FORMS)
+    for line in ("most_open = 500", 'languages = ["en"]', "popular = 0.5", "popular_items = 0.1", "page = 12"):
+        assert line in shown
