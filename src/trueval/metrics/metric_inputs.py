@@ -140,7 +140,8 @@ class RowPropensity:
         known up to a factor, are multiplied by the share. Rows of a random sample have the chance of its draw.
         """
         frame = _relevant_rows(test, threshold)
-        train_excluded, notes = outside_train, tuple[str, ...]()
+        train_excluded = outside_train
+        notes: tuple[str, ...] = ()
         if shares is not None and shares.random and not (shares.needs_p and outside_train):
             p, source, relative = pl.Series([1.0] * len(frame)), "", False
         elif propensity is None:
