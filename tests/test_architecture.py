@@ -118,7 +118,11 @@ def test_the_seed_is_0_unless_another_is_given() -> None:
         for path in FILES
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.FunctionDef)
-        for argument, default in zip(node.args.kwonlyargs, node.args.kw_defaults)
+        for arguments, defaults in (
+            (node.args.kwonlyargs, node.args.kw_defaults),
+            (node.args.args[len(node.args.args) - len(node.args.defaults) :], node.args.defaults),
+        )
+        for argument, default in zip(arguments, defaults)
         if argument.arg == "seed" and isinstance(default, ast.Constant) and default.value not in (0, None, ...)
     }
     assert not others

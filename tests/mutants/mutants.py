@@ -129,13 +129,14 @@ class Trial:
     change: Change
     scratch: Path
     budget: float
+    most_rounds: int | None = None
     tests: int = 0
 
     def outcome(self) -> Outcome:
         """Run tests, the likeliest first, until one notices the change."""
         begun = time.monotonic()
         kind, by = "", ""
-        for step, files in enumerate(rounds(self.copy.root, self.change.path)):
+        for step, files in enumerate(rounds(self.copy.root, self.change.path)[: self.most_rounds]):
             left = self.budget if step < 1 else self.budget / 2
             for first in range(0, len(files), _TOGETHER):
                 before = processor_time()
@@ -191,13 +192,13 @@ class Trial:
         return None if hangs else code, failed, number
 
 
-def _work(chosen: list[tuple[int, Change]], results: Path, folder: Path, budget: float) -> None:
+def _work(chosen: list[tuple[int, Change]], results: Path, folder: Path, options: argparse.Namespace) -> None:
     """Try some changes, one after the other, in a copy of the tree."""
     copy = Copy(folder)
     for library in _LIBRARIES:
         importlib.import_module(library)
     for number, change in chosen:
-        outcome = Trial(copy, number, change, folder, budget).outcome()
+        outcome = Trial(copy, number, change, folder, options.budget, 1 if options.quick else None).outcome()
         with open(results, "a") as file:
             file.write(json.dumps(asdict(outcome)) + "\n")
         mark = "" if outcome.kind in NOTICED else f"  {change.old!r} -> {change.new!r}"
@@ -236,6 +237,7 @@ def main() -> None:
     parser.add_argument(
         "--budget", type=float, default=60, help="seconds of tests for the likeliest files; half for others"
     )
+    parser.add_argument("--quick", action="store_true", help="only tests that name something of the changed file")
     parser.add_argument("--only", default="", help="numbers of the sample, such as 12,40")
     parser.add_argument("--kernels", action="store_true", help="compiled kernels too, minutes for each change")
     parser.add_argument("--under", default="", help="changes of this folder or file of the package alone")
@@ -259,7 +261,7 @@ def main() -> None:
                 place = Path(folder) / str(worker)
                 place.mkdir()
                 try:
-                    _work(chosen[worker :: options.workers], results, place, options.budget)
+                    _work(chosen[worker :: options.workers], results, place, options)
                 except BaseException:
                     import traceback
 

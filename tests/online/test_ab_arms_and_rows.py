@@ -230,3 +230,10 @@ def test_all_of_it_at_the_command_line(trueval, tmp_path):
     record = json.loads(trueval("ab", tmp_path / "t.csv", *options, "--format", "json").out)
     assert {"name", "test", "p", "p_corrected", "threshold", "failed", "asked"} <= set(record["balance"][0])
     assert record["manifest"]["where"] == "day >= 2 and country <> 'it'"
+
+
+def test_a_hundred_brackets_within_each_other_are_enough() -> None:
+    assert read_sum("(" * 100 + "a" + ")" * 100, ["a"]) == [(1, "a")]
+    with pytest.raises(DefinitionError, match="more than 100 brackets"):
+        read_sum("(" * 101 + "a" + ")" * 101, ["a"])
+    assert read_sum("+".join(["(a)"] * 120), ["a"]) == [(1, "a")] * 120  # beside each other they are no deeper

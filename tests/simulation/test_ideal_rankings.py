@@ -229,3 +229,12 @@ def test_what_cannot_be_ordered_is_refused() -> None:
         ideal_rankings(Interactions.of(log.frame.drop("value"), items=log.items))
     with pytest.raises(TruevalError, match="at least one step"):
         list(swapped_ends(ideal_rankings(log), 0))
+
+
+def test_the_first_place_of_a_run_is_rank_1() -> None:
+    ideal = ideal_rankings(world(3))
+    for depth in (None, 1, 4):
+        run = ideal.run(depth=depth)
+        for ranks in run.group_by("user").agg("rank")["rank"].to_list():
+            assert sorted(ranks) == list(range(1, len(ranks) + 1))
+        assert run["rank"].max() == (depth or max(np.bincount(ideal.user)))
