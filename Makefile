@@ -123,4 +123,4 @@ operating-figures: $(VENV)/base ## measure what the audit finds and how often it
 	$(BIN)/python benchmarks/operating_figures.py --worlds $(WORLDS) --workers $(WORKERS) -o docs/operating-figures.md
 
 clean:           ## remove what make made
-	rm -rf $(VENV) .mutants .venv-adapters .venv-bench* demo-output study-output docs/_build build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) .venv-adapters .venv-bench* demo-output study-output docs/_build build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache

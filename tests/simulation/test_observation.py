@@ -147,3 +147,11 @@ def test_permutations_are_uniform() -> None:
     counts = np.unique(found @ [1000, 100, 10, 1], return_counts=True)[1]
     assert len(counts) == 24
     assert stats.chisquare(counts).pvalue > 1e-3
+
+
+def test_nobody_is_asked_for_more_than_all_items() -> None:
+    """Users who should meet 5 of 2 items meet nearly as many as can be: even then no pair is as likely as the most."""
+    weight = np.array([0.6, 0.2])
+    activity = activity_for(np.array([5.0, 2.0]), weight)
+    met = np.minimum(activity[:, None] * weight, MOST).sum(axis=1)
+    np.testing.assert_allclose(met, 0.999 * 2 * MOST, rtol=1e-6)

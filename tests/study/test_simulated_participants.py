@@ -307,3 +307,12 @@ def test_bad_commands_say_what_to_do(
 def test_plan_from_the_command_line(trueval: Callable[..., object]) -> None:
     ran = trueval("study", "plan", "--systems", 5, "--share", 0.4, "--format", "json")
     assert '"participants": 38' in ran.out  # type: ignore[attr-defined]
+
+
+def test_one_participant_or_all_users_of_a_world() -> None:
+    world = tv.simulate("world", users=12, items=30, ratings=150, seed=3)
+    for number in (1, 12):
+        assert len(world_strengths(world, ["popularity", "random"], train=world.log, participants=number)) == number
+    for number in (0, 13):
+        with pytest.raises(TruevalError, match="so many users"):
+            world_strengths(world, ["popularity", "random"], train=world.log, participants=number)
