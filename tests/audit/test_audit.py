@@ -131,7 +131,8 @@ def test_facts_do_not_count_as_tests() -> None:
 def test_json_has_check_verdict_effect_figures_remedy(found: Audit) -> None:
     record = json.loads(found.to_json())
     assert record["verdict"] == found.verdict
-    assert {"check", "verdict", "effect", "figures", "remedy", "heading", "kind", "p"} == set(record["findings"][0])
+    keys = {"check", "verdict", "effect", "figures", "remedy", "heading", "kind", "p", "statements"}
+    assert keys == set(record["findings"][0])
     assert "NaN" not in found.to_json()
 
 
