@@ -149,3 +149,13 @@ def test_the_verdict_does_not_depend_on_the_order_of_tables_or_rows():
     validation, test = reused(0.3)
     one, two = (read_predictions(t) for t in (validation, test))
     assert find_reuse(KnownRows.of(one), KnownRows.of(two)) == find_reuse(KnownRows.of(two), KnownRows.of(one))
+
+
+def test_many_rows_are_kept_as_a_sample() -> None:
+    """A table of which all rows are known can be made smaller; the same rows are in the sample of any of its orders."""
+    rng = np.random.default_rng(3)
+    value, label = rng.random(5000), rng.integers(0, 2, 5000).astype(float)
+    order = rng.permutation(5000)
+    sample, other = KnownRows(value, label).sample(), KnownRows(value[order], label[order]).sample()
+    assert 0 < len(sample.value) <= 2000
+    assert sorted(sample.value) == sorted(other.value)
