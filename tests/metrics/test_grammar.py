@@ -277,3 +277,12 @@ def test_a_name_is_taken_once():
     with pytest.raises(TypeError, match="keywords"):
         register(name="something_new", needs=("train",))
     assert set(names()) == before
+
+
+@pytest.mark.parametrize("text", ["recall@10", "precision@10", "auc", "recall@10[beta=0.5]"])
+def test_options_that_change_nothing_are_not_printed(text):
+    """A plain metric has no weights by popularity, and its definition does not speak of them."""
+    printed = parse(text).definition
+    assert ("beta=" in printed) == ("beta" in text)
+    assert "gamma=" not in printed
+    assert "count_from=" not in printed  # the formula says it in words

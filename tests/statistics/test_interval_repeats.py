@@ -10,8 +10,9 @@ from scipy import stats
 import trueval as tv
 from trueval.evaluation.estimate import Sums, estimate_all
 from trueval.evaluation.interval_method import IntervalMethod, describe_interval
-from trueval.evaluation.repeats import Repeated, nested_error
+from trueval.evaluation.repeats import Repeated, _without_users, nested_error
 from trueval.metrics.metric_values import same
+from trueval.statistics.jackknife import JackknifeReplicates
 
 METRICS = "ndcg@5,coverage@5"
 
@@ -178,3 +179,18 @@ def test_no_parts_at_all_are_refused():
 def test_nested_belongs_to_repeats(folds):
     with pytest.raises(tv.TruevalError, match="unknown interval"):
         tv.evaluate(folds[0], ["popularity"], metrics="ndcg@5", interval="nested")
+
+
+@pytest.mark.parametrize("interval", ["nested", "bootstrap"])
+def test_a_system_metric_varies_by_repeats_only_where_these_are_drawn(interval):
+    """Users alone: the mean error of the jackknife, on its groups less one. Nested: and on top that of the repeats, by
+    Welch and Satterthwaite."""
+    rng = np.random.default_rng(2)
+    replicates = [JackknifeReplicates(value, value + rng.normal(0, 0.01, 20), np.empty(0)) for value in (0.4, 0.5, 0.7)]
+    values = Repeated.of([own.value for own in replicates])
+    ends = _without_users(replicates, values, IntervalMethod(interval, 0, 1000, 0.95))
+    users = np.mean([np.sqrt(19 / 20 * ((own.one - own.one.mean()) ** 2).sum()) for own in replicates]) ** 2
+    repeats = np.var([0.4, 0.5, 0.7], ddof=1) / 3 if interval == "nested" else 0.0
+    free = (users + repeats) ** 2 / (users**2 / 19 + repeats**2 / 2)
+    reach = stats.t.ppf(0.975, free) * np.sqrt(users + repeats)
+    assert (ends.low, ends.high) == pytest.approx((values.mean - reach, values.mean + reach))
