@@ -4,8 +4,9 @@ Users have nDCG values of one held-out item, as a system that was trained twice 
 ("churn") the second training ranks the item anew, for the others it changes nothing. Nothing else differs in A/A
 repeats; in the others, the new system loses the item of as many users as make up the stated loss. In the rows of rare
 losses everybody gains a little, except for one user in fifty who loses all. Both gates judge the same repeats:
-`tv.gate` with a margin of 1 %, and "fail if new < 0.99 · old". A share from R repeats has a standard error of
-√(p(1-p)/R): ±1.4 points, twice that, at 5 % and 1,000.
+`tv.gate` with a margin of 1 %, and "fail if new < 0.99 · old". Cells of the gate hold how often, in per cent, it says
+worse / pass / cannot tell; the last column how often the fixed threshold fails, at each loss. A share p from R repeats
+has a standard error of √(p(1-p)/R): at 300 repeats 1.3 points at 5 % and 2.9 at 50 %.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Iterator
+from itertools import groupby
 
 import numpy as np
 import polars as pl
@@ -80,14 +82,24 @@ def verdicts(
 
 
 def rows(repeats: int) -> Iterator[list[str]]:
-    """A row for each world and loss."""
+    """A row for each world, with the losses side by side."""
     worlds: list[tuple[int, float | None, float]] = [(users, None, loss) for users in RARE_USERS for loss in LOSSES[:2]]
     worlds += [(*world, loss) for world in WORLDS for loss in LOSSES]
-    for seed, (users, churn, loss) in enumerate(sorted(worlds, key=lambda world: world[0])):
-        found, fixed = verdicts(repeats, users=users, churn=churn, loss=loss, seed=seed)
-        shares = [found["worse"], found["pass"], found["cannot tell"], fixed]
-        what = f"1 in {1 / RARE:.0f} loses all" if churn is None else f"churn {churn:.0%}"
-        yield [f"{users:,}", what, f"{loss:.0%}", *(f"{100 * one / repeats:.1f} %" for one in shares)]
+    numbered = enumerate(sorted(worlds, key=lambda world: world[0]))
+    for (users, churn), own in groupby(numbered, key=lambda world: world[1][:2]):
+        what = f"1 in {1 / RARE:.0f} loses all" if churn is None else f"1 in {1 / churn:.0f} ranked anew"
+        gated, fails = [], []
+        for seed, (_, _, loss) in own:
+            found, fixed = verdicts(repeats, users=users, churn=churn, loss=loss, seed=seed)
+            gated.append(per_cent([found["worse"], found["pass"], found["cannot tell"]], repeats))
+            fails.append(fixed)
+        gated += ["–"] * (len(LOSSES) - len(gated))
+        yield [f"{users:,}", what, *gated, per_cent(fails, repeats)]
+
+
+def per_cent(counts: list[int], repeats: int) -> str:
+    """Shares of repeats in per cent, in one cell."""
+    return " / ".join(f"{100 * count / repeats:.1f}" for count in counts)
 
 
 def main() -> None:
@@ -95,10 +107,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=1000)
     repeats = parser.parse_args().repeats
-    print(
-        "| users | what differs | true loss | gate: worse | gate: pass | gate: cannot tell | fixed threshold: fails |"
-    )
-    print("|---:|---|---:|---:|---:|---:|---:|")
+    print("| users | what differs | gate, no loss | gate, loss of 1 % | gate, loss of 2 % | fixed threshold fails |")
+    print("|---:|---|---:|---:|---:|---:|")
     for row in rows(repeats):
         print("| " + " | ".join(row) + " |", flush=True)
 

@@ -169,6 +169,9 @@ def test_plan_at_the_command_line(trueval):
     record = json.loads(trueval("ab-plan", "--baseline", "0.1", "--users", "29502", "--format", "json").out)
     assert record["effect"] == pytest.approx(0.01, rel=1e-4)
     assert trueval("ab-plan", "--baseline", "3", "--effect", "0.1").code == 2
+    ran = trueval("ab-plan", "--baseline", "20", "--sd", "30", "--effect", "1", "--split", "10:1")
+    control, new = tv.ab_plan(baseline=20, sd=30, effect=1, split=[10, 1]).users_by_arm
+    assert ran.out.startswith(f"{control:,} users in the control, {new:,} in the new arm, {control + new:,} in all\n")
 
 
 def test_page_escapes_names():

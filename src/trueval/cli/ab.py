@@ -123,7 +123,12 @@ def plan_command(
     users: Annotated[
         int | None, Option(help="Number of users in all arms, to compute the detectable change; instead of --effect.")
     ] = None,
-    arms: Annotated[int, Option(help="Number of arms, including the control.")] = 2,
+    arms: Annotated[
+        int | None, Option(help="Number of arms, including the control. Default: 2, or as --split.")
+    ] = None,
+    split: Annotated[
+        str | None, Option(help="How users are divided, the control first: 10:1. Default: arms of equal size.")
+    ] = None,
     metrics: Annotated[int, Option(help="Number of metrics that are compared.")] = 1,
     power: Annotated[float, Option(help="Power: probability of detecting the change if it exists.")] = 0.8,
     level: Annotated[float, Option(help="Confidence level of the test.")] = 0.95,
@@ -140,13 +145,15 @@ def plan_command(
       trueval ab-plan --baseline 20 --sd 30 --effect 1 --arms 3
 
       trueval ab-plan --baseline 0.19 --users 50000
+
+      trueval ab-plan --baseline 0.19 --effect 5% --split 10:1
     """
     from trueval.online.ab.plan import ab_plan
 
     check_format(format, ("table", "json"))
     plan = ab_plan(
-        baseline=baseline, effect=effect, sd=sd, users=users, arms=arms, metrics=metrics, power=power, level=level,
-        daily_users=daily_users, variance_reduction=variance_reduction,
+        baseline=baseline, effect=effect, sd=sd, users=users, arms=arms, split=split, metrics=metrics, power=power,
+        level=level, daily_users=daily_users, variance_reduction=variance_reduction,
     )  # fmt: skip
     sys.stdout.write(json.dumps(plan.record(), indent=1) + "\n" if format == "json" else str(plan))
 
