@@ -65,7 +65,7 @@ def _of_values(frame: pl.DataFrame, form: str, *, seed: int, draws: int) -> Posi
     scores = np.full((len(people), len(positions)), np.nan)
     row = np.searchsorted(people, cells["participant"].to_numpy())
     scores[row, np.searchsorted(positions, cells["position"].to_numpy())] = np.round(cells["apart"].to_numpy(), 9)
-    test = score_test(scores, seed=seed, draws=draws)
+    test = score_test(scores, seed=seed, draws=draws, fitted=frame["system"].n_unique() - 1)
     by_place = frame.group_by("position").agg(pl.col("value").mean(), pl.len()).sort("position")
     return PositionBias(
         form, tuple(positions), tuple(by_place["value"].to_list()), tuple(by_place["len"].to_list()), test.p,
