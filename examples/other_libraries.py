@@ -74,5 +74,5 @@ if __name__ == "__main__":
         result = main(Path(name))
     result.show(baseline="popularity")
     print("\nWhat the manifest says of each system:")
-    for system, text in result.manifest["systems"].items():
-        print(f"  {system}: {text}")
+    for system, described in result.manifest["systems"].items():
+        print(f"  {system}: {described.get('definition', described['system'])}; {described.get('parameters', {})}")

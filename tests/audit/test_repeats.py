@@ -66,10 +66,12 @@ def test_facts_are_counted_in_every_fold(log: pl.DataFrame) -> None:
 
 
 def test_a_leaking_seed_is_named(log: pl.DataFrame) -> None:
-    none = dict.fromkeys(("parts", "systems", "validation", "recs", "relevant_change", "unbiased", "items", "users"))
+    none = dict.fromkeys(
+        ("parts", "systems", "validation", "recs", "relevant_change", "unbiased", "items", "users", "only_users")
+    )
     options = {
         **none, "metrics": "ndcg@5", "design": "AR-TI-AN", "threshold": 4, "population": "relevant", "missing": "zero",
-        "ties": "random", "by": None, "min_group": 30, "columns": None, "seed": 0,
+        "invalid": "refuse", "ties": "random", "by": None, "min_group": 30, "columns": None, "seed": 0,
     }  # fmt: skip
     world = clean_world(1)
     cases = {

@@ -93,11 +93,23 @@ def test_an_audit_is_the_same_with_any_number_of_threads(parts: Parts) -> None:
 
 def test_a_case_knows_what_is_there(parts: Parts) -> None:
     options = dict.fromkeys(
-        ("train", "test", "validation", "recs", "relevant_change", "unbiased", "items", "users", "by", "columns")
+        (
+            "train",
+            "test",
+            "validation",
+            "recs",
+            "relevant_change",
+            "unbiased",
+            "items",
+            "users",
+            "only_users",
+            "by",
+            "columns",
+        )
     )
     case = make_case(
         parts, SYSTEMS, metrics="ndcg@5", design="AR-TI-AN", threshold=4, population="relevant", missing="zero",
-        ties="random", min_group=30, seed=0, **options,
+        invalid="refuse", ties="random", min_group=30, seed=0, **options,
     )  # fmt: skip
     assert case.there == {"parts", "systems", "pairs", "facts", "chance", "popularity", "ratings"}
 

@@ -59,7 +59,7 @@ COMMANDS: dict[str, str] = {
     "ope": "ope {log} --target {target} --estimators ips --format json",
     "calibrate": "calibrate {predictions} --validation {fitting:validation} --format json",
     "split": "split {train:log} --how unbiased --mar {mar} -o {out}",
-    "gate": "gate {result} {result} --users {users} --by sex --min-group 2 --margin 0.5 --format json",
+    "gate": "gate {result} {result} --users {users} --by sex --min-group 2 --margin 90% --format json",
 }
 # Roles that nothing but their names tells, as far as a table has them.
 NAMED = ("user", "item", "score", "prediction", "label", "reward", "probability", "p")

@@ -75,7 +75,7 @@ def test_system_metrics_have_margins_of_their_own(trueval, results):
     assert ran.code == 0, ran.err
     rows = json.loads(ran.out)["rows"]
     assert [(row["metric"], row["test"], row["margin"]) for row in rows] == [
-        ("hit@1", "same", pytest.approx(0.05 * 2 / 3)), ("coverage@1", "jackknife", 0.3),
+        ("hit@1", "bounded mean", pytest.approx(0.05 * 2 / 3)), ("coverage@1", "jackknife", 0.3),
     ]  # fmt: skip
 
 

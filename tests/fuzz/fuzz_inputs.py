@@ -98,7 +98,7 @@ SCENARIOS = [
         more={"--metrics": "ndcg@3,recall@2", "--level": "0.9", "--correct": "bh"},
     ),
     Scenario(
-        ["gate", "{one}", "{two}", "--margin", "0.9", "--users", "{users}", "--by", "gender", "--min-group", "2"],
+        ["gate", "{one}", "{two}", "--margin", "90%", "--users", "{users}", "--by", "gender", "--min-group", "2"],
         ("users",),
         results=("one", "two"),
     ),

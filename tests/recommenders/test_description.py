@@ -98,7 +98,7 @@ def test_results_that_took_another_time_are_compared(parts, monkeypatch):
     asked = {"metrics": "ndcg@5", "interval": "none"}
     one, other = (tv.evaluate(parts, {"a": "ease"}, **asked) for _ in range(2))
     assert one.manifest["systems"] != other.manifest["systems"]
-    assert tv.gate(one, other).verdict == "pass"
+    assert tv.gate(one, other).verdict == "cannot tell"  # so few users cannot say that none loses much
     third = tv.evaluate(parts, {"a": "ease[regularization=5]"}, **asked)
     check_comparable(one.manifest, other.manifest, ("one", "other"))
     with pytest.raises(tv.TruevalError, match=r"systems\.a: ease and ease\[regularization=5\]"):

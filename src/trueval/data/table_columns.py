@@ -38,6 +38,7 @@ def read_columns(
     for role in named:
         table, dot, own = role.rpartition(".")
         if not dot:
+            check_role(role, known)
             continue
         _check_table(table, tables, role)
         check_role(own, _ROLES_OF.get(table, known))

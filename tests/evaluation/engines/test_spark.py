@@ -100,15 +100,16 @@ def test_every_metric_is_the_same_to_the_bit(files):
         {"seen": "allow", "population": "all", "items": pl.DataFrame({"item": range(70)})},
         {"by": "country,popularity", "min_group": 5},
         {"missing": "drop"},
+        {"only_users": list(range(0, 60, 2))},
     ],
     ids=lambda asked: next(iter(asked)),
 )
 def test_every_option_is_the_same_to_the_bit(whole, asked):
     exact = {"expected": ASKED[:-1], "worst": ASKED[:-2], "best": ASKED[:-2]}  # under these tie rules
     metrics = exact.get(asked.get("ties"), ASKED)
-    local, spark = both(
-        whole["run"], whole["test"], train=whole["train"], users=whole["users"], metrics=metrics, seed=3, **asked
-    )
+    if "by" in asked:
+        asked = {**asked, "users": whole["users"]}
+    local, spark = both(whole["run"], whole["test"], train=whole["train"], metrics=metrics, seed=3, **asked)
     assert_same(local, spark)
     assert "c0" in str(spark.to_json()) or "by" not in asked
 
