@@ -90,8 +90,8 @@ CALLS: dict[str, tuple[list[Any], dict[str, Any]]] = {
     ),
     "ab_plan": (
         [],
-        {"baseline": 0.2, "effect": 0.01, "sd": None, "users": None, "arms": 2, "split": "1:1", "metrics": 1, "power": 0.8,
-         "level": 0.95, "daily_users": None, "variance_reduction": 0.0},
+        {"baseline": 0.2, "effect": 0.01, "sd": None, "users": None, "arms": 2, "split": "1:1", "metrics": 1,
+         "power": 0.8, "level": 0.95, "daily_users": None, "variance_reduction": 0.0},
     ),
     "ope": (
         [SHOWN, "uniform"],
