@@ -156,8 +156,8 @@ def blank_tables(rounds: int) -> list[str]:
             told = " | ".join(map(_told_and_held, cells))
             lines.append(f"| not looked at | {world} | {100 * overlooked:.0f} % | {told} |")
     lines += [
-        "", "Where a twentieth are overlooked and a few are left blank because they are not liked, too few for the test "
-        "to find it in every study:", "", f"| a blank means | strengths | not liked | {head} |", rule,
+        "", "Where a twentieth are overlooked and a few are left blank because they are not liked, too few for the "
+        "test to find it in every study:", "", f"| a blank means | strengths | not liked | {head} |", rule,
     ]  # fmt: skip
     for disliked in (0.002, 0.005, 0.01):
         cells = [
