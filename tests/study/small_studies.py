@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 FORMS: dict[str, dict[str, Any]] = {
@@ -28,8 +29,8 @@ def settings(form: str = "rank", **sections: Any) -> dict[str, Any]:
         "data": {"path": "."},
         "information": {"text": "Please look at some lists."},
         "ratings": {"least": 0},
-        form: FORMS[form],
-        "systems": SYSTEMS,
+        form: deepcopy(FORMS[form]),
+        "systems": deepcopy(SYSTEMS),
     }
     for name, given in sections.items():
         study[name] = {**study.get(name, {}), **given} if isinstance(given, dict) and name != "systems" else given

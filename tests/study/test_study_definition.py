@@ -115,7 +115,7 @@ def test_what_a_study_file_may_leave_out() -> None:
         "data": {"items": None, "columns": None, "pictures": ""},
         "lists": {"length": 0, "visible": 0},
         "ratings": {"least": 10, "scale": [1, 2, 3, 4, 5], "popular": 0.5, "popular_items": 0.1, "page": 12},
-        "rank": {"partial": True, "ties": False},
+        "rank": {"blanks": "not allowed", "ties": False},
         "pair": {"pairs": 0, "reasons": []},
         "rate": {"marks": True},
         "checks": {"same": False, "random": False},

@@ -74,7 +74,7 @@ def test_a_participant_goes_through_a_ranking(new_storage: Make) -> None:
     assert found["participants"].drop("participant", "started", "finished").rows() == [("done", "en", True, 2, 2, 30)]
     plan = plan_for(storage.study.plan_options, 0)
     assert found["rankings"].rows() == [
-        (person, 1, one.system, one.position, ranks[one.label], None) for one in plan
+        (person, 1, one.system, one.position, ranks[one.label], None, "worse") for one in plan
     ]  # fmt: skip
     assert found["shown"].select("label", "list_length", "seconds", "switches").rows() == [
         ("A", 2, 5.0, 1), ("B", 2, 0.0, 0), ("C", 2, 5.0, 1)
