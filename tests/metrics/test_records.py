@@ -21,7 +21,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "trueval"
 # figure that sets precision against antiprecision.
 BY_NAME = {
     "evaluation/compat.py", "evaluation/measurements.py", "metrics/axioms/check.py", "metrics/registry.py",
-    "cli/metrics.py", "charts/false_positives.py",
+    "cli/metrics.py", "charts/false_positives.py", "report/sampled_corrections.py",
 }  # fmt: skip
 
 

@@ -39,7 +39,8 @@ ELSEWHERE = ("recommenders/adapters/*",)  # tested in an environment of its own 
 # Kernels: those of `[tool.coverage.run] omit` in pyproject.toml, where no line is seen to run either.
 COMPILED = (
     "kernels/als.py", "kernels/aspects.py", "kernels/buckets.py", "kernels/draws.py", "kernels/greedy.py",
-    "kernels/interest.py", "kernels/item_pairs.py", "kernels/loops/*.py", "kernels/neighbours.py",
+    "kernels/interest.py", "kernels/item_pairs.py", "kernels/library_order.py", "kernels/loops/*.py",
+    "kernels/neighbours.py",
     "kernels/ordering.py", "kernels/ranking.py", "kernels/sampling.py", "kernels/svdpp.py", "kernels/topics.py",
 )  # fmt: skip
 # Sizes of pieces of work, and of those that files are read in; with others the same bits come out.
