@@ -12,6 +12,7 @@ import polars as pl
 from trueval.arguments import checked
 from trueval.audit.acceptance import Accepted, accept_findings, fingerprint
 from trueval.audit.case import Case
+from trueval.audit.claims import DEPENDS, Claims, combine_claims, make_claims
 from trueval.audit.conclusion import conclude
 from trueval.audit.finding import VERDICTS, Draft, Finding, worst
 from trueval.audit.make_case import DESIGN, make_case
@@ -31,14 +32,15 @@ from trueval.pictures import Reported
 from trueval.progress import hushed, progress
 from trueval.render.shown import Shown
 
-RAISE_ON = ("wrong", "caution")
+RAISE_ON = ("wrong", "caution", DEPENDS)
 SIMULATED = "simulated_designs"  # the record of a simulation among what was measured
 _RECORDED = ("popularity_curve", "sparsity")  # what was measured and is no figure of a finding
 
 
 @dataclass(frozen=True)
 class Audit(Tabular, Shown, Reported):
-    """What an audit found. Prints what is wrong first; `audit["ties_at_cut"]` are the findings of one check.
+    """What an audit found. Prints what may be claimed first, then what is wrong; `audit["ties_at_cut"]` are the findings
+    of one check, and `claims` has an answer for every pair of systems that differ.
 
     >>> import trueval as tv
     >>> log = pl.DataFrame({"user": [1, 1, 2, 2], "item": ["a", "b", "a", "b"]})
@@ -53,6 +55,7 @@ class Audit(Tabular, Shown, Reported):
     manifest: dict[str, Any] = field(repr=False)
     robustness: Robustness | None = field(default=None, repr=False)  # of two systems or more
     measured: Mapping[str, Any] = field(default_factory=dict, repr=False)  # records that have charts, by their kind
+    claims: Claims = field(default=Claims((), (), ()), repr=False)
 
     @property
     def verdict(self) -> str:
@@ -90,6 +93,7 @@ class Audit(Tabular, Shown, Reported):
     def to_dict(self) -> dict[str, Any]:
         """The record that `trueval audit --format json` prints; undefined numbers are None."""
         found: dict[str, Any] = without_nan({
+            "claims": self.claims.records(), "claims_in_words": self.claims.sentences(),
             "verdict": self.verdict, "findings": [one.record() for one in self.findings],
             "accepted": [one.record() for one in self.accepted], "manifest": self.manifest,
             "measured": {kind: self.measured[kind].to_dict() for kind in _RECORDED if kind in self.measured},
@@ -110,24 +114,36 @@ class Audit(Tabular, Shown, Reported):
         return audit_latex(self)
 
     def reaches(self, verdict: str) -> bool:
-        """Whether a finding that was not accepted is as severe as this.
+        """Whether a finding that was not accepted is as severe as this; "depends": whether something is wrong, or an
+        order depends on how the ratings came about.
 
         >>> Audit((), (), {}).reaches("caution")
         False
         """
         if verdict not in RAISE_ON:
             raise DefinitionError(f"unknown verdict to raise on: {verdict!r}", do=suggest(verdict, RAISE_ON))
+        if verdict == DEPENDS:
+            return self.verdict == "wrong" or bool(self.claims.of(DEPENDS))
         return VERDICTS.index(self.verdict) <= VERDICTS.index(verdict)
 
     def raise_on(self, verdict: str) -> None:
-        """Raise an error where a finding that was not accepted is "wrong", or as severe as "caution"."""
-        if self.reaches(verdict):
-            found = [one for one in self.findings if VERDICTS.index(one.verdict) <= VERDICTS.index(verdict)]
+        """Raise an error where a finding that was not accepted is "wrong" or, with "caution", as severe as that; with
+        "depends", where something is wrong or an order depends on how the ratings came about."""
+        if not self.reaches(verdict):
+            return
+        severe = VERDICTS.index("wrong" if verdict == DEPENDS else verdict)
+        found = [one for one in self.findings if VERDICTS.index(one.verdict) <= severe]
+        if found:
             raise TruevalError(
                 f"the audit found what is {' or '.join(dict.fromkeys(one.verdict for one in found))}",
                 found="\n".join(f"{one.check}: {one.sentence}" for one in found),
                 do="mend it, or accept it with a reason (accept=…)",
             )
+        depending = [f"{claim.better} > {claim.worse} on {claim.metric}" for claim in self.claims.of(DEPENDS)]
+        raise TruevalError(
+            "orders of systems depend on how the ratings came about", found=", ".join(depending),
+            do="collect ratings of items drawn at random, and give them as unbiased= (--unbiased FILE)",
+        )  # fmt: skip
 
 
 @checked
@@ -159,7 +175,11 @@ def audit(
     seed: int = 0,
     threads: int | None = None,
 ) -> Audit:
-    """Tell whether numbers can be trusted: data, split, lists and comparisons, and the effect on your own metric.
+    """Tell what may be claimed, and whether the numbers can be trusted: data, split, lists and comparisons.
+
+    First an answer for every pair of systems that differ significantly: the order *holds* under every reading of how
+    the ratings came about, *depends* on it, or *cannot be told*, for too little is judged. Then the checks, each with
+    the effect on your own metric.
 
     Each check has a verdict. "wrong": a number is not what it claims to be. "caution": a conclusion could change, which
     is tested: two systems differ significantly one way as evaluated, and significantly the other way under the
@@ -228,8 +248,8 @@ def audit(
     Returns
     -------
     Audit
-        The `findings`, each with a verdict, a sentence that begins with the effect, figures and a remedy; prints as
-        text; `raise_on("wrong")` raises where something is.
+        `claims`, the answers for pairs of systems; the `findings`, each with a verdict, a sentence that begins with the
+        effect, figures and a remedy; prints as text; `raise_on("wrong")` raises where something is.
 
     Raises
     ------
@@ -287,9 +307,10 @@ def audit_repeats(cases: Mapping[str, Case], *, accept: Mapping[str, Any] | None
     data = fingerprint(described["data"] if len(cases) == 1 else {name: one.data() for name, one in cases.items()})
     kept, accepted = accept_findings(findings, accept, known=[check.name for check in checks], data=data)
     kept.sort(key=lambda one: VERDICTS.index(one.verdict))
+    claims = combine_claims([make_claims(case) for case in cases.values()])
     repeats = {"repeats": list(cases)} if len(cases) > 1 else {}
     manifest = make_manifest({}) | described | repeats | {"fingerprint": data, "tests": tests, "seed": first.seed}
-    return Audit(tuple(kept), tuple(accepted), manifest, vars(first).get("robustness"), first.measurements)
+    return Audit(tuple(kept), tuple(accepted), manifest, vars(first).get("robustness"), first.measurements, claims)
 
 
 def _looked(check: Check, case: Case) -> list[Finding | Draft]:

@@ -26,6 +26,11 @@ def print_audit(audit: Audit, file: TextIO, *, width: int | None = None) -> None
     def say(line: str, begin: str = "", style: str = "") -> None:
         console.print(fill(line, console.width - 2, begin=begin), style=style, markup=False)
 
+    answers = audit.claims.sentences()
+    for place, line in enumerate(answers):
+        say(line, style="bold" if place == 0 else "")
+    if answers:
+        console.print()
     say(headline(audit), style="bold")
     for line in describe(audit):
         say(line)

@@ -1,0 +1,360 @@
+"""What may be claimed: for every pair of systems that differ, whether their order holds under every reading of the data.
+
+*holds*: the pair keeps its order, significantly, under every reading that the data allow. *depends*: it is reversed
+significantly under at least one of them. *cannot tell*: under some reading too little is judged to say either. An
+unbiased test overrules all readings. How often each answer is right is measured: see the page on known rates.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from trueval.audit.case import Case
+from trueval.audit.changes import Difference, differences
+from trueval.audit.finding import ALPHA
+from trueval.audit.readings import (
+    AS_JUDGED,
+    AS_MET,
+    AS_RATED,
+    ASSUMPTIONS,
+    RANDOM,
+    READINESS,
+    SELF_SELECTED,
+    UNKNOWN,
+    Estimate,
+    ItemRatings,
+    JudgedPlaces,
+    compare_shares,
+    compare_sums,
+    judged_places,
+)
+from trueval.audit.sentences import counted, listed
+from trueval.audit.subject import Subject
+from trueval.data.json_values import without_nan
+from trueval.render.numbers import digits_for, number, short_percent
+from trueval.statistics.multiple_comparisons import corrected
+from trueval.statistics.power import detectable_shift
+
+HOLDS, DEPENDS, CANNOT_TELL = ANSWERS = ("holds", "depends", "cannot tell")
+_SHOWN = 6  # pairs in a sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One order of two systems on one metric, the answer to whether it may be claimed, and what each reading says.
+
+    Differences are better minus worse system. Those of *as rated* and *random* are in units of the metric, those of the
+    other readings are differences of liked shares. `labels` is how many ratings would decide; None where it is not
+    known, or where nothing is to be decided.
+    """
+
+    better: str
+    worse: str
+    metric: str
+    answer: str
+    readings: Mapping[str, Estimate]
+    labels: int | None = None
+
+    def record(self) -> dict[str, Any]:
+        """As plain data; what is undefined is None."""
+        readings = {
+            name: {"difference": one.difference, "low": one.low, "high": one.high, "p": one.p}
+            for name, one in self.readings.items()
+        }
+        found: dict[str, Any] = without_nan({
+            "better": self.better, "worse": self.worse, "metric": self.metric, "answer": self.answer,
+            "readings": readings, "labels": self.labels,
+        })  # fmt: skip
+        return found
+
+    @property
+    def reversed_under(self) -> list[str]:
+        """The readings under which the order is significantly the other one."""
+        return [name for name, one in self.readings.items() if one.difference < 0 and one.significant(ALPHA)]
+
+
+@dataclass(frozen=True)
+class Claims:
+    """The answers for all pairs of systems that differ significantly, on each metric.
+
+    `judged` is the share of judged items within the cutoff, by metric and system; `no_reading` says by metric why its
+    orders have no other reading than *as rated*; `undecided` are pairs that do not differ significantly.
+    """
+
+    pairs: tuple[Claim, ...]
+    systems: tuple[str, ...]
+    metrics: tuple[str, ...]
+    judged: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    no_reading: Mapping[str, str] = field(default_factory=dict)
+    undecided: int = 0
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def of(self, answer: str) -> list[Claim]:
+        """The claims with an answer."""
+        return [claim for claim in self.pairs if claim.answer == answer]
+
+    def records(self) -> list[dict[str, Any]]:
+        """All claims as plain data."""
+        return [claim.record() for claim in self.pairs]
+
+    def safest_order(self, metric: str) -> list[list[str]]:
+        """Systems from best to worst, in groups within which no order holds: each group is beaten by none that is left.
+
+        >>> claim = Claim("a", "b", "ndcg@10", "holds", {})
+        >>> Claims((claim,), ("b", "a", "c"), ("ndcg@10",)).safest_order("ndcg@10")
+        [['a', 'c'], ['b']]
+        """
+        beaten_by = {name: set[str]() for name in self.systems}
+        for claim in self.pairs:
+            if claim.metric == metric and claim.answer == HOLDS:
+                beaten_by[claim.worse].add(claim.better)
+        groups, left = [], list(self.systems)
+        while left:
+            # orders that hold may contradict each other where an unbiased test overrules some of them
+            best = [name for name in left if not beaten_by[name] & set(left)] or left
+            groups.append(best)
+            left = [name for name in left if name not in best]
+        return groups
+
+    def sentences(self) -> list[str]:
+        """What may be claimed, in at most five lines."""
+        if not self.systems:
+            return []
+        if len(self.systems) == 1:
+            return [
+                "What may be claimed: no order, for there is one system. Add the lists of a system to compare with."
+            ]
+        lines = [self._holding()]
+        depending, untold = self.of(DEPENDS), self.of(CANNOT_TELL)
+        if depending:
+            more = f"; so do {_pairs(depending[1:])}" if len(depending) > 1 else ""
+            lines.append(f"Depends on how the ratings came about: {_written_out(depending[0])}{more}.")
+        if untold:
+            lines.append(f"Cannot be told: {_pairs(untold)} ({self._evidence(untold)}).")
+        orders = {metric: self.safest_order(metric) for metric in self.metrics}
+        sorted_orders = {metric: groups for metric, groups in orders.items() if len(groups) > 1}
+        if sorted_orders and (depending or untold or self.undecided):
+            metric, groups = next(iter(sorted_orders.items()))
+            lines.append(f"Safest order by {metric}: {' > '.join(listed(group) for group in groups)}.")
+        if depending or untold:
+            lines.append(self._next((depending or untold)[0]))
+        return lines
+
+    def _holding(self) -> str:
+        holding = self.of(HOLDS)
+        if not self.pairs:
+            return (
+                f"What may be claimed: nothing, for no two systems differ significantly on {listed(self.metrics)}."
+                if self.undecided
+                else "What may be claimed: nothing, for no difference can be tested."
+            )
+        if not holding:
+            return f"What may be claimed: none of the {counted(len(self.pairs), 'order')} as evaluated."
+        overruled = [claim for claim in holding if RANDOM in claim.readings and claim.readings[AS_RATED].difference < 0]
+        under = "by the unbiased test" if any(RANDOM in one.readings for one in holding) else "under every reading"
+        turned = f" (the other way round than as evaluated: {_pairs(overruled)})" if overruled else ""
+        return f"What may be claimed: {_pairs(holding)} {'hold' if len(holding) > 1 else 'holds'} {under}{turned}."
+
+    def _evidence(self, claims: Sequence[Claim]) -> str:
+        metric = claims[0].metric
+        if metric in self.no_reading:
+            return self.no_reading[metric]
+        names = {name for claim in claims if claim.metric == metric for name in (claim.better, claim.worse)}
+        shares = [self.judged[metric][name] for name in names if name in self.judged.get(metric, {})]
+        if not shares:
+            return "too little is judged"
+        low, high = short_percent(min(shares)), short_percent(max(shares))
+        return f"{low if low == high else f'{low} to {high}'} of the listed items have a rating"
+
+    def _next(self, claim: Claim) -> str:
+        many = f"about {claim.labels:,} ratings" if claim.labels is not None else "ratings"
+        return (
+            f"To decide {claim.better} > {claim.worse}: collect {many} of listed items, drawn at random from the places "
+            "where the two lists differ, and give them as --unbiased FILE (unbiased= in Python)."
+        )
+
+    def grid(self) -> tuple[list[str], list[list[str]]]:
+        """A row for each claim: its answer, and the difference under each reading with its interval."""
+        readings = [name for name in ASSUMPTIONS if any(name in claim.readings for claim in self.pairs)]
+        rows = [
+            [claim.answer, f"{claim.better} > {claim.worse}", claim.metric]
+            + [_interval(claim.readings.get(name, UNKNOWN)) for name in readings]
+            + [f"{claim.labels:,}" if claim.labels is not None else "–"]
+            for answer in ANSWERS
+            for claim in self.of(answer)
+        ]
+        return ["answer", "order", "metric", *readings, "ratings that would decide"], rows
+
+
+def make_claims(case: Case) -> Claims:
+    """The answers for the systems of a case."""
+    subject = case.subject
+    if subject is None:
+        return Claims((), (), ())
+    pairs: list[Claim] = []
+    judged: dict[str, dict[str, float]] = {}
+    no_reading: dict[str, str] = {}
+    undecided = 0
+    for metric in subject.labels if len(subject.compared) > 1 else []:
+        differences = [one for one in subject.here[metric].values() if not math.isnan(one.p)]
+        p = corrected(np.array([max(one.p, one.p_rare) for one in differences]))
+        different = [one if one.value > 0 else one.turned() for one, at in zip(differences, p) if at < ALPHA]
+        undecided += len(differences) - len(different)
+        readings = _PairReadings.of(case, metric)
+        judged[metric] = {name: one.judged for name, one in (readings.places or {}).items()}
+        if readings.missing:
+            no_reading[metric] = readings.missing
+        pairs += [_claim(one, metric, readings, _on_unbiased(subject, metric, one)) for one in different]
+    return Claims(tuple(pairs), tuple(subject.compared), tuple(subject.labels), judged, no_reading, undecided)
+
+
+def combine_claims(repeats: Sequence[Claims]) -> Claims:
+    """One answer for several folds or seeds: that of most of them, with the readings of a repeat that gives it.
+
+    Where no answer has more than half of the repeats, or the order differs between them, it cannot be told.
+    """
+    if len(repeats) == 1:
+        return repeats[0]
+    first = repeats[0]
+    by_pair: dict[tuple[str, frozenset[str]], list[Claim]] = {}
+    for claim in itertools.chain.from_iterable(one.pairs for one in repeats):
+        by_pair.setdefault((claim.metric, frozenset((claim.better, claim.worse))), []).append(claim)
+    combined, undecided = [], 0
+    for claims in by_pair.values():
+        if 2 * len(claims) <= len(repeats):  # in most repeats the systems do not differ significantly
+            undecided += 1
+            continue
+        for claim in claims:
+            alike = [one for one in claims if (one.better, one.answer) == (claim.better, claim.answer)]
+            if 2 * len(alike) > len(repeats):
+                combined.append(claim)
+                break
+        else:
+            combined.append(replace(claims[0], answer=CANNOT_TELL))
+    return replace(first, pairs=tuple(combined), undecided=undecided + min(one.undecided for one in repeats))
+
+
+@dataclass(frozen=True)
+class _PairReadings:
+    """What the readings beside *as rated* are computed from; `missing` says why they are not there."""
+
+    places: Mapping[str, JudgedPlaces] | None
+    ratings: ItemRatings | None
+    missing: str = ""
+
+    @staticmethod
+    def of(case: Case, metric: str) -> _PairReadings:
+        subject = case.measured
+        if subject.ranked is None:
+            return _PairReadings(None, None, "the ranks behind the values are not known")
+        places = judged_places(subject.ranked, subject.specs[metric])
+        if places is None:
+            return _PairReadings(None, None, f"no other reading is known for {metric} under this design")
+        facts = next(iter(subject.ranked.values())).facts
+        ratings = ItemRatings.of([log for log in (case.train, case.test) if log is not None], facts.items,
+                                 subject.options.threshold)  # fmt: skip
+        if case.test is None or not (ratings.liked.any() or ratings.disliked.any()):
+            ratings = ItemRatings(*(
+                np.bincount(facts.item[keep], minlength=len(facts.items)).astype(float)
+                for keep in (facts.relevant, ~facts.relevant)
+            ))  # fmt: skip
+        if any(not one.liked.all() for one in places.values()):
+            return _PairReadings(places, ratings)
+        return _PairReadings(places, ratings, "the test set has liked items only, which does not tell a disliked item "
+                             "from one that nobody came across")  # fmt: skip
+
+    def compare(self, better: str, worse: str) -> dict[str, Estimate]:
+        """The difference of two systems under each reading."""
+        if self.places is None or self.ratings is None:
+            return {}
+        first, second, ratings = self.places[better], self.places[worse], self.ratings
+        if self.missing:
+            sums = first.hits_by_exposure(ratings), second.hits_by_exposure(ratings)
+            return {AS_MET: compare_sums(*sums)}
+        return {
+            name: compare_shares(first.share(ratings, readiness), second.share(ratings, readiness))
+            for name, readiness in ((AS_JUDGED, 1.0), (SELF_SELECTED, READINESS))
+        }
+
+    def labels(self, better: str, worse: str, difference: float) -> int | None:
+        """How many ratings of listed items, half of them from each list, find such a difference of liked shares with
+        80 % power; fewer will do where the lists have items in common."""
+        if self.places is None or self.ratings is None or self.missing or not abs(difference) > 0:
+            return None
+        shares = [self.places[name].share(self.ratings, 1.0).value for name in (better, worse)]
+        liked = sum(shares) / 2
+        needed = 4 * liked * (1 - liked) * (detectable_shift(1000) / difference) ** 2
+        return math.ceil(needed) if math.isfinite(needed) and needed < 1e7 else None
+
+
+def _claim(one: Difference, metric: str, readings: _PairReadings, unbiased: Difference | None) -> Claim:
+    """The answer for a pair whose first system is better as evaluated."""
+    found = {AS_RATED: Estimate(one.value, one.low, one.high, one.p), **readings.compare(one.first, one.second)}
+    better, worse, labels = one.first, one.second, None
+    if unbiased is not None:
+        found[RANDOM] = Estimate(unbiased.value, unbiased.low, unbiased.high, unbiased.p)
+    if RANDOM in found and found[RANDOM].significant(ALPHA):
+        answer = HOLDS
+        if found[RANDOM].difference < 0:
+            better, worse = worse, better
+            found = {name: estimate.turned() for name, estimate in found.items()}
+    else:
+        others = [estimate for name, estimate in found.items() if name not in (AS_RATED, RANDOM)]
+        confirmed = AS_JUDGED in found and all(e.difference > 0 and e.significant(ALPHA) for e in others)
+        answer = HOLDS if confirmed else CANNOT_TELL
+        if any(e.difference < 0 and e.significant(ALPHA) for e in others):
+            answer = DEPENDS
+        if answer != HOLDS and AS_JUDGED in found:
+            labels = readings.labels(better, worse, found[AS_JUDGED].difference)
+    return Claim(better, worse, metric, answer, found, labels)
+
+
+def _on_unbiased(subject: Subject, metric: str, one: Difference) -> Difference | None:
+    """The same pair on the unbiased test; None without one."""
+    true = subject.true
+    if true is None or metric not in true.specs or not {one.first, one.second} <= set(true.systems):
+        return None
+    pair = one.first, one.second
+    found = differences(true, metric, pairs=[pair]).get(pair)
+    return None if found is None or math.isnan(found.p) else found
+
+
+def _pairs(claims: Sequence[Claim]) -> str:
+    """The orders of some claims, those of one pair on several metrics together."""
+    metrics: dict[tuple[str, str], list[str]] = {}
+    for claim in claims:
+        metrics.setdefault((claim.better, claim.worse), []).append(claim.metric)
+    several = len({claim.metric for claim in claims}) > 1
+    texts = [
+        f"{better} > {worse}{f' ({listed(names)})' if several else ''}" for (better, worse), names in metrics.items()
+    ]
+    more = len(texts) - _SHOWN
+    return listed(texts) if more <= 0 else f"{', '.join(texts[:_SHOWN])} and {counted(more, 'other order')}"
+
+
+def _written_out(claim: Claim) -> str:
+    """An order that depends on the reading, with both readings."""
+    other = next(name for name in claim.reversed_under)
+    here, there = claim.readings[AS_RATED], claim.readings[other].turned()
+    return (
+        f"{claim.better} > {claim.worse} on {claim.metric} (by {_interval(here)}) if {ASSUMPTIONS[AS_RATED]}; "
+        f"the other way round (by {_interval(there)}) if {ASSUMPTIONS[other]}"
+    )
+
+
+def _interval(one: Estimate) -> str:
+    """A difference with its interval."""
+    if math.isnan(one.difference):
+        return "–"
+    if not (math.isfinite(one.low) and math.isfinite(one.high)):
+        return number(one.difference)
+    digits = digits_for((one.high - one.low) / 2)
+    return f"{one.difference:.{digits}f} [{one.low:.{digits}f}, {one.high:.{digits}f}]".replace("-", "−")
