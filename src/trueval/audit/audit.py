@@ -39,8 +39,9 @@ _RECORDED = ("popularity_curve", "sparsity")  # what was measured and is no figu
 
 @dataclass(frozen=True)
 class Audit(Tabular, Shown, Reported):
-    """What an audit found. Prints what may be claimed first, then what is wrong; `audit["ties_at_cut"]` are the findings
-    of one check, and `claims` has an answer for every pair of systems that differ.
+    """What an audit found. Prints what may be claimed first, then what is wrong.
+
+    `audit["ties_at_cut"]` are the findings of one check; `claims` has an answer for every pair of systems that differ.
 
     >>> import trueval as tv
     >>> log = pl.DataFrame({"user": [1, 1, 2, 2], "item": ["a", "b", "a", "b"]})
@@ -75,9 +76,9 @@ class Audit(Tabular, Shown, Reported):
     def __str__(self) -> str:
         return audit_text(self)
 
-    def print(self, file: TextIO, *, width: int | None = None) -> None:
-        """Write the audit; colours only on a terminal."""
-        print_audit(self, file, width=width)
+    def print(self, file: TextIO, *, width: int | None = None, explain: bool = False) -> None:
+        """Write the audit; colours only on a terminal. `explain` writes out every check, and what each reading says."""
+        print_audit(self, file, width=width, explain=explain)
 
     def table(self) -> pl.DataFrame:
         """One row per finding: check, heading, verdict, kind, effect, remedy, p, accepted."""

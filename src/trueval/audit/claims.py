@@ -1,4 +1,4 @@
-"""What may be claimed: for every pair of systems that differ, whether their order holds under every reading of the data.
+"""What may be claimed: for every pair of systems that differ, whether their order holds under all readings of the data.
 
 *holds*: the pair keeps its order, significantly, under every reading that the data allow. *depends*: it is reversed
 significantly under at least one of them. *cannot tell*: under some reading too little is judged to say either. An
@@ -42,7 +42,7 @@ from trueval.statistics.multiple_comparisons import corrected
 from trueval.statistics.power import detectable_shift
 
 HOLDS, DEPENDS, CANNOT_TELL = ANSWERS = ("holds", "depends", "cannot tell")
-_SHOWN = 6  # pairs in a sentence
+_SHOWN = 4  # pairs in a sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +97,11 @@ class Claims:
     def __len__(self) -> int:
         return len(self.pairs)
 
+    @property
+    def readings(self) -> list[str]:
+        """The readings of any pair."""
+        return [name for name in ASSUMPTIONS if any(name in claim.readings for claim in self.pairs)]
+
     def of(self, answer: str) -> list[Claim]:
         """The claims with an answer."""
         return [claim for claim in self.pairs if claim.answer == answer]
@@ -135,8 +140,10 @@ class Claims:
         lines = [self._holding()]
         depending, untold = self.of(DEPENDS), self.of(CANNOT_TELL)
         if depending:
-            more = f"; so do {_pairs(depending[1:])}" if len(depending) > 1 else ""
-            lines.append(f"Depends on how the ratings came about: {_written_out(depending[0])}{more}.")
+            first = depending[0]
+            others = [one for one in depending if {one.better, one.worse} != {first.better, first.worse}]
+            more = f". So {'do' if len(others) > 1 else 'does'} {_pairs(others)}" if others else ""
+            lines.append(f"Depends on how the ratings came about: {_written_out(first)}{more}.")
         if untold:
             lines.append(f"Cannot be told: {_pairs(untold)} ({self._evidence(untold)}).")
         orders = {metric: self.safest_order(metric) for metric in self.metrics}
@@ -177,13 +184,13 @@ class Claims:
     def _next(self, claim: Claim) -> str:
         many = f"about {claim.labels:,} ratings" if claim.labels is not None else "ratings"
         return (
-            f"To decide {claim.better} > {claim.worse}: collect {many} of listed items, drawn at random from the places "
-            "where the two lists differ, and give them as --unbiased FILE (unbiased= in Python)."
+            f"To decide {claim.better} > {claim.worse}: collect {many} of listed items, drawn at random from the "
+            "places where the two lists differ, and give them as --unbiased FILE (unbiased= in Python)."
         )
 
     def grid(self) -> tuple[list[str], list[list[str]]]:
         """A row for each claim: its answer, and the difference under each reading with its interval."""
-        readings = [name for name in ASSUMPTIONS if any(name in claim.readings for claim in self.pairs)]
+        readings = self.readings
         rows = [
             [claim.answer, f"{claim.better} > {claim.worse}", claim.metric]
             + [_interval(claim.readings.get(name, UNKNOWN)) for name in readings]

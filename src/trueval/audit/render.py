@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from trueval.audit.finding import VERDICTS, Finding
+from trueval.audit.readings import ASSUMPTIONS
 from trueval.audit.sentences import counted, listed
 from trueval.render.latex import latex_table
 from trueval.render.markdown import markdown_table
@@ -16,34 +17,48 @@ from trueval.render.terminal import console_for, fill, plain_table
 if TYPE_CHECKING:
     from trueval.audit.audit import Audit
 
+SPOKEN = ("wrong", "caution")  # verdicts that are written out, unless all are to be explained
 _STYLES = {"wrong": "bold red", "caution": "bold yellow", "cannot tell": "bold", "fine": "bold green"}
 
 
-def print_audit(audit: Audit, file: TextIO, *, width: int | None = None) -> None:
-    """Write the audit; colours only on a terminal."""
+def print_audit(audit: Audit, file: TextIO, *, width: int | None = None, explain: bool = False) -> None:
+    """Write the audit, what may be claimed first; colours only on a terminal.
+
+    Checks that found nothing, or that lack something, are a line together, unless all are to be explained.
+    """
     console = console_for(file, width=width)
 
     def say(line: str, begin: str = "", style: str = "") -> None:
         console.print(fill(line, console.width - 2, begin=begin), style=style, markup=False)
 
     answers = audit.claims.sentences()
-    for place, line in enumerate(answers):
-        say(line, style="bold" if place == 0 else "")
+    for number_, line in enumerate(answers):
+        say(line, style="" if number_ else "bold")
     if answers:
         console.print()
     say(headline(audit), style="bold")
     for line in describe(audit):
         say(line)
-    for verdict in VERDICTS:
-        found = [one for one in audit.findings if one.verdict == verdict]
-        if not found:
+    for verdict in VERDICTS if explain else SPOKEN:
+        with_verdict = [one for one in audit.findings if one.verdict == verdict]
+        if not with_verdict:
             continue
         console.print()
         say(verdict.upper(), style=_STYLES[verdict])
-        for name, sentence, remedy in entries(found):
+        for name, sentence, remedy in entries(with_verdict):
             say(f"{name}: {sentence}", begin="  ")
             if remedy:
                 say(f"→ {remedy}", begin="    ")
+    if not explain and (lines := folded(audit)):
+        console.print()
+        for line in lines:
+            say(line)
+    if explain and audit.claims:
+        console.print()
+        say("WHAT EACH READING SAYS", style="bold")
+        console.print(plain_table(*audit.claims.grid(), align="lll"))
+        for reading in audit.claims.readings:
+            say(f"{reading}: {ASSUMPTIONS[reading]}", begin="  ")
     if audit.accepted:
         console.print()
         say("ACCEPTED", style="bold")
@@ -58,6 +73,29 @@ def print_audit(audit: Audit, file: TextIO, *, width: int | None = None) -> None
             say(line, begin="  ")
         console.print(plain_table(*record.grid(), align="ll"))
         console.print(str(record.fit), markup=False)
+
+
+def folded(audit: Audit) -> list[str]:
+    """The checks that are not written out, in a line for those of each kind: what lacks something, what cannot be told
+    from the data, and what found nothing."""
+    untold = [one for one in audit.findings if one.verdict == "cannot tell"]
+    lacking: dict[str, list[str]] = {}
+    for one in untold:
+        if "needs" in one.figures:
+            lacking.setdefault(one.remedy, []).append(one.check)
+    lines = []
+    if lacking:
+        adds = [f"{remedy} ({counted(len(checks), 'check')})" for remedy, checks in lacking.items()]
+        lines.append(f"Not checked; add {'; '.join(adds)}.")
+    unclear = dict.fromkeys(one.check for one in untold if "needs" not in one.figures)
+    if unclear:
+        lines.append(f"These data cannot tell: {', '.join(unclear)}.")
+    fine = dict.fromkeys(one.check for one in audit.findings if one.verdict == "fine")
+    if fine:
+        lines.append(f"Nothing found: {', '.join(fine)}.")
+    if lines:
+        lines.append("--explain (explain=True in Python) writes all of them out, and what each reading says.")
+    return lines
 
 
 def audit_text(audit: Audit) -> str:

@@ -35,7 +35,11 @@ _SYSTEMS = "Systems to fit on train, separated by commas (see `trueval systems`)
 _SIMULATE = (
     "Also measure systems in a world like the log, where the truth is known: how far from it are design and metric?"
 )
-_RAISE_ON = "Exit with code 1 where something is wrong, or (caution) wrong or uncertain: wrong or caution."
+_RAISE_ON = (
+    "Exit with code 1 where something is wrong (wrong), wrong or uncertain (caution), or wrong or an order of systems "
+    "that depends on how the ratings came about (depends)."
+)
+_EXPLAIN = "Write out every check, and what each reading of the ratings says of each pair of systems."
 _ACCEPTED = "Experiment file whose [audit.accept] section has findings that are accepted, each with reason and data."
 
 
@@ -62,6 +66,7 @@ def audit_command(
     min_group: Annotated[int, Option(help="Do not test groups with fewer users.")] = default("min_group"),
     columns: Annotated[str | None, Option(help=COLUMNS)] = None,
     simulate: Annotated[bool, Option("--simulate", help=_SIMULATE)] = False,
+    explain: Annotated[bool, Option("--explain", help=_EXPLAIN)] = False,
     accepted: Annotated[str | None, Option(help=_ACCEPTED)] = None,
     raise_on: Annotated[str | None, Option(help=_RAISE_ON)] = None,
     format: Format = None,
@@ -72,7 +77,10 @@ def audit_command(
     threads: Threads = None,
     quiet: Quiet = False,
 ) -> None:
-    """Tell whether numbers can be trusted: leakage, ids, ties, samples, popularity, power, and their effects.
+    """Tell what may be claimed, and whether the numbers can be trusted: leakage, ids, ties, samples, power.
+
+    First an answer for every pair of systems that differ: the order holds under every reading of how the ratings came
+    about, depends on it, or cannot be told. Then the checks.
 
     Verdicts: wrong (a number is not what it claims to be), caution (a conclusion could change, which is tested), fine,
     cannot tell. Exit codes: 0; 1 with --raise-on where something is as severe as that; 2 bad input.
@@ -96,6 +104,11 @@ def audit_command(
 
     set_quiet(quiet)
     chosen = result_format("table" if format == "text" else format, output, report, csv_safe=csv_safe)
+    if explain and (output is not None or chosen != "table"):
+        raise DefinitionError(
+            "--explain is about the text that is printed: other formats have everything", where="--explain",
+            found=f"format {chosen}" if output is None else f"-o {output}", do="leave --explain out, or print the text",
+        )  # fmt: skip
     if raise_on is not None and raise_on not in RAISE_ON:
         raise DefinitionError(f"unknown verdict {raise_on!r}", where="--raise-on", do=suggest(raise_on, RAISE_ON))
     runs = [*(recs or []), *(more or [])]
@@ -112,7 +125,7 @@ def audit_command(
         report, train, test, validation, runs, items, users, only_users, unbiased, accepted,
     )  # fmt: skip
     if output is None and chosen == "table":
-        found.print(sys.stdout)
+        found.print(sys.stdout, explain=explain)
     else:
         give(rendered(found, chosen, csv_safe=csv_safe), output)
     if raise_on is not None and found.reaches(raise_on):

@@ -3,42 +3,39 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from trueval.audit.audit import SIMULATED, Audit
 from trueval.audit.finding import VERDICTS
-from trueval.audit.render import describe, entries, headline
+from trueval.audit.readings import ASSUMPTIONS
+from trueval.audit.render import SPOKEN, describe, entries, headline
 from trueval.audit.robustness import Robustness
 from trueval.charts.offered import OFFERS
 from trueval.errors import TruevalError
-from trueval.render.html_elements import Section, chip, escape, framed, hint, page, prose, section
+from trueval.render.html_elements import Section, chip, details, escape, framed, hint, html_table, page, prose, section
 from trueval.render.numbers import rounded
 from trueval.report.html_charts import figures
 from trueval.report.html_comparisons import manifest_foot
 from trueval.report.origin import UNKNOWN, Origin
 from trueval.simulation.fit_table import fit_number
 
-TITLE = "Can the numbers be trusted?"
+TITLE = "What may be claimed, and can the numbers be trusted?"
 _OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
-_TILES = {
-    "wrong": "a number is not what it claims to be",
-    "caution": "a conclusion could change",
-    "cannot tell": "what data would tell is said",
-    "fine": "nothing that changes a conclusion",
-}
+READ = (
+    "Differences are better minus worse system, with 95 % intervals: in units of the metric as rated and by an "
+    "unbiased test, of shares of liked items among judged ones under the other readings."
+)
 
 
 def audit_section(found: Audit) -> str:
-    """The findings as a part of a page: how many there are, and each with its effect and its remedy.
+    """The audit as a part of a page: what may be claimed, what is wrong, and everything else folded.
 
     >>> import polars as pl, trueval as tv
     >>> log = pl.DataFrame({"user": [1, 1, 2, 2], "item": ["a", "b", "a", "b"]})
     >>> "leaked pairs" in audit_section(tv.audit(train=log, test=log.head(1)))
     True
     """
-    many = {verdict: sum(one.verdict == verdict for one in found.findings) for verdict in VERDICTS}
-    tiles = [(str(many[verdict]), f"{verdict}: {text}") for verdict, text in _TILES.items()]
-    return "\n".join([section(Section(TITLE, tiles=tiles)), _findings(found), hint(describe(found))])
+    return "\n".join([section(Section(TITLE)), _answers(found), *_findings(found), hint([headline(found)])])
 
 
 def audited(make: Callable[[], Audit]) -> str:
@@ -57,31 +54,59 @@ def audit_page(found: Audit, *, title: str = TITLE, origin: Origin = UNKNOWN) ->
     >>> "<h1>Can the numbers be trusted?</h1>" in audit_page(tv.audit(train=log, test=log.head(1)))
     True
     """
-    body = [section(Section("Findings")), _findings(found)]
+    body = [_answers(found), *_findings(found)]
     drawn = [
         figure
         for kind, record in found.measured.items()
         if kind in OFFERS and kind != SIMULATED
         for figure in figures(kind, record)
     ]
-    if drawn:
-        body.append(section(Section("What they rest on", figures=drawn)))
-    body += [section(one) for one in (*_popularity(found), *_simulated(found))]
+    more = [section(Section("Figures", figures=drawn))] if drawn else []
+    more += [section(one) for one in _popularity(found)]
     if found.robustness is not None:
-        body += [section(one) for one in _robustness(found.robustness)]
+        more += [section(one) for one in _robustness(found.robustness)]
+    if more:
+        body.append(details("What the checks rest on: figures, designs, orders by setting", "\n".join(more)))
+    body += [section(one) for one in _simulated(found)]
     body.append(hint(describe(found)))
     return page(title, body, lead=headline(found), about=origin.about(), foot=manifest_foot(found.manifest))
 
 
-def _findings(found: Audit) -> str:
-    """A table of them, the most severe first; accepted ones last, with the reason."""
-    rows = []
-    for verdict in VERDICTS:
+def _answers(found: Audit) -> str:
+    """What may be claimed, and folded below it what each reading says of each pair."""
+    lines = found.claims.sentences()
+    parts = (
+        [f'<p class="lead">{prose(lines[0])}</p>', *(f"<p>{prose(line)}</p>" for line in lines[1:])] if lines else []
+    )
+    if found.claims:
+        columns, rows = found.claims.grid()
+        assumed = hint([f"{name}: {ASSUMPTIONS[name]}" for name in found.claims.readings] + [READ])
+        parts.append(details("What each reading says of each pair", html_table(columns, rows) + assumed))
+    return "\n".join(parts)
+
+
+def _findings(found: Audit) -> list[str]:
+    """What is wrong, the most severe first, then accepted findings with the reason; all other checks folded."""
+    spoken = [_row(*one) for one in _entries(found, SPOKEN)]
+    spoken += [
+        _row("accepted", one.finding.check, one.finding.sentence, f"accepted: {one.reason}") for one in found.accepted
+    ]
+    rest = [_row(*one) for one in _entries(found, [verdict for verdict in VERDICTS if verdict not in SPOKEN])]
+    columns = ["verdict", "check", "effect", "what to do"]
+    parts = [framed(columns, spoken)] if spoken else []
+    if rest:
+        unclear = sum(one.verdict == "cannot tell" for one in found.findings)
+        fine = sum(one.verdict == "fine" for one in found.findings)
+        title = f"Checks that found nothing ({fine}), or that these data do not allow ({unclear})"
+        parts.append(details(title, framed(columns, rest)))
+    return parts
+
+
+def _entries(found: Audit, verdicts: Iterable[str]) -> Iterator[tuple[str, str, str, str]]:
+    """Verdict, name, sentence and remedy of the findings with these verdicts."""
+    for verdict in verdicts:
         for name, sentence, remedy in entries([one for one in found.findings if one.verdict == verdict]):
-            rows.append(_row(verdict, name, sentence, remedy))
-    for one in found.accepted:
-        rows.append(_row("accepted", one.finding.check, one.finding.sentence, f"accepted: {one.reason}"))
-    return framed(["verdict", "check", "effect", "what to do"], rows)
+            yield verdict, name, sentence, remedy
 
 
 def _row(verdict: str, name: str, sentence: str, remedy: str) -> str:
