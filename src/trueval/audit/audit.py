@@ -160,6 +160,7 @@ def audit(
     design: Any = DESIGN,
     relevant_change: str | float | Mapping[str, Any] | None = None,
     unbiased: Any = None,
+    propensity: Any = None,
     threshold: float | None = None,
     population: str = "relevant",
     missing: str = "zero",
@@ -211,6 +212,9 @@ def audit(
         detectable difference of your data, that is found with 80 % power.
     unbiased : table, file or log, optional
         A second test set of items that were drawn at random.
+    propensity : text, table, file or Propensity, optional
+        How likely each pair was displayed or rated, where a log of displays or positions tells (see `evaluate`): one
+        more reading of how the ratings came about.
     threshold : number, optional
         Relevance threshold (see `evaluate`).
     population : {"relevant", "judged", "all"}, default "relevant"
@@ -268,9 +272,9 @@ def audit(
     with use_threads(threads):
         case = make_case(
             parts, systems, train=train, test=test, validation=validation, recs=recs, metrics=metrics, design=design,
-            relevant_change=relevant_change, unbiased=unbiased, threshold=threshold, population=population,
-            missing=missing, invalid=invalid, ties=ties, items=items, users=users, only_users=only_users, by=by,
-            min_group=min_group, columns=columns, seed=seed,
+            relevant_change=relevant_change, unbiased=unbiased, propensity=propensity, threshold=threshold,
+            population=population, missing=missing, invalid=invalid, ties=ties, items=items, users=users,
+            only_users=only_users, by=by, min_group=min_group, columns=columns, seed=seed,
         )  # fmt: skip
         found = audit_case(case, accept=accept)
         return found if simulate is False else _with_simulation(found, case, simulate)

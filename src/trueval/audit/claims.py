@@ -23,6 +23,7 @@ from trueval.audit.readings import (
     AS_MET,
     AS_RATED,
     ASSUMPTIONS,
+    DISPLAYED,
     RANDOM,
     READINESS,
     SELF_SELECTED,
@@ -32,9 +33,11 @@ from trueval.audit.readings import (
     JudgedPlaces,
     compare_shares,
     compare_sums,
+    displayed_spec,
     judged_places,
 )
 from trueval.audit.sentences import counted, listed
+from trueval.audit.settings import Setting, measure_setting
 from trueval.audit.subject import Subject
 from trueval.data.json_values import without_nan
 from trueval.render.numbers import digits_for, number, short_percent
@@ -219,7 +222,10 @@ def make_claims(case: Case) -> Claims:
         judged[metric] = {name: one.judged for name, one in (readings.places or {}).items()}
         if readings.missing:
             no_reading[metric] = readings.missing
-        pairs += [_claim(one, metric, readings, _on_unbiased(subject, metric, one)) for one in different]
+        displayed = _displayed(subject, metric)
+        for one in different:
+            outside = {DISPLAYED: _same_pair(displayed, metric, one), RANDOM: _same_pair(subject.true, metric, one)}
+            pairs.append(_claim(one, metric, readings, {name: e for name, e in outside.items() if e is not None}))
     return Claims(tuple(pairs), tuple(subject.compared), tuple(subject.labels), judged, no_reading, undecided)
 
 
@@ -302,36 +308,49 @@ class _PairReadings:
         return math.ceil(needed) if math.isfinite(needed) and needed < 1e7 else None
 
 
-def _claim(one: Difference, metric: str, readings: _PairReadings, unbiased: Difference | None) -> Claim:
-    """The answer for a pair whose first system is better as evaluated."""
-    found = {AS_RATED: Estimate(one.value, one.low, one.high, one.p), **readings.compare(one.first, one.second)}
+def _claim(one: Difference, metric: str, readings: _PairReadings, outside: Mapping[str, Estimate]) -> Claim:
+    """The answer for a pair whose first system is better as evaluated; `outside` are readings that rest on more than
+    the ratings."""
+    estimates = {AS_RATED: _estimate(one), **readings.compare(one.first, one.second), **outside}
     better, worse, labels = one.first, one.second, None
-    if unbiased is not None:
-        found[RANDOM] = Estimate(unbiased.value, unbiased.low, unbiased.high, unbiased.p)
-    if RANDOM in found and found[RANDOM].significant(ALPHA):
+    if RANDOM in estimates and estimates[RANDOM].significant(ALPHA):  # it overrules all others
         answer = HOLDS
-        if found[RANDOM].difference < 0:
+        if estimates[RANDOM].difference < 0:
             better, worse = worse, better
-            found = {name: estimate.turned() for name, estimate in found.items()}
-    else:
-        others = [estimate for name, estimate in found.items() if name not in (AS_RATED, RANDOM)]
-        confirmed = AS_JUDGED in found and all(e.difference > 0 and e.significant(ALPHA) for e in others)
-        answer = HOLDS if confirmed else CANNOT_TELL
-        if any(e.difference < 0 and e.significant(ALPHA) for e in others):
-            answer = DEPENDS
-        if answer != HOLDS and AS_JUDGED in found:
-            labels = readings.labels(better, worse, found[AS_JUDGED].difference)
-    return Claim(better, worse, metric, answer, found, labels)
+            estimates = {name: estimate.turned() for name, estimate in estimates.items()}
+        return Claim(better, worse, metric, answer, estimates)
+    others = {name: estimate for name, estimate in estimates.items() if name not in (AS_RATED, RANDOM)}
+    # likes alone do not tell what popularity is due to: without dislikes or displays no order holds
+    confirmed = bool({AS_JUDGED, DISPLAYED} & set(others)) and all(
+        estimate.difference > 0 and estimate.significant(ALPHA) for name, estimate in others.items() if name != AS_MET
+    )
+    answer = HOLDS if confirmed else CANNOT_TELL
+    if any(e.difference < 0 and e.significant(ALPHA) for name, e in others.items() if name != AS_MET or not confirmed):
+        answer = DEPENDS
+    if answer != HOLDS and AS_JUDGED in estimates:
+        labels = readings.labels(better, worse, estimates[AS_JUDGED].difference)
+    return Claim(better, worse, metric, answer, estimates, labels)
 
 
-def _on_unbiased(subject: Subject, metric: str, one: Difference) -> Difference | None:
-    """The same pair on the unbiased test; None without one."""
-    true = subject.true
-    if true is None or metric not in true.specs or not {one.first, one.second} <= set(true.systems):
+def _displayed(subject: Subject, metric: str) -> Setting | None:
+    """The values weighted by the propensities that were given, under the same name; None without them."""
+    weighted = displayed_spec(subject.specs[metric]) if subject.options.propensity is not None else None
+    if weighted is None or subject.ranked is None:
+        return None
+    return measure_setting(DISPLAYED, subject.ranked, {metric: weighted}, subject.options)
+
+
+def _same_pair(setting: Setting | None, metric: str, one: Difference) -> Estimate | None:
+    """The difference of the same pair in another setting; None where it is not known there."""
+    if setting is None or metric not in setting.specs or not {one.first, one.second} <= set(setting.systems):
         return None
     pair = one.first, one.second
-    found = differences(true, metric, pairs=[pair]).get(pair)
-    return None if found is None or math.isnan(found.p) else found
+    there = differences(setting, metric, pairs=[pair]).get(pair)
+    return None if there is None or math.isnan(there.p) else _estimate(there)
+
+
+def _estimate(one: Difference) -> Estimate:
+    return Estimate(one.value, one.low, one.high, one.p)
 
 
 def _pairs(claims: Sequence[Claim]) -> str:

@@ -12,6 +12,7 @@ from trueval.audit.case import Case
 from trueval.audit.finished_result import FinishedResult
 from trueval.audit.fitted_systems import FittedSystems
 from trueval.audit.given_runs import GivenRuns
+from trueval.audit.readings import displayed_spec
 from trueval.audit.subject import Subject
 from trueval.comparison.margins import Margins, parse_margins
 from trueval.data.interactions import Interactions
@@ -37,8 +38,8 @@ _KEYS = ["user", "item"]
 
 def make_case(
     parts: Any, systems: Any, *, train: Any, test: Any, validation: Any, recs: Any, metrics: Any, design: Any,
-    relevant_change: Any, unbiased: Any, threshold: float | None, population: str, missing: str, invalid: str,
-    ties: str, items: Any, users: Any, only_users: Any, by: Any, min_group: int, columns: Any, seed: int,
+    relevant_change: Any, unbiased: Any, propensity: Any, threshold: float | None, population: str, missing: str,
+    invalid: str, ties: str, items: Any, users: Any, only_users: Any, by: Any, min_group: int, columns: Any, seed: int,
 ) -> Case:  # fmt: skip
     """The case, with its tables read and its options checked."""
     roles = read_columns(
@@ -50,7 +51,7 @@ def make_case(
     items = None if items is None else read_items(items, columns=roles)
     options = EvaluationOptions(
         metrics=metrics, threshold=threshold, population=population, missing=missing, invalid=invalid, ties=ties,
-        interval="none", seed=seed, min_group=min_group, only_users=only_users,
+        interval="none", seed=seed, min_group=min_group, only_users=only_users, propensity=propensity,
     )  # fmt: skip
     check_user_table(users, by)
     if systems is not None and recs is not None:
@@ -81,12 +82,24 @@ def make_case(
             "no metric has a value for each user and a better side, so that no difference can be tested",
             where="metrics", found=", ".join(subject.specs), do="audit one that has, as ndcg@10",
         )  # fmt: skip
+    if propensity is not None:
+        _check_propensity(subject)
     margins: Margins | None = None if relevant_change is None else parse_margins(relevant_change)
     table = _user_table(users, (own_test, own_train), by, roles)
     return Case(
         own_test, own_train, given, leaked, subject, margins, unbiased_test is not None and subject is not None,
         tuple(names_of(by)), table, min_group, seed, threshold, unbiased_test,
     )  # fmt: skip
+
+
+def _check_propensity(subject: Subject | None) -> None:
+    """Refuse propensities that no order would be read with."""
+    if subject is None or not any(displayed_spec(subject.specs[label]) for label in subject.labels):
+        raise DefinitionError(
+            "propensities are for orders of systems on metrics that can be weighted", where="propensity",
+            found="no systems" if subject is None else ", ".join(subject.labels),
+            do="give recs or systems, and a metric that ips(…) takes, as ndcg@10; or leave propensity out",
+        )  # fmt: skip
 
 
 def case_of_result(

@@ -23,6 +23,7 @@ from trueval.data.popularity import item_counts
 from trueval.errors import TruevalError
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.metrics.compute import compute
+from trueval.metrics.grammar import parse
 from trueval.metrics.metric_inputs import Inputs
 from trueval.metrics.spec import Spec
 from trueval.statistics.significance_tests import t_test
@@ -31,6 +32,7 @@ from trueval.statistics.student import student_interval
 AS_RATED = "as rated"
 AS_JUDGED = "as judged"
 SELF_SELECTED = "self-selected"
+DISPLAYED = "displayed"
 AS_MET = "as met"
 RANDOM = "random"
 # What each reading assumes, in words that follow "if".
@@ -39,6 +41,7 @@ ASSUMPTIONS = {
     AS_JUDGED: "people rate what they come across, whether they like it or not",
     SELF_SELECTED: "people also rate what they like ten times as readily as what they do not like",
     AS_MET: "an item has many ratings because many people come across it, and not because they like it",
+    DISPLAYED: "the propensities tell how likely every pair was to be rated, liked or not",
     RANDOM: "the unbiased test is right",
 }
 READINESS = 10.0  # how much more readily a liked item is rated in the self-selected reading
@@ -142,6 +145,23 @@ def _mean_estimate(by_user: np.ndarray, value: float) -> Estimate:
     error = float(by_user.std(ddof=1)) / math.sqrt(len(by_user))
     low, high = student_interval(value, error, freedom=differing - 1, level=0.95)
     return Estimate(value, low, high, t_test(value, error, differing - 1))
+
+
+def displayed_spec(spec: Spec) -> Spec | None:
+    """The metric with liked items weighted by one over the propensities that were given, or DCG where it is no sum over
+    them; None for metrics that are not about liked items in a list.
+
+    >>> from trueval.metrics.grammar import parse
+    >>> [str(displayed_spec(parse(name))) for name in ("recall@5", "ndcg@5", "novelty@5")]
+    ['ips(recall)@5', 'ips(dcg)@5', 'None']
+    """
+    if {"ips", "snips"} & set(spec.transforms):
+        return spec
+    if spec.transforms or spec.metric.family != "accuracy":
+        return None
+    additive = spec if spec.metric.terms is not None else parse("dcg" if spec.k is None else f"dcg@{spec.k}")
+    name = additive.metric.name
+    return parse(f"ips({name}){str(additive).removeprefix(name)}")
 
 
 def place_weights(spec: Spec, depth: int) -> np.ndarray | None:

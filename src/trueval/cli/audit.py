@@ -31,6 +31,10 @@ _RELEVANT = (
     "ndcg@10=0.005,recall@10=1%. Default: the detectable difference of these data."
 )
 _UNBIASED = "A second test set, of items that were drawn at random: observed and true orders are compared."
+_PROPENSITY = (
+    "How likely each pair was displayed or rated, as in trueval evaluate: FILE, column:NAME, display_share:FILE, "
+    "position_model:FILE or randomised:FILE. One more reading of how the ratings came about."
+)
 _SYSTEMS = "Systems to fit on train, separated by commas (see `trueval systems`), in place of --recs."
 _SIMULATE = (
     "Also measure systems in a world like the log, where the truth is known: how far from it are design and metric?"
@@ -51,6 +55,7 @@ def audit_command(
     recs: Annotated[list[str] | None, Option(help=_RECS)] = None,
     systems: Annotated[str | None, Option(help=_SYSTEMS)] = None,
     unbiased: Annotated[str | None, Option(help=_UNBIASED)] = None,
+    propensity: Annotated[str | None, Option(help=_PROPENSITY)] = None,
     metrics: Annotated[str, Option(help=_METRICS)] = "ndcg@10",
     design: Annotated[str, Option(help="Design of --systems: which items are ranked.")] = "AR-TI-AN",
     relevant_change: Annotated[str | None, Option(help=_RELEVANT)] = None,
@@ -116,9 +121,10 @@ def audit_command(
         raise DefinitionError("files without an option", found=", ".join(more), do=f"--recs {' '.join(more)}")
     found = audit(
         None, systems, train=train, test=test, validation=validation, recs=runs or None, metrics=metrics, design=design,
-        relevant_change=relevant_change, unbiased=unbiased, threshold=threshold, population=population,
-        missing=missing, invalid=invalid, ties=ties, items=items, users=users, only_users=only_users, by=by,
-        min_group=min_group, columns=columns, accept=_accepted(accepted), simulate=simulate, seed=seed, threads=threads,
+        relevant_change=relevant_change, unbiased=unbiased, propensity=propensity, threshold=threshold,
+        population=population, missing=missing, invalid=invalid, ties=ties, items=items, users=users,
+        only_users=only_users, by=by, min_group=min_group, columns=columns, accept=_accepted(accepted),
+        simulate=simulate, seed=seed, threads=threads,
     )  # fmt: skip
     write_page(
         lambda made_from: page_of("audit", found, origin=made_from),

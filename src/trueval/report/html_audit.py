@@ -35,7 +35,7 @@ def audit_section(found: Audit) -> str:
     >>> "leaked pairs" in audit_section(tv.audit(train=log, test=log.head(1)))
     True
     """
-    return "\n".join([section(Section(TITLE)), _answers(found), *_findings(found), hint([headline(found)])])
+    return "\n".join([section(Section(TITLE)), _answers(found, first=True), *_findings(found), hint([headline(found)])])
 
 
 def audited(make: Callable[[], Audit]) -> str:
@@ -54,7 +54,8 @@ def audit_page(found: Audit, *, title: str = TITLE, origin: Origin = UNKNOWN) ->
     >>> "<h1>Can the numbers be trusted?</h1>" in audit_page(tv.audit(train=log, test=log.head(1)))
     True
     """
-    body = [_answers(found), *_findings(found)]
+    lead = (*found.claims.sentences(), headline(found))[0]
+    body = [_answers(found, first=False), *_findings(found)]
     drawn = [
         figure
         for kind, record in found.measured.items()
@@ -68,12 +69,13 @@ def audit_page(found: Audit, *, title: str = TITLE, origin: Origin = UNKNOWN) ->
     if more:
         body.append(details("What the checks rest on: figures, designs, orders by setting", "\n".join(more)))
     body += [section(one) for one in _simulated(found)]
-    body.append(hint(describe(found)))
-    return page(title, body, lead=headline(found), about=origin.about(), foot=manifest_foot(found.manifest))
+    body.append(hint([headline(found), *describe(found)]))
+    return page(title, body, lead=lead, about=origin.about(), foot=manifest_foot(found.manifest))
 
 
-def _answers(found: Audit) -> str:
-    """What may be claimed, and folded below it what each reading says of each pair."""
+def _answers(found: Audit, *, first: bool) -> str:
+    """What may be claimed, its first sentence where it is not the lead of the page, and folded below it what each
+    reading says of each pair."""
     lines = found.claims.sentences()
     parts = (
         [f'<p class="lead">{prose(lines[0])}</p>', *(f"<p>{prose(line)}</p>" for line in lines[1:])] if lines else []
