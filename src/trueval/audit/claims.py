@@ -79,7 +79,7 @@ class Claim:
     @property
     def reversed_under(self) -> list[str]:
         """The readings under which the order is significantly the other one."""
-        return [name for name, one in self.readings.items() if one.difference < 0 and one.significant(ALPHA)]
+        return [name for name, one in self.readings.items() if one.turned().favours_first(ALPHA)]
 
 
 @dataclass(frozen=True)
@@ -185,10 +185,11 @@ class Claims:
         return f"{low if low == high else f'{low} to {high}'} of the listed items have a rating"
 
     def _next(self, claim: Claim) -> str:
+        displays = ", or propensities from a log of displays (--propensity)" if claim.metric in self.no_reading else ""
         many = f"about {claim.labels:,} ratings" if claim.labels is not None else "ratings"
         return (
             f"To decide {claim.better} > {claim.worse}: collect {many} of listed items, drawn at random from the "
-            "places where the two lists differ, and give them as --unbiased FILE (unbiased= in Python)."
+            f"places where the two lists differ, and give them as --unbiased FILE (unbiased= in Python){displays}."
         )
 
     def grid(self) -> tuple[list[str], list[list[str]]]:
@@ -319,13 +320,14 @@ def _claim(one: Difference, metric: str, readings: _PairReadings, outside: Mappi
             better, worse = worse, better
             estimates = {name: estimate.turned() for name, estimate in estimates.items()}
         return Claim(better, worse, metric, answer, estimates)
-    others = {name: estimate for name, estimate in estimates.items() if name not in (AS_RATED, RANDOM)}
-    # likes alone do not tell what popularity is due to: without dislikes or displays no order holds
-    confirmed = bool({AS_JUDGED, DISPLAYED} & set(others)) and all(
-        estimate.difference > 0 and estimate.significant(ALPHA) for name, estimate in others.items() if name != AS_MET
-    )
+    # Likes alone do not tell what popularity is due to: then displays must confirm an order. Where there are dislikes,
+    # displays, whose weights vary more, need only not reverse it.
+    needed = [AS_JUDGED, SELF_SELECTED] if AS_JUDGED in estimates else [DISPLAYED]
+    confirmed = all(name in estimates and estimates[name].favours_first(ALPHA) for name in needed)
+    doubted = [name for name in (AS_JUDGED, SELF_SELECTED, DISPLAYED) if name in estimates]
+    doubted += [AS_MET] if AS_MET in estimates and not confirmed else []
     answer = HOLDS if confirmed else CANNOT_TELL
-    if any(e.difference < 0 and e.significant(ALPHA) for name, e in others.items() if name != AS_MET or not confirmed):
+    if any(estimates[name].turned().favours_first(ALPHA) for name in doubted):
         answer = DEPENDS
     if answer != HOLDS and AS_JUDGED in estimates:
         labels = readings.labels(better, worse, estimates[AS_JUDGED].difference)

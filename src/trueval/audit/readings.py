@@ -62,6 +62,10 @@ class Estimate:
         """Whether there is a difference."""
         return self.p < alpha  # False where p is not known
 
+    def favours_first(self, alpha: float) -> bool:
+        """Whether the first system is significantly better."""
+        return self.difference > 0 and self.significant(alpha)
+
     def turned(self) -> Estimate:
         """The same with the systems exchanged."""
         return Estimate(-self.difference, -self.high, -self.low, self.p)
