@@ -22,7 +22,7 @@ from trueval.facts.ranking_facts import RankingFacts
 from trueval.render.numbers import number, short_percent
 from trueval.statistics.significance_tests import t_test
 
-_LEAST = 0.1  # of the value: what missing places must cost to be told, where the reader names no relevant change
+_LEAST = 0.1  # of the value: the smallest change that is told, where the reader names none
 
 
 class ShortLists(NamedTuple):
@@ -164,9 +164,11 @@ def _turned(case: Case, names: list[str]) -> Iterable[ValueChange]:
         return
     for label in subject.labels:
         side = -1 if subject.specs[label].better == "lower" else 1
-        for one in value_changes(subject.base, there, label, relevant=case.relevant(label), systems=names):
-            if side * one.change > 0:
-                yield one
+        for name in names:
+            value = subject.base.value(name, label)
+            relevant = case.relevant(label) if case.relevant_change is not None else _LEAST * abs(value)
+            changes = value_changes(subject.base, there, label, relevant=relevant, systems=[name])
+            yield from (one for one in changes if side * one.change > 0)
 
 
 def _measured_turned(subject: Subject, names: list[str]) -> Setting | None:

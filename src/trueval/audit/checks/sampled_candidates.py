@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from trueval.audit.case import Case
+from trueval.audit.checks.relevant_items_first import hits_together
 from trueval.audit.drafts import Question, compare_orders, draft_of
 from trueval.audit.finding import Draft, Finding
 from trueval.audit.given_runs import GivenRuns
@@ -128,6 +129,8 @@ def _of_lists(subject: GivenRuns) -> Finding:
     label = subject.labels[0]
     whole = [name for name, share in shares.items() if share >= _WHOLE]
     some = [name for name, times in known.items() if times >= _TIMES and name not in whole]
+    # what stands before all else is told by relevant_items_first: a sample leaves the order to the ranking
+    some = [name for name in some if not hits_together(tops[name]).odd]
     odd = [name for name in subject.names if name in whole or name in some]
     if not odd:
         sentence = "No list looks like a sample of candidates that was drawn around the test set."
