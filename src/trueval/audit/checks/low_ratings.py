@@ -18,7 +18,7 @@ from trueval.render.numbers import number, short_percent
 _NAME, _HEADING = "low_ratings", "data"
 _STEPS = (3, 21)  # distinct values of a scale; more are counts or times
 _HIGH = 0.75  # of the highest value: from here on ratings are high
-_SHARE = 0.02  # of the test rows: fewer low ones change little
+_SHARE, _MUCH = 0.02, 0.2  # of the test rows: fewer low ones change little, and more are asked about whatever they do
 
 
 @check(heading=_HEADING, kind="estimate", question="Do low ratings count as relevant?")
@@ -45,14 +45,17 @@ def low_ratings(case: Case) -> Iterable[Finding | Draft]:
     if subject is None or there is None:
         yield Finding(_NAME, _HEADING, "cannot tell", "estimate", told, figures, remedy)
         return
+    label, name = subject.labels[0], subject.names[0]
+    values = f"{label} of {name} is {number(subject.base.value(name, label))} with all ratings as relevant and "
+    values += f"{number(there.value(name, label))} with those from {step} on."
+    if low >= _MUCH:
+        yield Finding(_NAME, _HEADING, "caution", "estimate", f"{values} {told} Is that meant?", figures, remedy)
+        return
     changes = [
         change
         for label in subject.labels
         for change in value_changes(subject.base, there, label, relevant=case.relevant(label), systems=subject.names)
     ]
-    label, name = subject.labels[0], subject.names[0]
-    values = f"{label} of {name} is {number(subject.base.value(name, label))} with all ratings as relevant and "
-    values += f"{number(there.value(name, label))} with those from {step} on."
     question = Question(
         _NAME, _HEADING, "with every rating as relevant",
         f"{told} With these left out no significant difference is reversed, and no value changes by more than is "
