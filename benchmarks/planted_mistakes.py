@@ -190,5 +190,3 @@ def wrong_users(generator: Generator, seed: int, strength: float) -> Planted:
     )  # fmt: skip
     recs = {**plain, "mine": mine}
     return of_lists(world, recs, lambda _: (world.values(recs)["mine"], world.values(plain)["mine"]))
-
-

@@ -15,7 +15,7 @@ from trueval.audit.registry import check
 from trueval.audit.sentences import listed
 from trueval.audit.settings import RankedSystem, Setting
 from trueval.audit.subject import Subject
-from trueval.audit.top_of_lists import deepest_cutoff, lists_of
+from trueval.audit.top_of_lists import lists_of
 from trueval.comparison.mean_error import mean_of
 from trueval.comparison.pairing import shares_of
 from trueval.facts.ranking_facts import RankingFacts
@@ -51,21 +51,23 @@ def short_lists(case: Case) -> Iterable[Finding | Draft]:
     remedy += f"{label.partition('@')[0]}@{min(own.longest for own in found.values())}"
     every = [name for name, own in found.items() if own.share == 1]
     if every:
-        told = [f"{name} {number(subject.base.value(name, label))} with at most {found[name].longest}" for name in every]
+        told = [
+            f"{name} {number(subject.base.value(name, label))} with at most {found[name].longest}" for name in every
+        ]
         others = [name for name in subject.names if name not in found]
         against = f" It cannot be compared with that of {listed(others)}." if others else ""
         sentence = (
-            f"{label} is not that of {depth} places, since every list ends earlier: {listed(told)} places, although the "
-            f"catalogue has {next(iter(facts.values())).catalogue:,} items.{against}"
+            f"{label} is not that of {depth} places, since every list ends earlier: {listed(told)} places, although "
+            f"the catalogue has {next(iter(facts.values())).catalogue:,} items.{against}"
         )
         yield Finding("short_lists", "data", "wrong", "fact", sentence, figures, remedy)
         return
     costs = [_cost(case, name, label, found[name], facts[name]) for name in found]
-    told = listed([f"{short_percent(own.share)} of the lists of {name}" for name, own in found.items()])
+    short = listed([f"{short_percent(own.share)} of the lists of {name}" for name, own in found.items()])
     question = Question(
         "short_lists", "data", "",
-        f"Lists that end before place {depth} cost {label} nothing that is relevant: {told} do.",
-        f"{told} end before place {depth}, although the catalogue has more items.", remedy, figures=figures,
+        f"Lists that end before place {depth} cost {label} nothing that is relevant: {short} do.",
+        f"{short} end before place {depth}, although the catalogue has more items.", remedy, figures=figures,
     )  # fmt: skip
     yield draft_of(question, [], [one for one in costs if one is not None])
 
@@ -115,7 +117,7 @@ def _cut(facts: RankingFacts, depth: int) -> RankingFacts:
 
 @check(heading="data", kind="estimate", needs=("systems", "facts"), question="Does the best item stand first?")
 def backward_lists(case: Case) -> Iterable[Finding | Draft]:
-    """Whether a system is better with its lists turned round: scores that grow with distance, ranks taken for scores."""
+    """Whether a system is better with its lists turned round: distances or ranks that were taken for scores."""
     subject = case.measured
     facts = {name: one for name, one in lists_of(subject).items() if not subject.is_registered(name)}
     if not facts:
@@ -124,7 +126,9 @@ def backward_lists(case: Case) -> Iterable[Finding | Draft]:
     low = [name for name, (value, p) in positions.items() if value < 0 and p < 0.05]
     figures = {"position_of_hits": {name: value for name, (value, _) in positions.items()}}
     changes = list(_turned(case, low))
-    holds = "No system has its relevant items further down in its lists than up, as lists have them that are turned round."
+    holds = (
+        "No system has its relevant items further down in its lists than up, as lists have them that are turned round."
+    )
     if not changes:
         yield Finding("backward_lists", "data", "fine", "estimate", holds, figures)
         return

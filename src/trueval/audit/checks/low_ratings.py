@@ -33,7 +33,9 @@ def low_ratings(case: Case) -> Iterable[Finding | Draft]:
     least = f"{float(case.test.frame['value'].min()):g}"  # type: ignore[arg-type]
     figures = {"high": high, "share_below": low}
     remedy = f"say which ratings are relevant: --threshold {step}; or that all of them are: --threshold {least}"
-    told = f"No threshold was given, so that every rating counts as relevant: {share} of the test rows are below {step}."
+    told = (
+        f"No threshold was given, so that every rating counts as relevant: {share} of the test rows are below {step}."
+    )
     subject = case.subject
     facts = {} if subject is None or subject.ranked is None else lists_of(subject)
     there = None

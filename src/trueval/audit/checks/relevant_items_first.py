@@ -20,9 +20,9 @@ from trueval.statistics.binomial import clopper_pearson
 from trueval.statistics.significance_tests import t_test
 
 _NAME, _HEADING = "relevant_items_first", "data"
-# Hits of one list that stand side by side are one run. Of five systems on a real log and in simulated worlds, lists with
-# several hits have 0.97 to 1.04 times as many runs as hits in any order would have; with half of the test rows learned,
-# or with large groups of equals sorted by relevance, half as many. Of lists with one hit, at most 0.28 have it first.
+# Hits of one list that stand side by side are one run. Of five systems on a real log and in simulated worlds, lists
+# with several hits have 0.97 to 1.04 times as many runs as hits in any order would have; with half of the test rows
+# learned, or large groups of equals sorted by relevance, half as many. At most 0.28 of lists with one hit begin with it.
 _RUNS, _FIRST = 0.85, 0.6
 _FEW_RUNS = 0.6
 _LEVEL = 0.0005  # a level of its own: nothing is added to the correction over the audit
@@ -73,7 +73,9 @@ def relevant_items_first(case: Case) -> Iterable[Finding]:
     figures = {name: own._asdict() for name, own in found.items()}
     odd = {name: own for name, own in found.items() if own.odd}
     if not odd:
-        sentence = "No system has the relevant test items of its lists together, or before all others, as ties broken by "
+        sentence = (
+            "No system has the relevant test items of its lists together, or before all others, as ties broken by "
+        )
         sentence += "relevance and systems that have seen test rows do."
         yield Finding(_NAME, _HEADING, "fine", "estimate", sentence, figures)
         return
@@ -81,8 +83,8 @@ def relevant_items_first(case: Case) -> Iterable[Finding]:
     values = listed([f"{name} {number(subject.base.value(name, label))}" for name in odd])
     sentence = (
         f"{label} ({values}) is too good to be true. {' '.join(_told(name, own) for name, own in odd.items())} Which "
-        "liked items are in the test set is up to chance, so that no ranking can tell them from others: either ties were "
-        "broken by relevance, or the system has learned from test rows."
+        "liked items are in the test set is up to chance, so that no ranking can tell them from others: either ties "
+        "were broken by relevance, or the system has learned from test rows."
     )
     sure = any(not own.p < _LEVEL or own.ratio < _FEW_RUNS for own in odd.values())
     yield Finding(_NAME, _HEADING, "wrong" if sure else "caution", "estimate", sentence, figures, _REMEDY)

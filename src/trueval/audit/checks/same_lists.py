@@ -43,12 +43,14 @@ def same_lists(case: Case) -> Iterable[Finding]:
     label = subject.labels[0]
     told = []
     for (first, second), share in shares.items():
-        both = f"({number(subject.base.value(first, label))} and {number(subject.base.value(second, label))} on {label})"
+        both = (
+            f"({number(subject.base.value(first, label))} and {number(subject.base.value(second, label))} on {label})"
+        )
         much = "all users" if share == 1 else f"{short_percent(share)} of the users"
         told.append(f"{first} and {second} {both} give {much} the same first {depth} items in the same order")
     sure = any(share == 1 for share in shares.values())
     sentence = first_of(told, "pair") + (
-        " That is one system under two names: their difference, and the number of systems, are not what they claim to be."
+        " That is one system under two names, and neither their difference nor the number of systems is what it seems."
         if sure
         else " They are one system but for these users, or one was written over the other in part."
     )
@@ -84,7 +86,7 @@ def _share_alike(one: RankingFacts, other: RankingFacts, first: np.ndarray, seco
         both = (one.length > 1) & (other.length > 1)
         alike = first[both] == second[both]
     else:
-        users, left, right = np.intersect1d(one.unit_user, other.unit_user, return_indices=True)
+        _, left, right = np.intersect1d(one.unit_user, other.unit_user, return_indices=True)
         both = (one.length[left] > 1) & (other.length[right] > 1)
         alike = first[left][both] == second[right][both]
     return float(alike.mean()) if len(alike) >= _USERS else 0.0

@@ -15,7 +15,7 @@ from trueval.audit.fewer_ratings import without_rows
 from trueval.audit.finding import Draft, Finding
 from trueval.audit.registry import check
 from trueval.audit.sentences import counted, listed
-from trueval.audit.settings import RankedSystem
+from trueval.audit.settings import Change, RankedSystem, Setting
 from trueval.audit.subject import Subject
 from trueval.audit.top_of_lists import lists_of
 from trueval.data.ids import Ids
@@ -63,8 +63,8 @@ def twin_items(case: Case) -> Iterable[Finding | Draft]:
     how = "have the same raters and ratings" if len(same_raters.first) else "have the same title"
     told = (
         f"{counted(len(pairs), 'pair of items seems', 'pairs of items seem')} to be one item under two ids (such as "
-        f"{example}), since they {how}; {counted(len(leaked), 'test row has', 'test rows have')} a user with the twin in "
-        f"train, {short_percent(len(leaked) / max(len(case.given.test.frame), 1))} of all."
+        f"{example}), since they {how}; {counted(len(leaked), 'test row has', 'test rows have')} a user with "
+        f"the twin in train, {short_percent(len(leaked) / max(len(case.given.test.frame), 1))} of all."
     )
     subject = case.subject
     there = None if subject is None or not lists_of(subject) else subject.view("", _without(leaked))
@@ -89,7 +89,7 @@ def twin_items(case: Case) -> Iterable[Finding | Draft]:
     yield draft_of(question, compare_orders(subject, there, setting="without these test rows"), changes)
 
 
-def _values(subject: Subject, there) -> str:  # type: ignore[no-untyped-def]
+def _values(subject: Subject, there: Setting) -> str:
     label = subject.labels[0]
     told = [
         f"{number(there.value(name, label))} for {name} instead of {number(subject.base.value(name, label))}"
@@ -98,7 +98,7 @@ def _values(subject: Subject, there) -> str:  # type: ignore[no-untyped-def]
     return f"Without test rows that train tells under another id, {label} is {listed(told)}. "
 
 
-def _without(rows: pl.DataFrame):  # type: ignore[no-untyped-def]
+def _without(rows: pl.DataFrame) -> Change:
     def change(one: RankedSystem) -> RankingFacts:
         facts = one.facts
         user, item = facts.users.codes(rows["user"]), facts.items.codes(rows["item"])
@@ -142,10 +142,8 @@ def find_twins(parts: Parts, items: Ids) -> Twins:
     near = (one < other) & (np.minimum(many[one], many[other]) >= _ALIKE * np.maximum(many[one], many[other]))
     keys = np.unique(one[near] * len(items) + other[near])
     left, right = keys // len(items), keys % len(items)
-    kept = [
-        _are_twins(*(by_item[start[code] : start[code + 1]] for code in pair), user, value, len(active))
-        for pair in zip(left, right)
-    ]
+    rows = [by_item[start[code] : start[code + 1]] for code in range(len(items))] if len(keys) else []
+    kept = [_are_twins(rows[a], rows[b], user, value, len(active)) for a, b in zip(left, right)]
     return Twins(left[kept], right[kept]) if kept else Twins(left, right)
 
 

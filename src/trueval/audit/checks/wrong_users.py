@@ -91,7 +91,9 @@ def _values(subject: Subject, label: str, name: str, facts: RankingFacts, units:
     if not (known & member).any() or not (known & ~member).any():
         return ""
     there, rest = (float(values[known & some].mean()) for some in (member, ~member))
-    return f"{label} of {name} is {number(there)} for users whose lists are in doubt, and {number(rest)} for the others. "
+    return (
+        f"{label} of {name} is {number(there)} for users whose lists are in doubt, and {number(rest)} for the others. "
+    )
 
 
 class _Fits:
