@@ -25,9 +25,9 @@ from trueval.splits.parts import Parts
 
 _NAME, _HEADING = "twin_items", "leakage"
 _ALIKE = 0.8  # of the users of either item have both, with the same rating
-_LEAST = 5  # users of both
+_LEAST = 5  # users of both, and as many as are looked at first
 _EXPECTED = 1.5  # times as many as two items of their popularity would have in common by chance
-_FIRST = 3  # least active users of an item among whose items its twin is looked for
+_FIRST, _SHARED = 5, 3  # of so many least active users of an item, so many must have its twin as well
 _LARGEST = 2_000  # items of a user that are looked at
 _REMEDY = "give both the same id in train and test (the pairs are in the figures), and split again"
 _TITLES = ("title", "name")
@@ -113,44 +113,50 @@ def _without(rows: pl.DataFrame) -> Change:
 def find_twins(parts: Parts, items: Ids) -> Twins:
     """Pairs of items, codes ascending, that nearly the same users have, with the same ratings.
 
-    The twin of an item is among the items of nearly all of its users, and so among those of its least active ones,
-    where few candidates are. These are compared by all their users.
+    The twin of an item is among the items of nearly all of its users, and so among those of most of its least active
+    ones, where few candidates are. These are compared by all their users.
     """
+    from scipy.sparse import csr_array
+
     frames = [part.frame for part in (parts.train, parts.test)]
     valued = all("value" in frame.columns for frame in frames)
-    columns = ["user", "item", *(["value"] if valued else [])]
-    log = pl.concat([frame.select(columns) for frame in frames], how="vertical_relaxed")
-    log = log.unique(["user", "item"]) if log.height < 5_000_000 else log
-    user = log["user"].rank("dense").to_numpy().astype(np.int64) - 1
-    item = items.codes(log["item"]).astype(np.int64)
-    value = log["value"].to_numpy() if valued else np.zeros(len(log))
-    many, active = np.bincount(item, minlength=len(items)), np.bincount(user)
+    users = Ids.of(*(frame["user"] for frame in frames))
+    user, item = (
+        np.concatenate([ids.codes(frame[name]) for frame in frames]) for ids, name in ((users, "user"), (items, "item"))
+    )
+    value = np.concatenate([frame["value"].to_numpy() for frame in frames]) if valued else np.ones(len(user))
+    active, many = np.bincount(user), np.bincount(item, minlength=len(items))
     # users by activity; of equally active ones by the popularity of what they have, which no id decides
-    popularity = np.bincount(user, weights=many[item].astype(float))
-    place = np.empty(len(active), np.int64)
-    place[np.lexsort((popularity, active))] = np.arange(len(active))
-    by_item = np.lexsort((place[user], item))
-    start = np.concatenate([[0], np.cumsum(many)])
-    nth = np.arange(len(by_item)) - start[item[by_item]]
-    chosen = by_item[(nth < _FIRST) & (many[item[by_item]] >= _LEAST)]
-    chosen = chosen[active[user[chosen]] <= _LARGEST]
-    by_user = np.argsort(user, kind="stable")
-    first = np.concatenate([[0], np.cumsum(active)])
-    size = active[user[chosen]]
-    at = np.repeat(first[user[chosen]] - np.concatenate([[0], np.cumsum(size)[:-1]]), size) + np.arange(size.sum())
-    one, other = np.repeat(item[chosen], size), item[by_user[at]]
-    near = (one < other) & (np.minimum(many[one], many[other]) >= _ALIKE * np.maximum(many[one], many[other]))
-    keys = np.unique(one[near] * len(items) + other[near])
-    left, right = keys // len(items), keys % len(items)
-    rows = [by_item[start[code] : start[code + 1]] for code in range(len(items))] if len(keys) else []
-    kept = [_are_twins(rows[a], rows[b], user, value, len(active)) for a, b in zip(left, right)]
-    return Twins(left[kept], right[kept]) if kept else Twins(left, right)
+    popularity = np.bincount(user, weights=many[item])
+    place = np.empty(len(active), np.int32)
+    place[np.lexsort((popularity, active))] = np.arange(len(active), dtype=np.int32)
+    by_user = csr_array((value, (place[user], item)), shape=(len(active), len(items)))  # a pair that comes again is one
+    by_item = by_user.tocsc()  # the least active users of each item first
+    many, size = np.diff(by_item.indptr), np.diff(by_user.indptr)
+    looked = np.flatnonzero(many >= _LEAST)
+    first = (by_item.indptr[looked][:, None] + np.arange(_FIRST)).ravel()
+    at, one = by_item.indices[first], np.repeat(looked, _FIRST)
+    at, one = at[size[at] <= _LARGEST], one[size[at] <= _LARGEST]
+    before = np.cumsum(size[at]) - size[at]
+    rows = np.repeat(by_user.indptr[at] - before, size[at]) + np.arange(size[at].sum())
+    one, other = np.repeat(one, size[at]), by_user.indices[rows].astype(np.int64)
+    near = (one != other) & (np.minimum(many[one], many[other]) >= _ALIKE * np.maximum(many[one], many[other]))
+    # pairs of an item with its candidates, once for each of the users that it shares with them
+    pairs, shared = np.unique(one[near] * len(items) + other[near], return_counts=True)
+    pairs = pairs[shared >= _SHARED]
+    left, right = np.unique(np.sort(np.stack([pairs // len(items), pairs % len(items)]), axis=0), axis=1)
+    alike = np.zeros(len(left), bool)
+    users_of, values_of = by_item.indices, by_item.data
+    for row, pair in enumerate(zip(left.tolist(), right.tolist())):
+        a, b = (slice(by_item.indptr[code], by_item.indptr[code + 1]) for code in pair)
+        alike[row] = _are_twins(users_of[a], users_of[b], values_of[a], values_of[b], len(active))
+    return Twins(left[alike], right[alike])
 
 
-def _are_twins(one: np.ndarray, other: np.ndarray, user: np.ndarray, value: np.ndarray, users: int) -> bool:
-    """Whether two items, by their rows, have nearly the same users with the same ratings."""
-    _, left, right = np.intersect1d(user[one], user[other], return_indices=True)
-    same = np.count_nonzero(value[one[left]] == value[other[right]])
+def _are_twins(one: np.ndarray, other: np.ndarray, values: np.ndarray, others: np.ndarray, users: int) -> bool:
+    """Whether two items, by their users and values, have nearly the same users with the same ratings."""
+    _, left, right = np.intersect1d(one, other, return_indices=True)
+    same = np.count_nonzero(values[left] == others[right])
     both = len(one) + len(other) - len(left)
     by_chance = len(one) * len(other) / users
     return bool(same >= max(_LEAST, _ALIKE * both, _EXPECTED * by_chance))
