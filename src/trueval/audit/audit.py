@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar, TextIO
 
 import polars as pl
@@ -54,9 +55,27 @@ class Audit(Tabular, Shown, Reported):
     findings: tuple[Finding, ...]
     accepted: tuple[Accepted, ...]
     manifest: dict[str, Any] = field(repr=False)
-    robustness: Robustness | None = field(default=None, repr=False)  # of two systems or more
     measured: Mapping[str, Any] = field(default_factory=dict, repr=False)  # records that have charts, by their kind
     claims: Claims = field(default=Claims((), (), ()), repr=False)
+    cases: Mapping[str, Case] = field(default_factory=dict, repr=False)  # what was audited, by repeat
+
+    @cached_property
+    def views(self) -> tuple[Finding, ...]:
+        """What the same data look like in other ways, which is no verdict on the numbers: made when first asked for."""
+        return tuple(_findings([check for check in all_checks() if check.view], self.cases)[0])
+
+    @property
+    def view_names(self) -> list[str]:
+        """Which views can be made of what was audited."""
+        there = set[str]().union(*(case.there for case in self.cases.values()))
+        return [check.name for check in all_checks() if check.view and set(check.needs) <= there]
+
+    @cached_property
+    def robustness(self) -> Robustness | None:
+        """The order of systems over designs, metrics and shares of the judgements, made when first asked for; None
+        for fewer than two systems."""
+        first = next(iter(self.cases.values()), None)
+        return first.robustness if first is not None and first.there >= {"systems", "pairs", "facts"} else None
 
     @property
     def verdict(self) -> str:
@@ -65,9 +84,11 @@ class Audit(Tabular, Shown, Reported):
 
     def __getitem__(self, check: str) -> list[Finding]:
         """The findings of one check, accepted or not."""
-        known = [one.name for one in all_checks()]
-        if check not in known:
-            raise DefinitionError(f"there is no check {check!r}", do=suggest(check, known))
+        views = {one.name: one.view for one in all_checks()}
+        if check not in views:
+            raise DefinitionError(f"there is no check {check!r}", do=suggest(check, list(views)))
+        if views[check]:
+            return [one for one in self.views if one.check == check]
         return [one for one in (*self.findings, *(a.finding for a in self.accepted)) if one.check == check]
 
     def __repr__(self) -> str:
@@ -82,7 +103,9 @@ class Audit(Tabular, Shown, Reported):
 
     def table(self) -> pl.DataFrame:
         """One row per finding: check, heading, verdict, kind, effect, remedy, p, accepted."""
-        rows = [(one, None) for one in self.findings] + [(one.finding, one.reason) for one in self.accepted]
+        rows = [(one, None) for one in (*self.findings, *self.views)] + [
+            (one.finding, one.reason) for one in self.accepted
+        ]
         columns = ("check", "heading", "verdict", "kind", "sentence", "remedy")
         data = [
             (*(getattr(one, name) for name in columns), None if one.p != one.p else one.p, why) for one, why in rows
@@ -96,6 +119,7 @@ class Audit(Tabular, Shown, Reported):
         found: dict[str, Any] = without_nan({
             "claims": self.claims.records(), "claims_in_words": self.claims.sentences(),
             "verdict": self.verdict, "findings": [one.record() for one in self.findings],
+            "views": [one.record() for one in self.views],
             "accepted": [one.record() for one in self.accepted], "manifest": self.manifest,
             "measured": {kind: self.measured[kind].to_dict() for kind in _RECORDED if kind in self.measured},
             **({"simulation": self.measured[SIMULATED].to_dict()} if SIMULATED in self.measured else {}),
@@ -298,24 +322,29 @@ def audit_case(case: Case, *, accept: Mapping[str, Any] | None = None) -> Audit:
 
 def audit_repeats(cases: Mapping[str, Case], *, accept: Mapping[str, Any] | None = None) -> Audit:
     """All checks of the same systems in several folds or seeds, by name: one audit of them (see `audit.repeats`)."""
+    checks = [check for check in all_checks() if not check.view]
+    findings, tests = _findings(checks, cases)
+    claims = combine_claims([make_claims(case) for case in cases.values()])
+    first = next(iter(cases.values()))
+    described = first.describe()
+    data = fingerprint(described["data"] if len(cases) == 1 else {name: one.data() for name, one in cases.items()})
+    kept, accepted = accept_findings(findings, accept, known=[check.name for check in checks], data=data)
+    kept.sort(key=lambda one: VERDICTS.index(one.verdict))
+    repeats = {"repeats": list(cases)} if len(cases) > 1 else {}
+    manifest = make_manifest({}) | described | repeats | {"fingerprint": data, "tests": tests, "seed": first.seed}
+    return Audit(tuple(kept), tuple(accepted), manifest, first.measurements, claims, cases)
+
+
+def _findings(checks: Sequence[Check], cases: Mapping[str, Case]) -> tuple[list[Finding], int]:
+    """What some checks find in all cases, and the number of tests that were corrected for."""
     found: list[Finding | Draft] = []
-    checks = all_checks()
     with progress("audit", len(checks)) as step:
         for check in checks:
             step(0, f"audit: {check.name}")
             with hushed():
                 found += combine_repeats({name: _looked(check, case) for name, case in cases.items()})
             step(1)
-    findings, tests = conclude(found)
-    first = next(iter(cases.values()))
-    described = first.describe()
-    data = fingerprint(described["data"] if len(cases) == 1 else {name: one.data() for name, one in cases.items()})
-    kept, accepted = accept_findings(findings, accept, known=[check.name for check in checks], data=data)
-    kept.sort(key=lambda one: VERDICTS.index(one.verdict))
-    claims = combine_claims([make_claims(case) for case in cases.values()])
-    repeats = {"repeats": list(cases)} if len(cases) > 1 else {}
-    manifest = make_manifest({}) | described | repeats | {"fingerprint": data, "tests": tests, "seed": first.seed}
-    return Audit(tuple(kept), tuple(accepted), manifest, vars(first).get("robustness"), first.measurements, claims)
+    return conclude(found)
 
 
 def _looked(check: Check, case: Case) -> list[Finding | Draft]:

@@ -69,7 +69,7 @@ class Case:
 
         None where train has no ratings of both kinds.
         """
-        if self.train is None or not self.train.has("value"):
+        if not self._rated_both_ways or self.train is None:
             return None
         try:
             return item_pairs(self.train, threshold=self.threshold, seed=self.seed)
@@ -84,8 +84,11 @@ class Case:
             found["popularity_curve"] = partial(popularity_curve, self.given, threshold=self.threshold)
         if self.there >= {"parts", "systems", "facts"} and self._followed:
             found["sparsity"] = self._sparsity
-        more = {"item_pairs": self.item_pairs, "popularity_designs": self.popularity_designs}
-        return DrawnRecords(found | {name: partial(_itself, one) for name, one in more.items() if one is not None})
+        if "ratings" in self.there:
+            found["item_pairs"] = lambda: self.item_pairs
+        if self.there >= {"systems", "facts", "popularity"}:
+            found["popularity_designs"] = lambda: self.popularity_designs
+        return DrawnRecords(found)
 
     @property
     def _followed(self) -> list[str]:
@@ -123,9 +126,18 @@ class Case:
             known = any(not math.isnan(self.subject.chance(label)) for label in self.subject.labels)
             found |= {"chance"} if known or not self.subject.any_chance else set()
             found |= {"popularity"} if self.subject.with_popularity is not None else set()
-        found |= {"ratings"} if self.item_pairs is not None else set()
+        found |= {"ratings"} if self._rated_both_ways else set()
         found |= {"unbiased"} if self.has_unbiased else set()
         return found | ({"groups"} if self.by and self.users is not None else set())
+
+    @property
+    def _rated_both_ways(self) -> bool:
+        """Whether train has two items or more, and ratings that are relevant and others that are not."""
+        if self.train is None or not self.train.has("value") or self.train.n_items < 2:
+            return False
+        threshold = pl.lit(0.0) if self.threshold is None else pl.lit(self.threshold)
+        liked = pl.col("value") > threshold if self.threshold is None else pl.col("value") >= threshold
+        return len(self.train.frame.select(liked.alias("liked").unique())) == 2
 
     @property
     def measured(self) -> Subject:
@@ -170,7 +182,3 @@ class Case:
         logs = {"train": self.train, "test": self.test, "validation": validation}
         found: dict[str, Any] = {name: log.fingerprint() for name, log in logs.items() if log is not None}
         return found | ({} if self.subject is None else self.subject.fingerprints())
-
-
-def _itself(one: Any) -> Any:
-    return one

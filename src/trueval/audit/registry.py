@@ -35,7 +35,10 @@ NEEDS = {
 
 @dataclass(frozen=True)
 class Check:
-    """A registered check. `question` is what it answers, and what is said where `needs` are missing."""
+    """A registered check. `question` is what it answers, and what is said where `needs` are missing.
+
+    A `view` looks at the same data in another way and has no verdict on the numbers: it is made when somebody looks.
+    """
 
     name: str
     heading: str
@@ -43,13 +46,14 @@ class Check:
     question: str
     needs: tuple[str, ...]
     function: Callable[[Case], Iterable[Found]]
+    view: bool = False
 
 
 _CHECKS: dict[str, Check] = {}
 
 
 def check(
-    *, heading: str, kind: str, question: str, needs: tuple[str, ...] = ()
+    *, heading: str, kind: str, question: str, needs: tuple[str, ...] = (), view: bool = False
 ) -> Callable[[Callable[[Case], Iterable[Found]]], Callable[[Case], Iterable[Found]]]:
     """Register a check: a function of the case that gives findings, or drafts of them where it tests something.
 
@@ -63,7 +67,7 @@ def check(
             raise TypeError(f"{name}: unknown heading, kind or need: {heading}, {kind}, {', '.join(unknown)}")
         if name in _CHECKS and _CHECKS[name].function.__module__ != function.__module__:
             raise TypeError(f"two checks are called {name}")
-        _CHECKS[name] = Check(name, heading, kind, question, needs, function)
+        _CHECKS[name] = Check(name, heading, kind, question, needs, function, view)
         return function
 
     return register

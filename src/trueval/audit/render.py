@@ -40,7 +40,8 @@ def print_audit(audit: Audit, file: TextIO, *, width: int | None = None, explain
     for line in describe(audit):
         say(line)
     for verdict in VERDICTS if explain else SPOKEN:
-        with_verdict = [one for one in audit.findings if one.verdict == verdict]
+        findings = (*audit.findings, *audit.views) if explain else audit.findings
+        with_verdict = [one for one in findings if one.verdict == verdict]
         if not with_verdict:
             continue
         console.print()
@@ -93,6 +94,8 @@ def folded(audit: Audit) -> list[str]:
     fine = dict.fromkeys(one.check for one in audit.findings if one.verdict == "fine")
     if fine:
         lines.append(f"Nothing found: {', '.join(fine)}.")
+    if audit.view_names:
+        lines.append(f"Other ways to look at it, which are no verdict: {', '.join(audit.view_names)}.")
     if lines:
         lines.append("--explain (explain=True in Python) writes all of them out, and what each reading says.")
     return lines
@@ -155,7 +158,8 @@ def entries(found: Sequence[Finding]) -> Iterator[tuple[str, str, str]]:
 
 
 def _grid(audit: Audit) -> tuple[list[str], list[list[str]]]:
-    rows = [[one.verdict, one.check, one.sentence, one.remedy] for one in audit.findings]
+    findings = (*audit.findings, *audit.views)
+    rows = [[one.verdict, one.check, one.sentence, one.remedy] for one in findings]
     rows += [["accepted", a.finding.check, f"{a.finding.sentence} Accepted: {a.reason}", ""] for a in audit.accepted]
     return ["verdict", "check", "effect", "remedy"], rows
 

@@ -106,8 +106,9 @@ def _findings(found: Audit) -> list[str]:
 
 def _entries(found: Audit, verdicts: Iterable[str]) -> Iterator[tuple[str, str, str, str]]:
     """Verdict, name, sentence and remedy of the findings with these verdicts."""
+    findings = (*found.findings, *found.views)
     for verdict in verdicts:
-        for name, sentence, remedy in entries([one for one in found.findings if one.verdict == verdict]):
+        for name, sentence, remedy in entries([one for one in findings if one.verdict == verdict]):
             yield verdict, name, sentence, remedy
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -12,13 +10,10 @@ from trueval.audit.drafts import Question, compare_orders, draft_of
 from trueval.audit.finding import Draft, Finding
 from trueval.audit.popularity_designs import parsed_design
 from trueval.audit.registry import check
-from trueval.audit.robustness import Robustness
-from trueval.audit.sentences import listed
 from trueval.audit.settings import Setting
 from trueval.audit.subject import Subject
 from trueval.facts.views import one_relevant
 from trueval.metrics.compute import has_meaning_in_1r
-from trueval.render.numbers import rounded, short_percent
 
 _REMEDY = 'report the designs side by side: trueval run with designs = ["AR-TI-AN", "1R-TI-AN", "AR-AI-AN"]'
 
@@ -30,18 +25,16 @@ _REMEDY = 'report the designs side by side: trueval run with designs = ["AR-TI-A
     question="Does the order hold in other settings?",
 )
 def design_robustness(case: Case) -> Iterable[Finding | Draft]:
-    """Reversals under designs that ask the same of a system (one relevant item at a time, all items as candidates),
-    and in how many settings each order is found. Popular and unjudged items have checks of their own."""
-    subject, found = case.measured, case.robustness
+    """Reversals under designs that ask the same of a system: one relevant item at a time, all items as candidates.
+    Popular and unjudged items have checks of their own."""
+    subject = case.measured
     settings = list(_same_question(subject))
     orders = [one for setting in settings for one in compare_orders(subject, setting, setting=setting.name)]
-    told = _told(subject, found)
     ways = " or ".join(setting.name for setting in settings)
     question = Question(
         "design_robustness", "robustness", f"under {subject.design}",
-        f"No significant difference between systems is reversed {ways}. {told}", told, _REMEDY,
-        f"It cannot be told whether the order of systems holds under other designs: none could be tried. {told}",
-        found.to_dict(),
+        f"No significant difference between systems is reversed {ways}.", "", _REMEDY,
+        "It cannot be told whether the order of systems holds under other designs: none could be tried.",
     )  # fmt: skip
     yield draft_of(question, orders)
 
@@ -59,21 +52,3 @@ def _same_question(subject: Subject) -> Iterator[Setting]:
         setting = subject.measured("with all items as candidates (AI)", ranked, subject.tested_specs)
         if setting is not None:
             yield setting
-
-
-def _told(subject: Subject, found: Robustness) -> str:
-    """How often neighbours in the reader's order are found in that order."""
-    label = subject.labels[0]
-    side = -1 if subject.specs[label].better == "lower" else 1
-    values = {name: side * value for name, value in subject.base.values(label).items() if not math.isnan(value)}
-    order = sorted(values, key=lambda name: -values[name])
-    pairs = [(first, second, *found.above(first, second)) for first, second in itertools.pairwise(order)]
-    text = "Of all settings (designs and metrics), " + listed(
-        [f"{first} is above {second} in {above} of {both}" for first, second, above, both in pairs]
-    )
-    text += "."
-    fewer = {share: tau for share, tau in found.self_correlation.get(label, {}).items() if share in (0.5, 0.1)}
-    if fewer:
-        taus = [f"{rounded(tau)} with {short_percent(share)}" for share, tau in fewer.items()]
-        text += f" τ between the order by {label} and that by fewer judgements: {listed(taus)} of them."
-    return text

@@ -37,6 +37,7 @@ _TOLD = {
 @check(
     heading=_HEADING, kind="estimate", needs=("ratings",),
     question="Should systems be judged by what users like, or by what they dislike?",
+    view=True,
 )  # fmt: skip
 def false_positives(case: Case) -> Iterable[Finding]:
     """Orders by antiprecision against those of the reader, and which to trust."""

@@ -41,6 +41,7 @@ class Alternative:
 @check(
     heading="popularity bias", kind="estimate", needs=("systems", "pairs", "facts", "popularity"),
     question="Does the order of systems come from popular items?",
+    view=True,
 )  # fmt: skip
 def popularity_bias(case: Case) -> Iterable[Finding]:
     """Orders by percentile (P1R), without the head, on a uniform test and by stratified recall, against the reader's
