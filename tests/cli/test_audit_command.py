@@ -15,7 +15,7 @@ USERS = range(40)
 @pytest.fixture
 def case(tmp_path: Path) -> Path:
     """A clean case, one whose train log holds test rows, and lists of which one file lacks users."""
-    known = [*((u, 90 + u % 3, 5.0) for u in USERS), *((1000, item, 5.0) for item in range(15))]
+    known = [*((u, 90 + u % 3, 5.0) for u in USERS), *((1000, item, 5.0) for item in range(30))]
     train = pl.DataFrame(known, schema=["user", "item", "value"], orient="row")
     rows = [row for u in USERS for row in ((u, u % 5, 5.0), (u, 10 + u % 5, 1.0), (u, 5 + u % 5, 5.0))]
     test = pl.DataFrame(rows, schema=["user", "item", "value"], orient="row")
