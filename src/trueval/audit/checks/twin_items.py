@@ -18,6 +18,7 @@ from trueval.audit.sentences import counted, listed
 from trueval.audit.settings import Change, RankedSystem, Setting
 from trueval.audit.subject import Subject
 from trueval.audit.top_of_lists import lists_of
+from trueval.data.by_user import ByUser
 from trueval.data.ids import Ids
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.render.numbers import number, short_percent
@@ -28,6 +29,7 @@ _ALIKE = 0.8  # of the users of either item have both, with the same rating
 _LEAST = 10  # users of both
 _EXPECTED = 1.5  # times as many as two items of their popularity would have in common by chance
 _FIRST = 3  # least active users of an item among whose items its twin is looked for
+_AMONG = 2  # of these users have it
 _LARGEST = 2_000  # items of a user that are looked at
 _REMEDY = "give both the same id in train and test (the pairs are in the figures), and split again"
 _TITLES = ("title", "name")
@@ -120,39 +122,53 @@ def find_twins(parts: Parts, items: Ids) -> Twins:
     valued = all("value" in frame.columns for frame in frames)
     columns = ["user", "item", *(["value"] if valued else [])]
     log = pl.concat([frame.select(columns) for frame in frames], how="vertical_relaxed")
-    log = log.unique(["user", "item"]) if log.height < 5_000_000 else log
-    user = log["user"].rank("dense").to_numpy().astype(np.int64) - 1
-    item = items.codes(log["item"]).astype(np.int64)
+    users = Ids.of(log["user"])
+    user, item = users.codes(log["user"]), items.codes(log["item"])
     value = log["value"].to_numpy() if valued else np.zeros(len(log))
-    many, active = np.bincount(item, minlength=len(items)), np.bincount(user)
-    # users by activity; of equally active ones by the popularity of what they have, which no id decides
-    popularity = np.bincount(user, weights=many[item].astype(float))
-    place = np.empty(len(active), np.int64)
-    place[np.lexsort((popularity, active))] = np.arange(len(active))
-    by_item = np.lexsort((place[user], item))
-    start = np.concatenate([[0], np.cumsum(many)])
-    nth = np.arange(len(by_item)) - start[item[by_item]]
-    chosen = by_item[(nth < _FIRST) & (many[item[by_item]] >= _LEAST)]
-    chosen = chosen[active[user[chosen]] <= _LARGEST]
-    by_user = np.argsort(user, kind="stable")
-    first = np.concatenate([[0], np.cumsum(active)])
-    size = active[user[chosen]]
-    at = np.repeat(first[user[chosen]] - np.concatenate([[0], np.cumsum(size)[:-1]]), size) + np.arange(size.sum())
-    one, other = np.repeat(item[chosen], size), item[by_user[at]]
-    near = (one < other) & (np.minimum(many[one], many[other]) >= _ALIKE * np.maximum(many[one], many[other]))
-    keys = np.unique(one[near] * len(items) + other[near])
+    of_user = ByUser.of(user, item, n_users=len(users))
+    of_item = ByUser.of(item, user, value, n_users=len(items))  # rows of an item, its users ascending
+    rater, source = _least_active(of_user, of_item)
+    size = of_user.counts[rater]
+    at = np.repeat(of_user.start[rater] - (np.cumsum(size) - size), size) + np.arange(size.sum())
+    one, other = np.repeat(source, size), of_user.item[at].astype(np.int64)
+    many = of_item.counts
+    near = (one != other) & (np.minimum(many[one], many[other]) >= _ALIKE * np.maximum(many[one], many[other]))
+    keys, shared = np.unique(one[near] * len(items) + other[near], return_counts=True)
+    keys = keys[shared >= _AMONG]
     left, right = keys // len(items), keys % len(items)
-    rows = [by_item[start[code] : start[code + 1]] for code in range(len(items))] if len(keys) else []
-    kept = [_are_twins(rows[a], rows[b], user, value, len(active)) for a, b in zip(left, right)]
-    return Twins(left[kept], right[kept]) if kept else Twins(left, right)
+    keys = np.unique(np.minimum(left, right) * len(items) + np.maximum(left, right))
+    left, right = keys // len(items), keys % len(items)
+    kept = np.array([_are_twins(of_item, a, b, len(users)) for a, b in zip(left, right)], bool)
+    return Twins(left[kept], right[kept])
 
 
-def _are_twins(one: np.ndarray, other: np.ndarray, user: np.ndarray, value: np.ndarray, users: int) -> bool:
-    """Whether two items, by their rows, have nearly the same users with the same ratings."""
-    _, left, right = np.intersect1d(user[one], user[other], return_indices=True)
-    same = np.count_nonzero(value[one[left]] == value[other[right]])
-    both = len(one) + len(other) - len(left)
-    by_chance = len(one) * len(other) / users
+def _least_active(of_user: ByUser, of_item: ByUser) -> tuple[np.ndarray, np.ndarray]:
+    """The least active users of each item that has enough of them, and the item of each."""
+    active, many = of_user.counts, of_item.counts
+    # equally active users in the order of how popular their items are, which no id decides
+    popularity = np.bincount(of_user.user, weights=many[of_user.item].astype(float), minlength=len(active))
+    order = np.lexsort((popularity, active))
+    place = np.empty(len(active), np.int64)
+    place[order] = np.arange(len(active))
+    place[active > _LARGEST] = len(active)
+    some = np.flatnonzero(many > 0)
+    left, found = place[of_item.item], []
+    for _ in range(_FIRST):
+        least = np.minimum.reduceat(left, of_item.start[some])
+        there = (least < len(active)) & (many[some] >= _LEAST)
+        found.append((order[least[there]], some[there]))
+        left = np.where(left == np.repeat(least, many[some]), len(active), left)
+    return np.concatenate([own[0] for own in found]), np.concatenate([own[1] for own in found])
+
+
+def _are_twins(of_item: ByUser, one: int, other: int, users: int) -> bool:
+    """Whether nearly the same users have two items, with the same ratings."""
+    first, second = (slice(of_item.start[code], of_item.start[code + 1]) for code in (one, other))
+    _, left, right = np.intersect1d(of_item.item[first], of_item.item[second], return_indices=True)
+    assert of_item.value is not None
+    same = np.count_nonzero(of_item.value[first][left] == of_item.value[second][right])
+    sizes = first.stop - first.start, second.stop - second.start
+    both, by_chance = sum(sizes) - len(left), sizes[0] * sizes[1] / users
     return bool(same >= max(_LEAST, _ALIKE * both, _EXPECTED * by_chance))
 
 
