@@ -126,6 +126,10 @@ class PlantedWorld:
         found[self.world.codes_of(rows)] = True
         return found
 
+    def codes_of_users(self, rows: pl.DataFrame) -> np.ndarray:
+        """Codes of the users of some rows."""
+        return self.world.codes_of(rows)[0]
+
     def oracle(self, noise: float, purpose: int) -> np.ndarray:
         """Scores that know the means with noise of so many standard deviations."""
         return self.means + noise * self.noise(purpose)

@@ -17,10 +17,10 @@ def audited(kind: str, seed: int, **options: float) -> tuple[tv.World, tv.Parts,
     return world, parts, tv.audit(parts, SYSTEMS, metrics="precision@10", threshold=4)
 
 
-def test_opposed_popularity_is_a_caution_that_advises_false_positives() -> None:
+def test_opposed_popularity_is_a_view_that_advises_false_positives() -> None:
     world, parts, found = audited("opposed", 1)
     (one,) = found["false_positives"]
-    assert one.verdict == "caution"
+    assert one.verdict == "cannot tell"
     assert one.figures["direction"] == "opposed"
     assert "popularity is better than average on precision@10" in one.sentence
     assert "but worse by antiprecision@10" in one.sentence

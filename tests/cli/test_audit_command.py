@@ -14,17 +14,18 @@ USERS = range(40)
 
 @pytest.fixture
 def case(tmp_path: Path) -> Path:
-    """A clean case, one whose train log holds test rows, and lists whose order depends on unjudged items."""
-    known = [*((u, 90 + u % 3, 5.0) for u in USERS), *((1000, item, 5.0) for item in range(15))]
+    """A clean case, one whose train log holds test rows, and lists of which one file lacks users."""
+    known = [*((u, 90 + u % 3, 5.0) for u in USERS), *((1000, item, 5.0) for item in range(30))]
     train = pl.DataFrame(known, schema=["user", "item", "value"], orient="row")
     rows = [row for u in USERS for row in ((u, u % 5, 5.0), (u, 10 + u % 5, 1.0), (u, 5 + u % 5, 5.0))]
     test = pl.DataFrame(rows, schema=["user", "item", "value"], orient="row")
     train.write_csv(tmp_path / "train.csv")
     test.write_csv(tmp_path / "test.csv")
     pl.concat([train, test.head(3)]).write_csv(tmp_path / "leaky.csv")
+    others = list(range(20, 30))
     lists = {
-        "shown": {u: [10 + u % 5, u % 5, *range(20, 30)] for u in USERS},
-        "hidden": {u: [*range(20, 30 - u % 2), u % 5, 10 + u % 5] for u in USERS},
+        "shown": {u: [*others[: u % 4], u % 5, *others[u % 4 :]] for u in USERS},
+        "hidden": {u: [*others[: u % 3], 5 + u % 5, *others[u % 3 :]] for u in USERS[:24]},
     }
     for name, own in lists.items():
         recs = [(u, item, place) for u, items in own.items() for place, item in enumerate(items, 1)]
@@ -62,9 +63,9 @@ def test_json(case: Path, trueval: Callable) -> None:
     assert (ran.code, ran.out) == (1, "")
     record = json.loads(out.read_text())
     assert record["verdict"] == "caution"
-    (finding,) = (one for one in record["findings"] if one["check"] == "unjudged_items")
+    (finding,) = (one for one in record["findings"] if one["check"] == "missing_lists")
     assert finding["verdict"] == "caution"
-    assert finding["effect"].startswith("shown is better than hidden on ndcg@10")
+    assert finding["effect"].startswith("ndcg@10 of hidden is ")
     assert finding["remedy"]
     printed = trueval(*words(case), "--recs", case / "shown.csv", case / "hidden.csv", "--format", "json")
     assert printed.out == out.read_text()

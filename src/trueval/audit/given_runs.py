@@ -13,6 +13,7 @@ import polars as pl
 
 from trueval.audit.settings import RankedSystem, Setting, keep_pairs, only_of
 from trueval.audit.subject import POPULARITY, Subject, named_popularity
+from trueval.data.by_user import ByUser
 from trueval.data.column_roles import RUN_ROLES
 from trueval.data.ids import Ids
 from trueval.data.interactions import Interactions
@@ -54,6 +55,7 @@ class GivenRuns(Subject):
         self.repeated: dict[str, int] = {}  # rows of runs that repeat a user and item
         self.invalid: dict[str, InvalidPlaces] = {}  # of runs, where such places are not refused
         self.seen: dict[str, np.ndarray] = {}  # rows of the lists: those with seen items, and all
+        self.train_rows: dict[str, ByUser] = {}  # by codes of users and items of each run, where there is a train log
         self.notes: dict[str, list[str]] = {}
         self._vocabularies: list[Ids] = []
 
@@ -101,6 +103,8 @@ class GivenRuns(Subject):
             self.invalid[name] = facts.invalid
         if look:
             self.seen[name] = count_seen(facts, truth.train, self.specs.values())
+            if truth.train is not None:
+                self.train_rows[name] = truth.train
             popularity = prepared.context.inputs.popularity
             known = None if popularity is None else popularity.counts > 0
             self.notes[name] = self._look(run, facts, truth, known)

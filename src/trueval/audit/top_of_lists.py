@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
@@ -132,15 +131,3 @@ def lists_of(subject: Subject) -> dict[str, RankingFacts]:
 def deepest_cutoff(subject: Subject) -> int:
     """The deepest cutoff of the reader's metrics; 10 where none has one."""
     return max([subject.specs[label].k or 0 for label in subject.labels]) or 10
-
-
-class Fit(NamedTuple):
-    """Hits of some users' own lists, and those that they would expect of the lists of others."""
-
-    own: float
-    others: float
-    users: int
-
-    @property
-    def ratio(self) -> float:
-        return self.own / self.others if self.others else math.nan

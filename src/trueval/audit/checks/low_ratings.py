@@ -24,10 +24,16 @@ _SHARE, _MUCH = 0.02, 0.2  # of the test rows: fewer low ones change little, and
 @check(heading=_HEADING, kind="estimate", question="Do low ratings count as relevant?")
 def low_ratings(case: Case) -> Iterable[Finding | Draft]:
     """Where no threshold was given and values are ratings: what the values are when high ratings alone are relevant."""
-    if case.test is None or case.threshold is not None or not case.test.has("value"):
+    if case.test is None:
         return
-    high, low = high_rating(case.test)
+    if case.threshold is not None:
+        sentence = f"Ratings from {case.threshold:g} on count as relevant, as was said."
+        yield Finding(_NAME, _HEADING, "fine", "fact", sentence, {"threshold": case.threshold})
+        return
+    high, low = high_rating(case.test) if case.test.has("value") else (float("nan"), float("nan"))
     if not low > _SHARE:
+        sentence = "Every test row counts as relevant, and none or hardly any has a low rating."
+        yield Finding(_NAME, _HEADING, "fine", "fact", sentence)
         return
     share, step = short_percent(low), f"{high:g}"
     least = f"{float(case.test.frame['value'].min()):g}"  # type: ignore[arg-type]

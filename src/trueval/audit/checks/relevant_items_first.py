@@ -21,8 +21,9 @@ from trueval.statistics.significance_tests import t_test
 
 _NAME, _HEADING = "relevant_items_first", "data"
 # Hits of one list that stand side by side are one run. Of five systems on a real log and in simulated worlds, lists
-# with several hits have 0.97 to 1.04 times as many runs as hits in any order would have; with half of the test rows
-# learned, or large groups of equals sorted by relevance, half as many. At most 0.28 of lists with one hit begin with it.
+# with several hits have 0.97 to 1.04 times as many runs as hits in any order would have, and half as many with half of
+# the test rows learned, or with large groups of equals sorted by relevance. Of lists with one hit, 28 % at most begin
+# with it.
 _RUNS, _FIRST = 0.85, 0.6
 _FEW_RUNS = 0.6
 _LEVEL = 0.0005  # a level of its own: nothing is added to the correction over the audit

@@ -25,7 +25,7 @@ from trueval.splits.parts import Parts
 
 _NAME, _HEADING = "twin_items", "leakage"
 _ALIKE = 0.8  # of the users of either item have both, with the same rating
-_LEAST = 5  # users of both, and as many as are looked at first
+_LEAST = 10  # users of both
 _EXPECTED = 1.5  # times as many as two items of their popularity would have in common by chance
 _FIRST, _SHARED = 5, 3  # of so many least active users of an item, so many must have its twin as well
 _LARGEST = 2_000  # items of a user that are looked at

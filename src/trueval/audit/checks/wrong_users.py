@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
+import polars as pl
 
 from trueval.audit.case import Case
 from trueval.audit.finding import Finding
@@ -14,10 +15,10 @@ from trueval.audit.given_runs import GivenRuns
 from trueval.audit.registry import check
 from trueval.audit.sentences import listed
 from trueval.audit.subject import Subject
-from trueval.audit.top_of_lists import lists_of
+from trueval.audit.top_of_lists import TopOfLists, deepest_cutoff, lists_of
 from trueval.comparison.mean_error import mean_of
 from trueval.comparison.pairing import shares_of, user_codes
-from trueval.data.interactions import Interactions
+from trueval.data.by_user import ByUser
 from trueval.facts.ranking_facts import RankingFacts
 from trueval.render.numbers import number, short_percent
 from trueval.statistics.significance_tests import t_test
@@ -40,7 +41,7 @@ class Moved(NamedTuple):
     """What speaks for lists that belong to other users."""
 
     share: float  # of the users
-    users: np.ndarray  # units whose lists have items that their users have in train
+    users: np.ndarray  # codes of those whose lists have items that their users have in train
     fit: float  # hits of these users' lists, by those of others' lists on average
     fit_of_others: float
 
@@ -52,9 +53,13 @@ def wrong_users(case: Case) -> Iterable[Finding]:
     subject = case.measured
     if not isinstance(subject, GivenRuns) or case.train is None:
         return
-    facts = lists_of(subject)
-    fits = {name: _Fits(one) for name, one in facts.items() if subject.seen[name][0] and not subject.is_random(name)}
-    found = {name: own for name, one in fits.items() if (own := _moved(one, case.train)) is not None}
+    facts, depth = lists_of(subject), 2 * deepest_cutoff(subject)
+    fits = {
+        name: _Fits(one, subject.train_rows[name], depth)
+        for name, one in facts.items()
+        if subject.seen[name][0] and not subject.is_random(name)
+    }
+    found = {name: own for name, one in fits.items() if (own := _moved(one)) is not None}
     figures = {
         name: {"share": own.share, "fit": own.fit, "fit_of_others": own.fit_of_others} for name, own in found.items()
     }
@@ -67,7 +72,7 @@ def wrong_users(case: Case) -> Iterable[Finding]:
     label = subject.labels[0]
     value = f"{label} of {name} is {number(subject.base.value(name, label))}. "
     if own.share < 1:
-        value = _values(subject, label, name, facts[name], own.users) or value
+        value = _values(subject, label, name, facts[name].users.decode(own.users)) or value
     sentence = (
         f"{value}The lists of {told} seem to have been given to the wrong "
         "users. They hold items of their users' train rows, as lists of others do, and relevant test items "
@@ -81,11 +86,11 @@ def _share(share: float) -> str:
     return "all users" if share == 1 else f"about {short_percent(share)} of the users"
 
 
-def _values(subject: Subject, label: str, name: str, facts: RankingFacts, units: np.ndarray) -> str:
+def _values(subject: Subject, label: str, name: str, moved: pl.Series) -> str:
     """The value of the users whose lists are in doubt, and that of the others."""
     system, users = subject.base.systems[name], subject.base.joined.users
     inside = np.zeros(len(users), bool)
-    inside[users.codes(facts.users.decode(facts.unit_user[units]))] = True
+    inside[users.codes(moved)] = True
     values, member = shares_of(system.sums[label]), inside[user_codes(system, users)]
     known = ~np.isnan(values)
     if not (known & member).any() or not (known & ~member).any():
@@ -97,49 +102,53 @@ def _values(subject: Subject, label: str, name: str, facts: RankingFacts, units:
 
 
 class _Fits:
-    """The lists of one system, and how often other users would be shown an item."""
+    """The first places of the lists of one system, and how often other users would be shown an item."""
 
-    def __init__(self, facts: RankingFacts) -> None:
-        self.facts = facts
-        self.listed = facts.length > 0
-        shown = facts.list_item[facts.list_item >= 0]
-        self.shown = np.bincount(shown, minlength=len(facts.items)).astype(np.float64)
-        self.users = int(self.listed.sum())
+    def __init__(self, facts: RankingFacts, train: ByUser, depth: int) -> None:
+        self.lists, self.train = TopOfLists.of(facts, depth), train
+        self.users = facts.unit_user[self.lists.rows]
+        # the judged rows of these users, with the place of each user among them
+        place = np.full(len(facts), -1)
+        place[self.lists.rows] = np.arange(len(self.lists))
+        relevant = facts.relevant & (place[facts.unit] >= 0)
+        self.relevant = place[facts.unit[relevant]], facts.item[relevant]
+        shown = self.lists.item[self.lists.item >= 0]
+        self.shown = np.bincount(shown, minlength=self.lists.n_items).astype(np.float64)
+
+    def __len__(self) -> int:
+        return len(self.lists)
 
     @property
     def personal(self) -> bool:
         """Whether lists differ from user to user."""
-        return bool((self.shown**2).sum() < _PERSONAL * self.users * self.shown.sum())
+        return bool((self.shown**2).sum() < _PERSONAL * len(self) * self.shown.sum())
 
     def hits(self) -> tuple[np.ndarray, np.ndarray]:
         """Relevant items of each user's list, and those that the list of another user would have on average."""
-        facts = self.facts
-        rank = facts.rank if facts.list_rank is None else facts.list_rank
-        rows = np.flatnonzero(facts.relevant)
-        there = (rank[rows] > 0) & (rank[rows] <= facts.length[facts.unit[rows]])
-        others = (self.shown[facts.item[rows]] - there) / max(self.users - 1, 1)
-        unit = facts.unit[rows]
-        own = np.bincount(unit, weights=there.astype(float), minlength=len(facts))
-        return own, np.bincount(unit, weights=others, minlength=len(facts))
+        own = self.lists.hits.astype(float)
+        return own, self._of_others(*self.relevant, own)
 
-    def seen(self, train: Interactions) -> tuple[np.ndarray, np.ndarray]:
+    def seen(self) -> tuple[np.ndarray, np.ndarray]:
         """Train items in each user's list, and those that the list of another user would have on average."""
-        facts = self.facts
-        pairs = train.frame.select("user", "item").unique()
-        user, item = facts.users.codes(pairs["user"]), facts.items.codes(pairs["item"])
-        unit_of = np.full(len(facts.users) + 1, -1)
-        unit_of[facts.unit_user] = np.arange(len(facts))
-        unit = unit_of[user]
-        known = (unit >= 0) & (item >= 0)
-        unit, item = unit[known], item[known].astype(np.int64)
-        size = len(facts.items)
-        there = np.isin(unit * size + item, facts.list_unit.astype(np.int64) * size + facts.list_item)
-        others = (self.shown[item] - there) / max(self.users - 1, 1)
-        own = np.bincount(unit, weights=there.astype(float), minlength=len(facts))
-        return own, np.bincount(unit, weights=others, minlength=len(facts))
+        first, last = self.train.start[self.users], self.train.start[self.users + 1]
+        size = last - first
+        user = np.repeat(np.arange(len(self)), size)
+        begin = np.cumsum(size) - size
+        item = self.train.item[np.arange(len(user)) - np.repeat(begin - first, size)]
+        there = np.zeros(len(user), bool)
+        for place in range(self.lists.depth):
+            there |= self.lists.item[user, place] == item
+        own = np.bincount(user, weights=there, minlength=len(self))
+        return own, self._of_others(user, item, own)
+
+    def _of_others(self, user: np.ndarray, item: np.ndarray, own: np.ndarray) -> np.ndarray:
+        """How many of some users' items the list of another user has on average."""
+        shown = np.bincount(user, weights=self.shown[item], minlength=len(self))
+        found: np.ndarray = (shown - own) / max(len(self) - 1, 1)
+        return found
 
 
-def _moved(fits: _Fits, train: Interactions) -> Moved | None:
+def _moved(fits: _Fits) -> Moved | None:
     """Users whose lists are not theirs; None where nothing says so.
 
     A shuffled list has as many seen items as any other user's, and a list that was made without them has none. So the
@@ -147,12 +156,12 @@ def _moved(fits: _Fits, train: Interactions) -> Moved | None:
     """
     if not fits.personal:
         return None
-    seen, seen_by_chance = fits.seen(train)
+    seen, seen_by_chance = fits.seen()
     share = float(seen.sum() / max(seen_by_chance.sum(), 1e-9))
     if not _LITTLE < share < _MUCH:
         return None
-    there, hit = fits.listed, fits.hits()
-    tested = there & (hit[1] > 0)
+    hit = fits.hits()
+    tested = hit[1] > 0
     moved, rest = tested & (seen > 0), tested & (seen == 0)
     if moved.sum() < _USERS:
         return None
@@ -165,11 +174,11 @@ def _moved(fits: _Fits, train: Interactions) -> Moved | None:
     if whole:
         lead = mean_of(hit[0][moved] - _FITS * hit[1][moved])
         fits_nobody = lead.error > 0 and t_test(lead.value, lead.error, lead.free, "less") < 0.05
-        return Moved(1.0, np.flatnonzero(moved), fit, fit_of_others) if fits_nobody else None
+        return Moved(1.0, fits.users[moved], fit, fit_of_others) if fits_nobody else None
     if not fit_of_others > _FITS or not fit < 1 + _HALF * (fit_of_others - 1):
         return None
     one = mean_of((hit[0][moved] - hit[1][moved]) / hit[1][moved].mean())
     other = mean_of((hit[0][rest] - hit[1][rest]) / hit[1][rest].mean())
     error = math.hypot(one.error, other.error)
     sure = t_test(other.value - one.value, error, min(one.free, other.free), "greater") < _LEVEL
-    return Moved(min(share, 1.0), np.flatnonzero(moved), fit, fit_of_others) if sure else None
+    return Moved(min(share, 1.0), fits.users[moved], fit, fit_of_others) if sure else None
