@@ -23,7 +23,7 @@ import polars as pl
 from trueval.data.column_roles import RUN_ROLES, find_roles
 from trueval.data.failures import empty
 from trueval.data.ids import plain
-from trueval.data.logged_tables import LOG_FILES, scan_logged
+from trueval.data.logged_tables import LOG_FILES, check_whole, scan_logged
 from trueval.data.missing_ids import ids_missing
 from trueval.data.read import locate
 from trueval.data.run_tables import read_run
@@ -161,7 +161,10 @@ def _spark_reads(path: Path) -> bool:
     """Whether Spark reads a path as it is meant: parquet, but no table with a log, of which it takes all files."""
     if path.is_dir() and scan_logged(path) is None:
         return bool(parquet_parts(path))
-    return path.is_file() and path.suffix == ".parquet"
+    if path.is_file() and path.suffix == ".parquet":
+        check_whole(path)
+        return True
+    return False
 
 
 def _distinct(rows: DataFrame, role: str, where: str) -> pl.Series:
