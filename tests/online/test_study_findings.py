@@ -30,7 +30,10 @@ def test_equals_are_told_together() -> None:
     """Of a, b and c, each of the first two is once first and once second."""
     rows = [("p", "a", 1), ("p", "b", 2), ("p", "c", 3), ("q", "a", 2), ("q", "b", 1), ("q", "c", 3)]
     ranks = pl.DataFrame(rows, schema=["participant", "system", "rank"], orient="row")
-    assert "a and b have the best mean rank, 1.50: a came first for 1 of 2 participants" in tv.study_analysis(ranks).verdict
+    assert (
+        "a and b have the best mean rank, 1.50: a came first for 1 of 2 participants"
+        in tv.study_analysis(ranks).verdict
+    )
     scales = ranks.select("participant", "system", value="rank")
     assert "c has the highest mean, 3.00" in tv.study_analysis(scales).verdict
     others = scales.filter(pl.col("system") != "c")
