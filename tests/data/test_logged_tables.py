@@ -301,8 +301,8 @@ def _unfinished(folder: Path) -> None:
 
 
 UNKNOWN = {
-    "Hudi": _hudi, "Paimon": _paimon, "Hive": _hive, "_spark_metadata": _streamed, "_versions": _lance, ".commits": _hidden,
-    "DuckLake": _ducklake, "leaves out part-00001": _removed, "leaves out part-00001-tid": _unfinished,
+    "Hudi": _hudi, "Paimon": _paimon, "Hive": _hive, "_spark_metadata": _streamed, "_versions": _lance,
+    ".commits": _hidden, "DuckLake": _ducklake, "leaves out part-00001": _removed, "leaves out part-00001-tid": _unfinished,
 }  # fmt: skip
 
 
@@ -326,7 +326,8 @@ def test_what_engines_leave_beside_parts_is_no_log(tmp_path: Path) -> None:
     _part(folder / "day=2")
     for name in (
         "_SUCCESS", "_metadata", "_common_metadata", ".part-0.parquet.crc", "_temporary/0/part-1.parquet",
-        ".git/config", ".vscode/settings.json", ".cache/12.json", "metadata/genres.metadata.json", "__pycache__/1.json", "schema/one.json",
+        ".git/config", ".vscode/settings.json", ".cache/12.json",
+        "metadata/genres.metadata.json", "__pycache__/1.json", "schema/one.json",
     ):  # fmt: skip
         _file(folder / name)
     _file(folder / "day=1" / "_started_11", "")
@@ -341,7 +342,9 @@ def test_a_part_of_a_table_is_refused_with_the_table(tmp_path: Path, kind: str) 
     with pytest.raises(DataError, match="a part of a table") as refused:
         read(part)
     assert refused.value.do == f"give {table}"
-    for file in sorted(table.rglob("*.parquet")):  # the files of the rows that were overwritten, and of those that count
+    for file in sorted(
+        table.rglob("*.parquet")
+    ):  # the files of the rows that were overwritten, and of those that count
         with pytest.raises(DataError, match="the file is a part of a table") as refused:
             read(file)
         assert refused.value.do == f"give {table}"

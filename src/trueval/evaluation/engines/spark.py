@@ -24,7 +24,7 @@ from trueval.data.column_roles import RUN_ROLES, find_roles
 from trueval.data.failures import empty
 from trueval.data.ids import plain
 from trueval.data.logged_tables import LOG_FILES, check_whole, scan_logged
-from trueval.data.missing_ids import ids_missing
+from trueval.data.missing_ids import ids_missing, what_to_do
 from trueval.data.read import locate
 from trueval.data.run_tables import read_run
 from trueval.data.tables import parquet_parts
@@ -172,7 +172,9 @@ def _distinct(rows: DataFrame, role: str, where: str) -> pl.Series:
     found = pl.DataFrame(rows.select(role).distinct().toArrow())[role]
     if found.null_count():
         without = rows.filter(rows[role].isNull()).count()
-        raise ids_missing(role, where=f"{where}, column {role}", found=f"{without:,} rows")
+        raise ids_missing(
+            role, where=f"{where}, column {role}", found=f"{without:,} rows", do=what_to_do(role)
+        )  # fmt: skip
     return plain(found, where=f"{where}, column {role}")
 
 

@@ -19,15 +19,15 @@ from trueval.statistics.student import normal_quantile, t_p_value, t_quantile
 
 UNEQUAL = 1.5  # times as many users in the larger arm: then users are permuted where the other one is small or skewed
 _FEW, _SKEWED, _MOST_PERMUTED = 1000, 0.1, 10_000
-_TAIL = 0.99
+_TAIL = 0.99  # level at which tails of permutations are compared with normal ones
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
     """Arm minus control. Relative to the control: NaN where the control may be 0, or has no value of its own.
 
-    `permuted` says that users were permuted between the arms, in place of the test of the metric; `reason` says why p is
-    larger, or the interval missing, than the test by itself would have it.
+    `permuted` says that users were permuted between the arms, in place of the test of the metric; `reason` says why p
+    is larger, or the interval missing, than the test by itself would have it.
     """
 
     value: float
@@ -83,8 +83,8 @@ def _bounded(found: Difference, control: int, arm: int, level: float) -> Differe
         reason = (
             "the values do not vary within the arms" if found.value else "the statistic does not vary with the users"
         )
-    nothing = dict.fromkeys(("low", "high", "relative_low", "relative_high"), math.nan)
-    return replace(found, reason=reason, **nothing)
+    nan = math.nan
+    return replace(found, reason=reason, low=nan, high=nan, relative_low=nan, relative_high=nan)
 
 
 def _tested(
@@ -150,6 +150,7 @@ def _at_every_look(
     No permutation is as rare as the reach of an early look is, so that it is widened as the tail of 1 % is: by what it
     has in standard errors, over what it has of a normal distribution.
     """
+    assert options.sequential is not None
     users, change = control.n + arm.n, arm.value - control.value
     reach = always_valid_reach(users, tuned_for=options.sequential, level=options.level)
     fall, gain = 1.0, 1.0
