@@ -302,7 +302,8 @@ def _unfinished(folder: Path) -> None:
 
 UNKNOWN = {
     "Hudi": _hudi, "Paimon": _paimon, "Hive": _hive, "_spark_metadata": _streamed, "_versions": _lance,
-    ".commits": _hidden, "DuckLake": _ducklake, "leaves out part-00001": _removed, "leaves out part-00001-tid": _unfinished,
+    ".commits": _hidden, "DuckLake": _ducklake, "leaves out part-00001": _removed,
+    "leaves out part-00001-tid": _unfinished,
 }  # fmt: skip
 
 
