@@ -282,6 +282,10 @@ def _lance(folder: Path) -> None:
     _file(folder / "_versions" / "1.manifest")
 
 
+def _hidden(folder: Path) -> None:
+    _file(folder / ".commits" / "00000000000000000001.json")
+
+
 def _ducklake(folder: Path) -> None:
     _part(folder, "ducklake-0190.parquet")
 
@@ -298,7 +302,8 @@ def _unfinished(folder: Path) -> None:
 
 UNKNOWN = {
     "Hudi": _hudi, "Paimon": _paimon, "Hive": _hive, "_spark_metadata": _streamed, "_versions": _lance,
-    "DuckLake": _ducklake, "leaves out part-00001": _removed, "leaves out part-00001-tid": _unfinished,
+    ".commits": _hidden, "DuckLake": _ducklake, "leaves out part-00001": _removed,
+    "leaves out part-00001-tid": _unfinished,
 }  # fmt: skip
 
 
@@ -322,7 +327,8 @@ def test_what_engines_leave_beside_parts_is_no_log(tmp_path: Path) -> None:
     _part(folder / "day=2")
     for name in (
         "_SUCCESS", "_metadata", "_common_metadata", ".part-0.parquet.crc", "_temporary/0/part-1.parquet",
-        ".git/config", "metadata/genres.metadata.json", "__pycache__/1.json", "schema/one.json",
+        ".git/config", ".vscode/settings.json", ".cache/12.json",
+        "metadata/genres.metadata.json", "__pycache__/1.json", "schema/one.json",
     ):  # fmt: skip
         _file(folder / name)
     _file(folder / "day=1" / "_started_11", "")
@@ -337,6 +343,12 @@ def test_a_part_of_a_table_is_refused_with_the_table(tmp_path: Path, kind: str) 
     with pytest.raises(DataError, match="a part of a table") as refused:
         read(part)
     assert refused.value.do == f"give {table}"
+    for file in sorted(
+        table.rglob("*.parquet")
+    ):  # the files of the rows that were overwritten, and of those that count
+        with pytest.raises(DataError, match="the file is a part of a table") as refused:
+            read(file)
+        assert refused.value.do == f"give {table}"
     with pytest.raises(DataError, match="holds a table with a log") as refused:
         read(tmp_path)
     assert str(table) in refused.value.do

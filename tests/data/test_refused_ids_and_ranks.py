@@ -38,3 +38,20 @@ def test_items_without_an_id(tmp_path):
     for source in (items, tmp_path / "items.parquet", tmp_path / "items.csv"):
         with pytest.raises(tv.TruevalError, match=r"item ids are missing[^$]*row 2"):
             tv.evaluate_run(recs, TEST, metrics="rr", items=source)
+
+
+@pytest.mark.parametrize("engine", ["whole", "sorted"])
+def test_a_place_without_an_item_keeps_what_is_below_where_it_is(tmp_path, engine):
+    """Its row is no advice: without it the third item would be the second. What is advised gives 1/3."""
+    recs = pl.DataFrame({"user": [1, 1, 1], "item": ["a", None, "c"], "rank": [1, 2, 3]})
+    recs.write_parquet(tmp_path / "recs.parquet")
+    test = pl.DataFrame({"user": [1], "item": ["c"]})
+    options = {"metrics": "rr", "interval": "none", "items": pl.DataFrame({"item": ["a", "b", "c"]})}
+    options |= {"sorted_by_user": True} if engine == "sorted" else {}
+    for source in (tmp_path / "recs.parquet", *([recs] if engine == "whole" else [])):
+        with pytest.raises(tv.TruevalError, match="item ids are missing") as refused:
+            tv.evaluate_run(source, test, invalid="miss", **options)
+        assert "fill them with an id that is not in the catalogue" in refused.value.do
+    recs.with_columns(pl.col("item").fill_null("none")).write_parquet(tmp_path / "filled.parquet")
+    found = tv.evaluate_run(tmp_path / "filled.parquet", test, invalid="miss", **options)
+    assert found["filled", "rr"].value == pytest.approx(1 / 3)

@@ -151,6 +151,23 @@ def test_when_users_are_permuted(sizes, users, permutes):
     assert by_permutation(one, other, math.hypot(one.error, other.error), pair) == permutes
 
 
+def test_what_was_permuted_is_told():
+    """Of arms of equal size nothing is said of divisions."""
+    rng = np.random.default_rng(12)
+    table = pl.DataFrame(
+        {"arm": ["a"] * 300 + ["b"] * 60, "x": rng.lognormal(0, 1, 360), "y": rng.lognormal(0, 1, 360)}
+    )
+    asked = {"arm": "arm", "metrics": "x:mean,y:median", "resamples": 500, "expected_shares": {"a": 5, "b": 1}}
+    found = tv.ab_test(table, **asked)
+    said = "arms of unequal size: compared with random divisions of the users between them"
+    assert {name: text.endswith(said) for name, text in found.definitions.items()} == {"x": True, "y": False}
+    for text in (str(found), found.to_html(), found.to_json()):
+        assert text.count(said.split(":")[0]) == text.count("random divisions") > 0
+    assert {c["metric"]: c["permuted"] for c in found.record()["comparisons"]} == {"x": True, "y": False}
+    equal = table.with_columns(arm=pl.Series(["a", "b"] * 180))
+    assert "random divisions" not in str(tv.ab_test(equal, **{**asked, "expected_shares": None}))
+
+
 # ---- the sample ratio at every look ------------------------------------------------------------------------------
 
 
@@ -173,6 +190,59 @@ def stopped(tests, looks, shares, sequential):
 def test_fair_tests_are_not_stopped_at_any_of_thirty_looks(shares):
     assert stopped(400, 30, shares, 5000) <= most(400, 0.01)
     assert stopped(400, 30, shares, None) > most(400, 0.01)
+
+
+def found_at_looks(kind, sizes, looks, rng):
+    """Whether a fair test shows a difference at any look."""
+    text, users = SKEWED[kind]
+    (metric,), pair = parse_metrics(text), tuple(users(rng, n) for n in sizes)
+    options = AbOptions(sequential=sum(sizes), resamples=999)
+    for look in range(1, looks + 1):
+        until = [
+            Sample(s.values[: n * look // looks], None if s.below is None else s.below[: n * look // looks])
+            for s, n in zip(pair, sizes)
+        ]
+        d = difference(metric, *(estimate(metric, s, options=options) for s in until), samples=until, options=options)
+        assert (d.p < 0.05) == (not d.low <= 0 <= d.high)
+        if d.p < 0.05:
+            return True
+    return False
+
+
+SKEWED = {
+    "mean": ("x:mean", lambda rng, n: Sample(rng.lognormal(3, 1.5, n))),
+    "per_user": ("x:per_user", amounts),
+    "conversion": ("x:conversion", lambda rng, n: Sample((rng.random(n) < 0.02).astype(float))),
+    "ratio": ("x:ratio=a/b", clicks),
+}
+
+
+@pytest.mark.parametrize("kind", SKEWED)
+def test_arms_of_unequal_size_are_fair_at_every_look(kind):
+    """Ten to one: normal tails found a difference in one fair test of ten."""
+    rng = np.random.default_rng(11)
+    assert sum(found_at_looks(kind, (2000, 200), 15, rng) for _ in range(100)) <= most(100)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sizes", [(3000, 300), (300, 3000), (30_000, 3000)])
+@pytest.mark.parametrize("kind", SKEWED)
+def test_arms_of_unequal_size_are_fair_at_every_look_in_full(kind, sizes):
+    rng = np.random.default_rng(sum(sizes))
+    assert np.mean([found_at_looks(kind, sizes, 30, rng) for _ in range(200)]) <= 0.05
+
+
+def test_a_true_difference_is_found_at_some_look():
+    rng, (metric,) = np.random.default_rng(13), parse_metrics("x:mean")
+    options, held = AbOptions(sequential=2200, resamples=999), 0
+    for _ in range(40):
+        pair = Sample(rng.lognormal(0, 0.5, 2000)), Sample(rng.lognormal(0.2, 0.5, 200))
+        d = difference(metric, *(estimate(metric, s) for s in pair), samples=pair, options=options)
+        truth = (math.exp(0.2) - 1) * math.exp(0.125)
+        held += d.low <= truth <= d.high
+        assert d.permuted
+        assert d.p < 0.05 or d.value < truth
+    assert held >= 38
 
 
 def test_a_mismatch_stops_a_test_with_looks():

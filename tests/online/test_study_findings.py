@@ -26,6 +26,20 @@ def pairs_table(rows: list[tuple[str, str, str, str]], check: str | None = None)
     return frame.with_columns(task=task, check=pl.lit(check, pl.String))
 
 
+def test_equals_are_told_together() -> None:
+    """Of a, b and c, each of the first two is once first and once second."""
+    rows = [("p", "a", 1), ("p", "b", 2), ("p", "c", 3), ("q", "a", 2), ("q", "b", 1), ("q", "c", 3)]
+    ranks = pl.DataFrame(rows, schema=["participant", "system", "rank"], orient="row")
+    assert (
+        "a and b have the best mean rank, 1.50: a came first for 1 of 2 participants"
+        in tv.study_analysis(ranks).verdict
+    )
+    scales = ranks.select("participant", "system", value="rank")
+    assert "c has the highest mean, 3.00" in tv.study_analysis(scales).verdict
+    others = scales.filter(pl.col("system") != "c")
+    assert "a and b have the highest mean, 1.50" in tv.study_analysis(others).verdict
+
+
 def test_preferences_between_two_by_hand() -> None:
     """p chooses a twice and b once, q b once, r sees no difference; s chooses both once."""
     rows = [

@@ -12,6 +12,7 @@ from trueval.charts.chart import Chart
 from trueval.charts.series import in_order, listed
 from trueval.errors import DefinitionError, suggest
 from trueval.online.ab.daily_sums import DailySums
+from trueval.online.ab.differences import UNEQUAL
 from trueval.online.ab.result import AbTest
 from trueval.online.ab.sequential import TUNED_FOR, always_valid_reach
 from trueval.render.numbers import level_percent, number
@@ -43,6 +44,11 @@ def ab_days_chart(test: AbTest, *, metric: str | None = None) -> Chart:
     frames = [_rows(sums, name, place, arm, level, tuned) for place, arm in enumerate(test.arms) if place]
     data = pl.concat(frames).with_columns(pl.col(pl.Float64).fill_nan(None))
     description = _description(data, level, tuned, adjusted=bool(test.manifest["pre"]))
+    sizes = test.sample_ratio.users.values()
+    if max(sizes) >= UNEQUAL * min(sizes):
+        description += (
+            " Of arms of so unequal size neither holds where few users have large values; the table allows for it."
+        )
     title = f"Effect on {name} over {len(sums.days)} days"
     return Chart("ab_days", title, description, data, lambda frame: _draw(frame, name))
 

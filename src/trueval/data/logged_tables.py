@@ -31,6 +31,7 @@ _METADATA = re.compile(r"(?:v(\d+)|(\d+)-[0-9a-fA-F-]{36})(\.gz)?\.metadata\.jso
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
 # Entries of logs are numbered, or lists of files.
 _ENTRY = re.compile(r"\d+(\.\w+)*|.*\.(json|avro|manifest|txn)")
+_NUMBERED = re.compile(r"\d{4,}(\.\w+)*")
 _NO_LOGS = ("_temporary", "_impala_insert_staging")  # what is written there was never finished
 _PARTS = "write its current rows as parquet into another folder, with what wrote the table, and give that folder"
 
@@ -39,7 +40,7 @@ def scan_logged(folder: Path) -> pl.LazyFrame | None:
     """The current rows of a table with a log; None for a folder without one. Logs that cannot be read are refused."""
     kind = _log_in(folder, *_contents(folder))
     if kind is None:
-        _check_whole(folder)
+        check_whole(folder)
         return None
     if kind == DELTA:
         return _scan_delta(folder)
@@ -95,8 +96,11 @@ def _log_in(place: Path, folders: list[str], files: list[str]) -> str | None:
     if any(name.startswith("ducklake-") and name.endswith(".parquet") for name in files):
         return "the data of a DuckLake table"
     for name in folders:
-        own = name.startswith("_") and not name.startswith("__") and name not in _NO_LOGS
-        if own and any(_ENTRY.fullmatch(entry.name) for entry in entries(place / name)):
+        if name.startswith("__") or name in _NO_LOGS or name[0] not in "._":
+            continue
+        # programs of all kinds keep settings in hidden folders, but do not number them
+        entry_of = _ENTRY if name[0] == "_" else _NUMBERED
+        if any(entry_of.fullmatch(entry.name) for entry in entries(place / name)):
             return f"a table with the log {name}"
     return _commits(place, files)
 
@@ -132,14 +136,16 @@ def _commits(place: Path, files: list[str]) -> str | None:
     return f"a table whose log leaves out {stale[0]}" if stale else None
 
 
-def _check_whole(folder: Path) -> None:
-    """Refuse a part of a table, as a partition of it is: the log is above it."""
-    for above in folder.resolve().parents:
+def check_whole(path: Path) -> None:
+    """Refuse a part of a table, as a partition or a file of it is: the log is above it."""
+    for above in path.resolve().parents:
         kind = _known_log(above)
         if kind is not None:
+            what = "folder" if path.is_dir() else "file"
             raise DataError(
-                "the folder is a part of a table, whose log says which rows count", where=str(folder),
-                found=f"{kind} in {above}", do=f"give {above}",
+                f"the {what} is a part of a table, whose log says which rows count", where=str(path),
+                found=f"{kind} in {above}",
+                do=f"give {above}" if kind in (DELTA, ICEBERG) else _PARTS,
             )  # fmt: skip
 
 

@@ -41,7 +41,7 @@ def read_run(source: Any, *, columns: ColumnMap | str | None = None) -> pl.DataF
     if not len(run):
         raise empty(where)
     run = run.with_columns(plain(run[role], where=f"{where}, column {role}") for role in ("user", "item"))
-    check_ids(run, where)
+    check_ids(run, where, run=True)
     return run
 
 

@@ -15,7 +15,7 @@ import polars as pl
 from trueval.data.column_roles import TableRoles, find_roles, renaming
 from trueval.data.delimited import scan_delimited
 from trueval.data.failures import FAILURES, empty, reading
-from trueval.data.logged_tables import check_parts_alone, is_iceberg_metadata, scan_iceberg, scan_logged
+from trueval.data.logged_tables import check_parts_alone, check_whole, is_iceberg_metadata, scan_iceberg, scan_logged
 from trueval.data.places import entries
 from trueval.data.role_names import ColumnMap, looks_like
 from trueval.data.size_limits import most_bytes, too_large
@@ -180,6 +180,7 @@ def _scan_parquet(path: Path) -> pl.LazyFrame:
     with reading(path, what="parquet"):
         if path.stat().st_size == 0:
             raise empty(path)
+        check_whole(path)
         if path.suffix in _COMPRESSED:
             source = io.BytesIO(_unpacked(path))
         return pl.scan_parquet(source, glob=False)

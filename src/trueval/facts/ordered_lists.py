@@ -13,7 +13,7 @@ from trueval.data.by_user import move_to_users, user_blocks
 from trueval.data.coded_column import CodedColumn
 from trueval.data.column_pieces import in_one_array
 from trueval.data.ids import Ids, check_same_kind, plain
-from trueval.data.missing_ids import ids_missing
+from trueval.data.missing_ids import ids_missing, what_to_do
 from trueval.data.together import users_together
 from trueval.errors import DataError
 from trueval.facts.invalid_places import REFUSE
@@ -130,7 +130,8 @@ def _ids(run: pl.DataFrame, role: str, vocabulary: Ids, name: str) -> pl.Series:
     """The users or items of a run, once it is known that they can be looked up."""
     column = plain(run[role], where=f"{name}, column {role}")
     if column.null_count():
-        raise ids_missing(role, where=name, found=f"{column.null_count():,} rows")  # in an order that is not the file's
+        rows = f"{column.null_count():,} rows"  # in an order that is not the file's
+        raise ids_missing(role, where=name, found=rows, do=what_to_do(role))
     check_same_kind(column, vocabulary.values, role=role, where=(name, "the test set"))
     return column
 

@@ -98,7 +98,7 @@ def _survey(lazy: pl.LazyFrame, source: Any, *, ascending: bool) -> dict[str, pl
         for batch in lazy.select("user", "item").collect_batches(chunk_size=_chunk_rows(), maintain_order=True):
             if not len(batch):
                 continue
-            check_ids(batch, str(source), first=rows + 1)
+            check_ids(batch, str(source), first=rows + 1, run=True)
             rows += len(batch)
             heads = _heads(batch["user"])
             if ascending and not (heads.is_sorted() and (not found["user"] or found["user"][-1][-1] <= heads[0])):

@@ -23,8 +23,8 @@ import polars as pl
 from trueval.data.column_roles import RUN_ROLES, find_roles
 from trueval.data.failures import empty
 from trueval.data.ids import plain
-from trueval.data.logged_tables import LOG_FILES, scan_logged
-from trueval.data.missing_ids import ids_missing
+from trueval.data.logged_tables import LOG_FILES, check_whole, scan_logged
+from trueval.data.missing_ids import ids_missing, what_to_do
 from trueval.data.read import locate
 from trueval.data.run_tables import read_run
 from trueval.data.tables import parquet_parts
@@ -161,7 +161,10 @@ def _spark_reads(path: Path) -> bool:
     """Whether Spark reads a path as it is meant: parquet, but no table with a log, of which it takes all files."""
     if path.is_dir() and scan_logged(path) is None:
         return bool(parquet_parts(path))
-    return path.is_file() and path.suffix == ".parquet"
+    if path.is_file() and path.suffix == ".parquet":
+        check_whole(path)
+        return True
+    return False
 
 
 def _distinct(rows: DataFrame, role: str, where: str) -> pl.Series:
@@ -169,7 +172,9 @@ def _distinct(rows: DataFrame, role: str, where: str) -> pl.Series:
     found = pl.DataFrame(rows.select(role).distinct().toArrow())[role]
     if found.null_count():
         without = rows.filter(rows[role].isNull()).count()
-        raise ids_missing(role, where=f"{where}, column {role}", found=f"{without:,} rows")
+        raise ids_missing(
+            role, where=f"{where}, column {role}", found=f"{without:,} rows", do=what_to_do(role)
+        )  # fmt: skip
     return plain(found, where=f"{where}, column {role}")
 
 

@@ -64,6 +64,7 @@ class Compared:
     segment: str = ""
     group: str = ""
     reason: str = ""  # why p is larger, or the interval missing, than the test by itself would have it
+    permuted: bool = False  # whether users were permuted between the arms, in place of the test of the metric
 
     def record(self) -> dict[str, Any]:
         """As plain data; segment, group and reason only where there are any."""
@@ -102,7 +103,8 @@ def _compared(d: Difference, saved: float, n: int, options: AbOptions) -> Compar
     relative = d.relative, d.relative_low, d.relative_high
     detectable = _detectable(d.error, n, options)
     return Compared(
-        "", "", "", d.value, d.low, d.high, *relative, d.p, math.nan, "", detectable, saved, n, reason=d.reason
+        "", "", "", d.value, d.low, d.high, *relative, d.p, math.nan, "", detectable, saved, n, reason=d.reason,
+        permuted=d.permuted,
     )  # fmt: skip
 
 

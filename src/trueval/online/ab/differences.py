@@ -12,20 +12,22 @@ from trueval.online.ab.estimates import AbOptions, Estimated, Sample
 from trueval.online.ab.metric_declarations import SHARES, DeclaredMetric
 from trueval.online.ab.rank_sum_test import placements, rank_sum_p
 from trueval.online.ab.sequential import always_valid_p, always_valid_reach
-from trueval.statistics.arm_permutations import permuted, skewness_of_difference
+from trueval.statistics.arm_permutations import Permuted, permuted, skewness_of_difference
 from trueval.statistics.binomial import wilson_interval
 from trueval.statistics.percentiles import percentile_bounds, percentile_p
 from trueval.statistics.student import normal_quantile, t_p_value, t_quantile
 
 UNEQUAL = 1.5  # times as many users in the larger arm: then users are permuted where the other one is small or skewed
 _FEW, _SKEWED, _MOST_PERMUTED = 1000, 0.1, 10_000
+_TAIL = 0.99  # level at which tails of permutations are compared with normal ones
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
     """Arm minus control. Relative to the control: NaN where the control may be 0, or has no value of its own.
 
-    `reason` says why p is larger, or the interval missing, than the test by itself would have it.
+    `permuted` says that users were permuted between the arms, in place of the test of the metric; `reason` says why p
+    is larger, or the interval missing, than the test by itself would have it.
     """
 
     value: float
@@ -37,6 +39,7 @@ class Difference:
     relative_low: float = math.nan
     relative_high: float = math.nan
     reason: str = ""
+    permuted: bool = False
 
 
 def difference(
@@ -80,8 +83,8 @@ def _bounded(found: Difference, control: int, arm: int, level: float) -> Differe
         reason = (
             "the values do not vary within the arms" if found.value else "the statistic does not vary with the users"
         )
-    nothing = dict.fromkeys(("low", "high", "relative_low", "relative_high"), math.nan)
-    return replace(found, reason=reason, **nothing)
+    nan = math.nan
+    return replace(found, reason=reason, low=nan, high=nan, relative_low=nan, relative_high=nan)
 
 
 def _tested(
@@ -98,9 +101,8 @@ def _tested(
     error = math.hypot(control.error, arm.error)
     change = arm.value - control.value
     if options.sequential:
-        reach = always_valid_reach(control.n + arm.n, tuned_for=options.sequential, level=options.level)
-        p = _sequential_p(change, error, control.n + arm.n, options)
-    elif control.draws is not None and arm.draws is not None:
+        return _at_every_look(metric, control, arm, error, samples, options, adjusted)
+    if control.draws is not None and arm.draws is not None:
         return _of_draws(control, arm, error, options.level)
     elif metric.kind in SHARES and not adjusted:
         return _of_shares(control, arm, error, options.level)
@@ -133,6 +135,55 @@ def _of_permutations(
     change = arm.value - control.value
     if not error > 0:
         return Difference(change, change, change, _t_p(change, error, 1.0), error, *fieller(control, arm, 0.0))
+    found, turned = _divided(metric, control, arm, samples, options, adjusted)
+    low, high = _turned(found.reach(options.level), turned)
+    p = found.p(turned * change / error)
+    return _spanned(control, arm, error, low, high, p)
+
+
+def _at_every_look(
+    metric: DeclaredMetric, control: Estimated, arm: Estimated, error: float, samples: tuple[Sample, Sample],
+    options: AbOptions, adjusted: bool,
+) -> Difference:  # fmt: skip
+    """Always-valid interval and p. Where users would be permuted at a single look, their tails widen the normal reach.
+
+    No permutation is as rare as the reach of an early look is, so that it is widened as the tail of 1 % is: by what it
+    has in standard errors, over what it has of a normal distribution.
+    """
+    assert options.sequential is not None
+    users, change = control.n + arm.n, arm.value - control.value
+    reach = always_valid_reach(users, tuned_for=options.sequential, level=options.level)
+    fall, gain = 1.0, 1.0
+    permutes = error > 0 and by_permutation(control, arm, error, samples)
+    if permutes:
+        found, turned = _divided(metric, control, arm, samples, options, adjusted)
+        low, high = _turned(found.reach(_TAIL), turned)
+        fall, gain = (max(1.0, end / normal_quantile(_TAIL)) for end in (-low, high))
+    p = _sequential_p(change / (gain if change > 0 else fall), error, users, options)
+    return replace(_spanned(control, arm, error, -fall * reach, gain * reach, p), permuted=permutes)
+
+
+def _spanned(control: Estimated, arm: Estimated, error: float, low: float, high: float, p: float) -> Difference:
+    """The difference, where one between `low` and `high` standard errors may be by chance."""
+    change = arm.value - control.value
+    relative, relative_low, _ = fieller(control, arm, high)
+    _, _, relative_high = fieller(control, arm, -low)
+    return Difference(
+        change, change - high * error, change - low * error, p, error, relative, relative_low, relative_high,
+        permuted=True,
+    )  # fmt: skip
+
+
+def _turned(ends: tuple[float, float], turned: float) -> tuple[float, float]:
+    return ends if turned > 0 else (-ends[1], -ends[0])
+
+
+def _divided(
+    metric: DeclaredMetric, control: Estimated, arm: Estimated, samples: tuple[Sample, Sample], options: AbOptions,
+    adjusted: bool,
+) -> tuple[Permuted, float]:  # fmt: skip
+    """Differences in standard errors of users put into the arms by chance, of the smaller arm minus the larger one; and
+    1 where the smaller one is the arm, -1 where it is the control."""
     first, second = samples if len(samples[0]) <= len(samples[1]) else samples[::-1]
     turned = 1.0 if first is samples[1] else -1.0
     below = None
@@ -144,15 +195,7 @@ def _of_permutations(
         parts = (arm.value + arm.influence, control.value + control.influence)
         above = np.concatenate(parts if turned > 0 else parts[::-1])
     seed = options.seed_of(str(metric), "permutations")
-    found = permuted(above, below, len(first), resamples=options.resamples, seed=seed)
-    low, high = found.reach(options.level)
-    low, high = (low, high) if turned > 0 else (-high, -low)
-    relative, relative_low, _ = fieller(control, arm, high)
-    _, _, relative_high = fieller(control, arm, -low)
-    p = found.p(turned * change / error)
-    return Difference(
-        change, change - high * error, change - low * error, p, error, relative, relative_low, relative_high
-    )
+    return permuted(above, below, len(first), resamples=options.resamples, seed=seed), turned
 
 
 def fieller(control: Estimated, arm: Estimated, reach: float) -> tuple[float, float, float]:

@@ -96,7 +96,13 @@ class AbTest(Tabular, Shown, Reported):
     def definitions(self) -> dict[str, str]:
         """What each metric is and how it was tested."""
         adjusted, sequential = bool(self.manifest["pre"]), bool(self.manifest["sequential"])
-        return {m.name: m.definition(adjusted=adjusted, sequential=sequential) for m in self.metrics}
+        divided = {c.metric for c in (*self.comparisons, *self.segments) if c.permuted}
+        what = "intervals widened by the tails of" if sequential else "compared with"
+        permuted = f"; arms of unequal size: {what} random divisions of the users between them"
+        return {
+            m.name: m.definition(adjusted=adjusted, sequential=sequential) + permuted * (m.name in divided)
+            for m in self.metrics
+        }
 
     def to_json(self) -> str:
         """The record as text."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from trueval.online.user_study.attendance import Attendance
@@ -10,8 +12,9 @@ from trueval.online.user_study.missing_answers import MOST_HIDDEN, MissingAnswer
 from trueval.online.user_study.planted_checks import PlantedCheck
 from trueval.online.user_study.position_bias import PositionBias
 from trueval.online.user_study.preferences import Preference
-from trueval.online.user_study.rankings import FirstPlaceTest
+from trueval.online.user_study.rankings import FirstPlaceTest, RankedSystem
 from trueval.online.user_study.rows import share_text
+from trueval.online.user_study.scales import ScaleValue
 from trueval.render.numbers import p_phrase, percent, rounded
 
 if TYPE_CHECKING:
@@ -57,14 +60,25 @@ def _of_rankings(found: RankingFindings, alpha: float) -> list[str]:
         if differ
         else f"The rankings show no difference between the systems ({statistic})."
     ]
-    share = share_text(best.first_share, best.first_low, best.first_high)
-    lines.append(
-        f"{best.system} has the best mean rank, {rounded(best.mean_rank)}, and came first for {best.first} of "
-        f"{_participants(best.first_of, found.participants)} ({share})."
-    )
+    equals = [one for one in found.systems if math.isclose(one.mean_rank, best.mean_rank, rel_tol=1e-9)]
+    firsts = [
+        f"came first for {one.first} of {_participants(one.first_of, found.participants)} "
+        f"({share_text(one.first_share, one.first_low, one.first_high)})"
+        for one in equals
+    ]
+    alone = len(equals) == 1
+    came_first = "; ".join(first if alone else f"{one.system} {first}" for one, first in zip(equals, firsts))
+    joined = ", and " if alone else ": "
+    lines.append(f"{_have(equals)} the best mean rank, {rounded(best.mean_rank)}{joined}{came_first}.")
     if found.first is not None:
         lines.append(first_sentence(found.first))
     return lines + _told(found.preferences)
+
+
+def _have(equals: Sequence[RankedSystem | ScaleValue]) -> str:
+    """Who has something, one or several."""
+    *others, last = (one.system for one in equals)
+    return f"{', '.join(others)} and {last} have" if others else f"{last} has"
 
 
 def _participants(trials: int, everybody: int) -> str:
@@ -154,7 +168,8 @@ def _of_scales(found: ScaleFindings) -> list[str]:
             lines.append(f"{question}: {_unanswered(found.missing[question], 'list')}")
             continue
         values = [one for one in found.values if one.question == question]
-        best = max(values, key=lambda one: one.mean)
+        best = max(one.mean for one in values)
+        highest = [one for one in values if math.isclose(one.mean, best, rel_tol=1e-9)]
         own = [one for one in found.differences if one.question == question]
         shown = [
             f"{one.one} above {one.other}" if one.verdict == "better" else f"{one.other} above {one.one}"
@@ -162,7 +177,7 @@ def _of_scales(found: ScaleFindings) -> list[str]:
             if one.verdict != "not shown"
         ]
         told = "; ".join(shown) if shown else f"none of {len(own)} differences between systems is significant"
-        lines.append(f"{question}: {best.system} has the highest mean, {rounded(best.mean)}; {told}.")
+        lines.append(f"{question}: {_have(highest)} the highest mean, {rounded(best)}; {told}.")
     return lines
 
 
