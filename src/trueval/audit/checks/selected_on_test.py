@@ -18,7 +18,7 @@ from trueval.audit.case import Case
 from trueval.audit.changes import Difference, differences
 from trueval.audit.finding import ALPHA, Draft, Finding
 from trueval.audit.registry import check
-from trueval.audit.sentences import size
+from trueval.audit.sentences import listed, size
 from trueval.audit.subject import Subject
 from trueval.comparison.mean_error import mean_of
 from trueval.comparison.pairing import shares_of, user_codes
@@ -179,7 +179,8 @@ def _few(subject: Subject, label: str, best: str, figures: dict[str, Any]) -> Fi
     others = [name for name in subject.compared if name != best]
     one = _over(subject, label, best, subject.best(label, others))
     told = _most([Lead(one.second, one, one.value)])
-    tried = f"How many systems were tried on this test set, by {label}, is not known from {len(others) + 1:,} of them."
+    known = listed([best, *others])
+    tried = f"How many systems were tried on this test set, by {label}, is not known from {known} alone."
     sentence = f"{tried} {told}"
     return Finding(_NAME, _HEADING, "fine", "estimate", sentence.strip(), figures)
 
