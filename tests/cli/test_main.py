@@ -148,7 +148,7 @@ def test_a_flag_that_is_not_given_is_off() -> None:
         for option in command.params
         if getattr(option, "is_flag", False)
     }
-    assert len(flags) > 60
+    assert len(flags) > 50
     assert {name for name in flags if name.endswith("--quiet")} >= {
         "trueval study export --quiet",
         "trueval run --quiet",

@@ -153,8 +153,10 @@ def test_adapters_tell_their_library_and_its_version(parts):
     assert (found["parameters"]["factors"], found["parameters"]["iterations"]) == (4, 2)
 
 
-HOOKS = ["factors", "score_new", "fold_in", "folds_in", "name", "__name__", "caution", "config", "get_params", "get_config",
-         "model_dump", "model", "library", "kept", "source", "columns", "n_factors", "node", "trainset"]  # fmt: skip
+HOOKS = [
+    "factors", "score_new", "fold_in", "folds_in", "name", "__name__", "caution", "config", "get_params", "get_config",
+    "model_dump", "model", "library", "kept", "source", "columns", "n_factors", "node", "trainset",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("value", [8, "eight"])
