@@ -141,6 +141,21 @@ def test_a_random_system_is_not_said_to_be_better_than_chance(names, audited):
     assert said in finding.sentence
 
 
+@pytest.mark.parametrize(("interval", "items", "said"), [
+    ("t", 30, "and all systems are better"),
+    ("t", 1, "its interval does not lie on the better side"),  # the only item is relevant: chance is perfect, too
+    ("none", 30, "the result has no intervals"),
+])  # fmt: skip
+def test_values_without_ranks_beside_chance(interval, items, said):
+    """An end of an interval that is the value by chance is not beyond it."""
+    test = pl.DataFrame({"user": np.arange(300), "item": np.arange(300) % items})
+    rows = [(u, (u + k) % items, k + 1) for u in range(300) for k in range(min(3, items)) if k or items == 1 or u % 3]
+    run = pl.DataFrame(rows, schema=["user", "item", "rank"], orient="row")
+    result = tv.evaluate_run({"s": run}, test, metrics="hit@1", items=list(range(items)), interval=interval)
+    (finding,) = (one for one in result.audit().findings if one.check == "random_baseline")
+    assert said in finding.sentence
+
+
 def difference(sign, value=0.1, low=0.05, high=0.15, pair=("a", "b")):
     return Statement("difference", ("m",), sign, value, low, high, pair)
 

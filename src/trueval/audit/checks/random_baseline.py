@@ -115,14 +115,16 @@ def _by_intervals(subject: Subject, label: str) -> Finding:
     estimates = {name: subject.base.systems[name].estimates[label] for name in names}
     ends = {name: one.low if side > 0 else one.high for name, one in estimates.items()}
     below = [name for name, end in ends.items() if not side * (end - chance) > 0]
+    bounded = not all(math.isnan(ends[name]) for name in below)
     figures = {"metric": label, "chance": chance, "values": {name: one.value for name, one in estimates.items()}}
     said = (Statement("value by chance", (label,), "=", chance),)
     sentence = f"A random ranking scores {number(chance)} on {label}"
     if not below:
         sentence += f", and {_every(subject)} are better." if names else "; there is no system to compare with it."
         return Finding("random_baseline", "robustness", "fine", "fact", sentence, figures, statements=said)
-    are, ends_do = ("is", "its interval does") if len(below) == 1 else ("are", "their intervals do")
-    sentence += f". {listed(below)} {are} not shown to be better: {ends_do} not lie on the better side of it."
+    are, its, does = ("is", "its interval", "does") if len(below) == 1 else ("are", "their intervals", "do")
+    why = f"{its} {does} not lie on the better side of it" if bounded else "the result has no intervals"
+    sentence += f". {listed(below)} {are} not shown to be better: {why}."
     return Finding("random_baseline", "robustness", "cannot tell", "fact", sentence, figures, _MORE, statements=said)
 
 
