@@ -59,3 +59,10 @@ def test_places_are_from_one_to_the_number_of_lists(
             answered("rank", fields, rank={"ties": False})
     else:
         assert answered("rank", fields, rank={"ties": False})["ranks"] == dict(zip("ABC", ranks))
+
+
+def test_blanks_that_are_not_allowed() -> None:
+    fields = {"place-A": "2", "place-B": "1", "place-C": "3"}
+    assert answered("rank", fields, rank={"blanks": "not allowed"})["ranks"] == {"A": 2, "B": 1, "C": 3}
+    with pytest.raises(Incomplete):
+        answered("rank", {**fields, "place-C": ""}, rank={"blanks": "not allowed"})
