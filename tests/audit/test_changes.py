@@ -75,6 +75,13 @@ def test_a_change_beyond_nothing_is_a_change() -> None:
     assert beyond(row, 0.0) == pytest.approx(row.p)
 
 
+@pytest.mark.parametrize(("relevant", "p"), [(0.1, 0.25), (0.2, 1.0), (0.3, 1.0)])
+def test_the_same_change_for_every_user_is_relevant_or_not(relevant: float, p: float) -> None:
+    """An error of 0 leaves no doubt: p of the test where the change is larger than is relevant, else 1."""
+    row = paired_tests.Tested("m", "s", Mean(0.2, 0.0, 1, 2), 0.2, 0.2, 0.25, "t", "two-sided", 2, 2, 0, 1)
+    assert beyond(row, relevant) == p
+
+
 @pytest.mark.parametrize("true", [0.0, 0.1, -0.2, 0.2])
 def test_changes_that_are_not_relevant_are_rarely_called_so(true: float) -> None:
     """Within the smallest relevant change of 0.2: at most 5 %, reached at its ends."""

@@ -114,7 +114,10 @@ def test_users_of_another_table() -> None:
         user=pl.when(pl.col("user") < 100).then(pl.col("user") + 9000).otherwise("user")
     )
     found = tv.audit(train=world.train, test=world.test, recs={"good": recs}, threshold=4, metrics="ndcg@5")
-    assert one(found, "unmet_ids").verdict == "wrong"
+    finding, tested = one(found, "unmet_ids"), world.test["user"].unique()
+    assert finding.verdict == "wrong"
+    listed = len(tested.filter(tested >= 100))
+    assert finding.sentence.endswith(f": only {listed} of {len(tested)} test users are in the run.")
 
 
 def test_users_without_a_list_are_no_matter_of_ids() -> None:

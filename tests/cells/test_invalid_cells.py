@@ -329,3 +329,18 @@ def test_experiments_and_gates(tmp_path):
     assert results["miss"]["made", "ndcg@10"].value < results["drop"]["made", "ndcg@10"].value
     with pytest.raises(TruevalError, match="invalid: miss and drop"):
         tv.gate(results["miss"], results["drop"], system="made")
+
+
+@pytest.mark.parametrize("strangers", [1, 2, 5])
+def test_each_unknown_item_has_its_own_chance_among_equal_scores(strangers):
+    """Of one relevant item and some that nobody knows, all with one score, each is first as often as any other."""
+    users, names = 4000, ["known", *(f"unknown {n}" for n in range(strangers))]
+    run = pl.DataFrame({"user": np.repeat(range(users), len(names)), "item": names * users, "score": 1.0})
+    test = pl.DataFrame({"user": range(users), "item": "known"})
+    how = {"items": ["known", "other"], "invalid": "miss", "interval": "none", "metrics": "hit@1"}
+    found = tv.evaluate_run(run, test, **how)["run", "hit@1"].value
+    chance = 1 / len(names)
+    assert found == pytest.approx(chance, abs=4 * math.sqrt(chance * (1 - chance) / users))
+    places = tv.evaluate_run(run, test, **how).evaluation.systems["run"].invalid
+    assert places is not None
+    assert (places.outside, places.repeated) == (users * strangers, 0)

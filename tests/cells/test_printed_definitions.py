@@ -28,6 +28,7 @@ from trueval.evaluation.compat import PRESETS
 from trueval.metrics.grammar import parse
 from trueval.metrics.registry import all_metrics
 from trueval.metrics.spec import WEIGHTING, Spec
+from trueval.metrics.wording import SIGNS
 from trueval.report.terminal import footer
 
 # A value of every option that is a number, another than its default.
@@ -225,6 +226,17 @@ def by_hand(definition: Definition, given: dict[str, Any]) -> float:
     return computed(printed, name, world, [unit])
 
 
+def contradictions(text: str, shown: str) -> list[str]:
+    """What an explanation says in one line and denies in another, and signs that no line explains."""
+    rows = [row[2:] for row in shown.partition("  example")[0].splitlines()[2:] if row]
+    explained = " ".join(row for row in rows if row.startswith("signs"))
+    body = " ".join(row[12:] for row in rows if not row.startswith(("signs", "reference")))
+    signs = [sign for sign in SIGNS if re.search(rf"\b{sign}\b", body)]
+    faults = [f"{sign} without a word on what it is" for sign in signs if f"{sign}: {SIGNS[sign]}" not in explained]
+    faults += ["looks at Rel and R, flipped"] * (text.startswith("anti(") and bool({"Rel", "R"} & set(signs)))
+    return faults + ["has Rel, and no relevance"] * ("Rel" in signs and "regardless of relevance" in body)
+
+
 def test_metrics_in_full():
     """Direction, formula, range and worked example of every metric that can be written agree with each other."""
     wrong, checked = [], 0
@@ -234,7 +246,7 @@ def test_metrics_in_full():
         words = "neither direction" if spec.metric.better == "neither" else "lower" if lower else "higher"
         line = {row[:12].strip(): row[12:].strip() for row in reversed(shown.splitlines()) if row[:2] == "  "}
         faults = [f"says {line['range']}"] * (f"{words} is better" not in shown)
-        faults += ["formula with Rel"] * (text.startswith("anti(") and "Rel" in line["formula"])
+        faults += contradictions(text, shown)
         with_cutoff = parse(f"{text}@2") if text == spec.metric.name and spec.metric.cutoff == "optional" else spec
         faults += [f"another formula than {with_cutoff}"] * (not with_cutoff.definition.startswith(line["formula"]))
         wrong += [f"{text}: {fault}" for fault in faults]

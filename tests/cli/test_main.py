@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
+import typer
 
 from trueval.cli import app
 
@@ -128,3 +131,26 @@ trueval.cli.run()
 """
     done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stdout, done.stderr) == (code, "printed and done", err)
+
+
+def commands(command: Any, name: str = "trueval") -> Iterator[tuple[str, Any]]:
+    """All commands, with those inside others."""
+    yield name, command
+    for word, inner in getattr(command, "commands", {}).items():
+        yield from commands(inner, f"{name} {word}")
+
+
+def test_a_flag_that_is_not_given_is_off() -> None:
+    """Nothing is quiet, overwritten or ignored that nobody asked for."""
+    flags = {
+        f"{name} {option.opts[0]}": option.default
+        for name, command in commands(typer.main.get_command(app.make_app()))
+        for option in command.params
+        if getattr(option, "is_flag", False)
+    }
+    assert len(flags) > 50
+    assert {name for name in flags if name.endswith("--quiet")} >= {
+        "trueval study export --quiet",
+        "trueval run --quiet",
+    }
+    assert [name for name, default in flags.items() if default not in (False, None)] == []

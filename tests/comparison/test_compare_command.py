@@ -92,6 +92,9 @@ def test_a_difference_that_rare_users_could_reverse_has_no_mark(trueval, files):
     shown = trueval(*base, "md").out
     assert "▲" not in shown
     assert "no significant difference or cannot tell from other" in shown
+    for form in ("table", "md", "latex"):
+        words = " ".join(trueval(*base, form).out.split())
+        assert "cannot tell: a significant difference that users too rare to be among those measured" in words, form
     (row,) = json.loads(trueval(*base, "json").out)["comparisons"]
     assert row["p_corrected"] < 0.05 < row["p_rare"]
     assert row["verdict"] == "cannot tell"

@@ -142,3 +142,14 @@ def test_whole_numbers_that_lie_close_together_have_a_bit_each(low, span):
     assert coded.within(coded.ids).tolist() == np.unique(drawn, return_inverse=True)[1].tolist()
     # bits only where they are few beside the rows
     assert (coded.places is not None and coded.codes is None) == (span < 64 * rows)
+
+
+@pytest.mark.parametrize("order", ["first middle last", "first middle first", "middle last middle", "last first last"])
+def test_rows_of_an_id_that_come_again_later_do_not_stand_together(order: str) -> None:
+    """Whichever id it is: that of the code 0 like any other."""
+    ids, values = Ids(pl.Series(["first", "last", "middle"])), order.split()
+    places, runs = ids.codes(pl.Series(values)), np.array([0, 2, 3, 6])
+    column = CodedColumn(pl.Series(np.repeat(values, np.diff(runs))), ids, places, np.arange(3, dtype=np.int32), runs)
+    found = column.runs_within(ids)
+    assert (found is None) == (len(set(values)) < 3)
+    assert found is None or (found[0].tolist(), found[1].tolist()) == ([0, 2, 1], runs.tolist())

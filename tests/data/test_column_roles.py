@@ -8,7 +8,7 @@ import pytest
 from trueval.data.column_roles import LOG_ROLES, RUN_ROLES, TableRoles, find_roles, renaming
 from trueval.data.read import read
 from trueval.data.run_tables import read_run
-from trueval.data.table_columns import parse_columns
+from trueval.data.table_columns import columns_of, parse_columns
 from trueval.errors import DataError, DefinitionError
 
 
@@ -91,6 +91,9 @@ def test_mapping_to_a_missing_column_suggests_a_close_one() -> None:
         find_roles(["usr_key", "item"], {"user": "user_key"}, where="t.csv")
     assert "usr_key, item" in caught.value.found
     assert caught.value.do == "did you mean usr_key?"
+    with pytest.raises(DataError, match="does not exist") as caught:  # of several tables, one of which it may fit
+        find_roles(["uid", "product_sku"], columns_of({"user": "uid", "item": "product_skuu"}, "test"), where="t.csv")
+    assert caught.value.do.startswith("did you mean product_sku? name it with columns={'test.item': 'product_sku'}")
 
 
 @pytest.mark.parametrize("position", [2, -1, 99])

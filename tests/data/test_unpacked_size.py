@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import random
 import zlib
 from pathlib import Path
@@ -127,3 +128,24 @@ def test_anything_may_follow_the_first_bytes(tmp_path: Path) -> None:
             unpacked_size.check_unpacked_size(path)
             with pytest.raises(DataError):
                 read(path)
+
+
+@pytest.mark.parametrize("content", [0, 1, 2, 3])
+@pytest.mark.parametrize("single", [0, 1])
+@pytest.mark.parametrize("dictionary", [0, 1, 2, 3])
+@pytest.mark.parametrize("checksum", [0, 1])
+def test_every_header_of_a_zstd_frame_is_passed_over(content: int, single: int, dictionary: int, checksum: int) -> None:
+    """RFC 8878, 3.1.1: two frames with a block as it is and one byte that comes 70,000 times, and one to be skipped."""
+    fields = b"" if single else b"\x58"  # the window
+    fields += b"\x07" * {0: 0, 1: 1, 2: 2, 3: 4}[dictionary]
+    fields += (
+        b"\x01"
+        * {(0, 0): 0, (0, 1): 1, (1, 0): 2, (1, 1): 2, (2, 0): 4, (2, 1): 4, (3, 0): 8, (3, 1): 8}[content, single]
+    )
+    blocks = (9 << 3 | 0 << 1 | 0).to_bytes(3, "little") + b"123456789"
+    blocks += (70_000 << 3 | 1 << 1 | 1).to_bytes(3, "little") + b"0"
+    head = 0xFD2FB528.to_bytes(4, "little") + bytes([content << 6 | single << 5 | checksum << 2 | dictionary])
+    frame = head + fields + blocks + b"\xff\xff\xff\xff" * checksum
+    skipped = 0x184D2A53.to_bytes(4, "little") + (5).to_bytes(4, "little") + b"\x28\xb5\x2f\xfd\x00"
+    whole = frame + skipped + frame
+    assert unpacked_size._zstd_bound(io.BytesIO(whole), len(whole), 10**9) == 2 * 70_009

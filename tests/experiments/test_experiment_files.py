@@ -197,6 +197,19 @@ def test_defaults() -> None:
     assert experiment.baseline is None
 
 
+@pytest.mark.parametrize("key", ["items.item", "'items.item'"])
+def test_columns_of_one_table(place: Path, key: str) -> None:
+    """The dot makes a table of a key without quotes, which is what people write."""
+    pl.DataFrame({"item": range(40), "the_thing": [f"i{n}" for n in range(40)]}).write_csv(place / "named.csv")
+    columns = f"[data.columns]\nuser = 'user'\n{key} = 'the_thing'\n"
+    text = EXPERIMENT.replace("threshold = 4", f"threshold = 4\nitems = 'named.csv'\n{columns}", 1)
+    source = read_experiment(write_experiment(place, text, "columns.toml")).source
+    assert source.columns == {"user": "user", "items.item": "the_thing"}
+    items = source.read_items()
+    assert items is not None
+    assert items["item"].to_list()[:2] == ["i0", "i1"]
+
+
 def test_a_known_name_is_found_in_the_data_home(place: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "ml-1m").mkdir()
     monkeypatch.setenv("TRUEVAL_HOME", str(tmp_path))

@@ -30,7 +30,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from small_changes import Change, all_changes, sample
+from small_changes import Change, all_changes, not_counted, sample
 from touching_tests import OPTIONS, Session, names_around, processor_time, public_names, rounds
 
 ROOT = Path(__file__).parents[2]
@@ -206,6 +206,14 @@ def _work(chosen: list[tuple[int, Change]], results: Path, folder: Path, options
         print(f"{number:4} {outcome.seconds:5.0f} s {what}", flush=True)
 
 
+def aside(*, kernels: bool = False) -> str:
+    """What is left out, in numbers."""
+    reasons = not_counted(ROOT / "src" / "trueval")
+    if kernels:
+        del reasons["compiled kernels"]
+    return ", ".join(f"{why} {changes:,} in {files:,} files" for why, (files, changes) in reasons.items())
+
+
 def report(outcomes: list[Outcome]) -> str:
     """How many were noticed, by folder, and those that were not."""
     tally: dict[str, list[int]] = defaultdict(lambda: [0, 0])
@@ -252,6 +260,7 @@ def main() -> None:
     if options.only:
         chosen = [chosen[int(number)] for number in options.only.split(",")]
     print(f"{len(chosen)} of {len(changes):,} small changes, seed {options.seed}", flush=True)
+    print(f"not counted (tests/mutants/small_changes.py has the rule): {aside(kernels=options.kernels)}", flush=True)
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         results = options.results or Path(folder) / "results.jsonl"
         own: list[int] = []

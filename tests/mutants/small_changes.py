@@ -98,6 +98,22 @@ def is_left_out(path: str, *, kernels: bool = False) -> bool:
     return any(fnmatch(path, form) for form in forms)
 
 
+def not_counted(package: Path) -> dict[str, tuple[int, int]]:
+    """By reason, how many files of a package are left out, and how many changes could be made there."""
+    reasons = {
+        "rendering": RENDERING, "speed alone": SPEED_FILES, "copied out of papers": PUBLISHED,
+        "models of other libraries": ELSEWHERE, "compiled kernels": COMPILED,
+    }  # fmt: skip
+    found = dict.fromkeys(reasons, (0, 0))
+    for file in sorted(package.rglob("*.py")):
+        path = file.relative_to(package).as_posix()
+        reason = next((why for why, forms in reasons.items() if any(fnmatch(path, form) for form in forms)), None)
+        if reason:
+            files, changes = found[reason]
+            found[reason] = (files + 1, changes + len(changes_in(path, file.read_bytes())))
+    return found
+
+
 def changes_in(path: str, source: bytes) -> list[Change]:
     """All changes that can be made in a file, in the order of the text."""
     starts = [0]

@@ -8,10 +8,10 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
-from small_changes import Change, all_changes, changes_in, is_left_out, sample
+from small_changes import Change, all_changes, changes_in, is_left_out, not_counted, sample
 from touching_tests import names_around, public_names, rounds
 
-from mutants import Outcome, report
+from mutants import Outcome, aside, report
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "trueval"
@@ -88,6 +88,18 @@ def test_every_change_of_a_sample_can_be_compiled() -> None:
         source = (PACKAGE / change.path).read_bytes()
         assert source[change.begin : change.end].decode() == change.old
         assert ast.dump(ast.parse(change.made(source))) != ast.dump(ast.parse(source))
+
+
+def test_all_files_are_counted_or_left_out_for_a_reason() -> None:
+    reasons = not_counted(PACKAGE)
+    files = list(PACKAGE.rglob("*.py"))
+    counted = {file for file in files if not is_left_out(file.relative_to(PACKAGE).as_posix())}
+    assert sum(number for number, _ in reasons.values()) == len(files) - len(counted)
+    changes = sum(len(changes_in(file.relative_to(PACKAGE).as_posix(), file.read_bytes())) for file in files)
+    assert sum(number for _, number in reasons.values()) == changes - len(all_changes(PACKAGE))
+    for why, (_, number) in reasons.items():
+        assert f"{why} {number:,} in" in aside()
+    assert "compiled kernels" not in aside(kernels=True)
 
 
 def test_names_of_files_and_constants_left_out_exist() -> None:

@@ -121,6 +121,10 @@ def test_planted_checks_in_rankings() -> None:
     assert analysis.careful.rankings is not None
     assert (analysis.findings.rankings.participants, analysis.careful.rankings.participants) == (4, 2)
     assert [s.system for s in analysis.findings.rankings.systems] == ["a", "b"]
+    passed = frame.filter(pl.col("participant").is_in(["good", "tied"]))  # as many as failed
+    again = tv.study_analysis(passed, blanks="worse").findings.rankings
+    assert again is not None
+    assert str(analysis.careful.rankings.systems) == str(again.systems) != str(analysis.findings.rankings.systems)
 
 
 def test_planted_checks_in_pairs_and_scales() -> None:

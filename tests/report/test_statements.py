@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import polars as pl
 import pytest
 
 import trueval as tv
 from trueval.comparison.comparison import statements_of
+from trueval.comparison.design_agreement import Alike
+from trueval.experiments.render import agreement_sentences
 from trueval.render.statements import Statement, contradictions, repetitions
 from trueval.report.findings import find_sentences
 
@@ -91,6 +95,73 @@ def test_no_page_of_many_contradicts_itself():
     rng = np.random.default_rng(7)
     found = [pair for _ in range(400) for statements, _ in pages(rng) for pair in contradictions(statements)]
     assert found == []
+
+
+def test_what_is_said_of_orders_is_within_the_interval_of_tau():
+    """As printed: an order is not called the same, or another one, where the interval leaves it open."""
+    rng, seen = np.random.default_rng(5), set()
+    for _ in range(300):
+        several = []
+        for other in ("b", "c", "d")[: rng.integers(1, 4)]:
+            low, tau, high = np.sort(np.clip(rng.normal(0.8, 0.4, 3).round(4), -1, 1))
+            if rng.random() < 0.2:
+                low = high = np.nan
+            several.append(Alike("m", "a", other, tau, low, high, 4, 0.95, float(rng.choice([0.33, 0.67, 1.0]))))
+        (text,) = agreement_sentences(several)
+        ends = re.findall(r"\[(\S+), (\S+)\]", text.replace("−", "-"))
+        low, high = map(float, ends[0]) if ends else (np.nan, np.nan)
+        kind = re.search(r"may be the same|may differ|rank the systems (differently|in the same order)", text)[0]
+        seen.add(kind)
+        if kind == "rank the systems differently":
+            assert not high >= 1
+        elif kind == "rank the systems in the same order":
+            assert all(one.observed == 1 for one in several)
+            assert all(np.isnan(one.low) or one.low > 0.99 for one in several)
+        else:
+            assert high == 1 if kind == "may be the same" else low < 1
+        certain = [one for one in several if one.observed < 1 and not one.high > 0.995]
+        assert (kind == "rank the systems differently") == bool(certain)
+    assert len(seen) == 4
+
+
+@pytest.mark.parametrize("audited", ["lists", "values"])
+@pytest.mark.parametrize("names", [("oracle", "random"), ("random",)])
+def test_a_random_system_is_not_said_to_be_better_than_chance(names, audited):
+    rng = np.random.default_rng(0)
+    test = pl.DataFrame({"user": np.arange(300), "item": rng.integers(0, 30, 300)})
+    orders = {"random": rng.permuted(np.tile(np.arange(30), (300, 1)), axis=1)}
+    orders["oracle"] = np.column_stack([test["item"], (test["item"].to_numpy()[:, None] + np.arange(1, 30)) % 30])
+    runs, items = {name: lists_of(orders[name]) for name in names}, list(range(30))
+    known = {"metrics": ["ndcg@5"], "items": items}
+    audit = (
+        tv.audit(recs=runs, test=test, **known) if audited == "lists" else tv.evaluate_run(runs, test, **known).audit()
+    )
+    (finding,) = (one for one in audit.findings if one.check == "random_baseline")
+    said = "all systems but random are better" if len(names) > 1 else "there is no system to compare with it"
+    assert said in finding.sentence
+
+
+@pytest.mark.parametrize(("interval", "said"), [
+    ("t", "and all systems are better"), ("none", "s is not shown to be better: the result has no intervals"),
+])  # fmt: skip
+def test_values_without_ranks_beside_chance(interval, said):
+    test = pl.DataFrame({"user": np.arange(300), "item": np.arange(300) % 30})
+    rows = [(u, (u + k) % 30, k + 1) for u in range(300) for k in range(3) if k or u % 3]
+    run = pl.DataFrame(rows, schema=["user", "item", "rank"], orient="row")
+    result = tv.evaluate_run({"s": run}, test, metrics="hit@1", items=list(range(30)), interval=interval)
+    (finding,) = (one for one in result.audit().findings if one.check == "random_baseline")
+    assert said in finding.sentence
+
+
+def test_an_end_that_is_the_value_by_chance_is_not_beyond_it():
+    """All candidates are disliked, but by one user, so that any order shows all; 3 of 300 users have no list."""
+    test = pl.DataFrame({"user": np.arange(301), "item": 0, "value": [1.0] * 300 + [5.0]})
+    run = pl.DataFrame({"user": np.arange(297), "item": 0, "rank": 1})
+    how = {"metrics": "anti(recall)@1", "items": [0], "threshold": 3, "population": "judged", "interval": "t"}
+    result = tv.evaluate_run({"s": run}, test, **how)
+    assert result.random["anti(recall)@1"] == result["s", "anti(recall)@1"].high == 1
+    (finding,) = (one for one in result.audit().findings if one.check == "random_baseline")
+    assert "s is not shown to be better: its interval does not lie on the better side" in finding.sentence
 
 
 def difference(sign, value=0.1, low=0.05, high=0.15, pair=("a", "b")):

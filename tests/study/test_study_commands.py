@@ -10,11 +10,14 @@ from typing import Any
 
 import polars as pl
 import pytest
+import uvicorn
 from study_sites import Process, free_port, write_study
 from visitors import Visitor
 
+from trueval.study import serving
 from trueval.study.data_dictionary import COLUMNS
 from trueval.study.definition import read_study
+from trueval.study.site import Site
 from trueval.study.storage import Storage
 
 Run = Callable[..., Any]
@@ -61,6 +64,24 @@ def test_a_port_in_use_is_refused_before_anything_is_made(workers: int, trueval:
     assert "cannot be served at this address" in refused.err
     assert "secret" not in refused.out
     assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("url", [None, "sqlite:///elsewhere.sqlite"])
+def test_each_of_several_processes_opens_the_database_that_was_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, url: str | None
+) -> None:
+    """What the first process was told reaches the others by their environment; without a name it is the study's."""
+    path, opened = write_study(tmp_path), []
+    for name in (serving._STUDY, serving._DATABASE):
+        monkeypatch.setenv(name, "of an earlier study")
+    monkeypatch.setattr(uvicorn, "run", lambda app, *, workers, **settings: opened.append((app, workers)))
+    serving.serve_by_several(str(path), url, host="127.0.0.1", port=8000, workers=3)
+    assert opened.pop() == ("trueval.study.serving:app_of_worker", 3)
+    monkeypatch.setattr(Site, "open", lambda study, named: opened.append((study.about.title, named)))
+    monkeypatch.setattr(serving, "make_app", lambda site: "app")
+    monkeypatch.setattr(serving, "set_quiet", lambda quiet: None)
+    assert serving.app_of_worker() == "app"
+    assert opened == [(read_study(path).about.title, url)]
 
 
 @pytest.mark.parametrize("participants", [1, 40, 1000])

@@ -74,6 +74,17 @@ def test_lists_are_the_best_items_that_were_not_rated(tmp_path: Path) -> None:
     assert maker.make(dict(reversed(rated.items())), 0) == lists
 
 
+@pytest.mark.parametrize("left", [0, 1, 3, 11, 13])
+def test_who_has_rated_nearly_everything_gets_what_is_left(left: int, tmp_path: Path) -> None:
+    study = read_study(write_study(tmp_path))
+    maker = fit_systems(study, read_catalogue(study))
+    every = list(maker.catalogue.ids)
+    lists = maker.make({item: 1.0 + at % 5 for at, item in enumerate(every[left:])}, 0)
+    for listed in lists.values():
+        assert set(listed) <= set(every[:left])
+        assert len(set(listed)) == len(listed) == min(left, 12)
+
+
 def test_lists_have_the_length_of_the_shortest(tmp_path: Path) -> None:
     write_study(tmp_path)
     rows = [("u1", f"i{j}", j) for j in range(9)]

@@ -13,6 +13,7 @@ from sqlalchemy import select
 from trueval.errors import TruevalError
 from trueval.study import tables
 from trueval.study.answers import (
+    accept_invitation,
     begin_tasks,
     current_task,
     draft_of,
@@ -123,6 +124,13 @@ def test_the_same_form_is_the_same_participant(new_storage: Make) -> None:
     assert len({one.token for one in made}) == 1
     assert sum(one.new for one in made) == 1
     assert len(export_tables(storage)["participants"]) == 1
+
+
+def test_who_takes_part_already_has_no_invitation_to_accept(new_storage: Make) -> None:
+    storage = new_storage()
+    enrolled = storage.enrol()
+    assert not accept_invitation(storage, enrolled.participant.id, language="en")
+    assert storage.find(enrolled.token) == enrolled.participant
 
 
 def test_numbers_are_given_once_each(new_storage: Make) -> None:

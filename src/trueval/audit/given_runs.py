@@ -121,7 +121,10 @@ class GivenRuns(Subject):
         if 2 * strange <= len(users):
             found = [note for note in found if not note.startswith("only ")]
         offered = truth if self.catalogue_given else replace(truth, catalogue=None)
-        return [note.removesuffix("?") for note in found + notes_on_items(run["item"].unique(), offered, known)]
+        return [
+            note.removesuffix(": are the ids the same?")
+            for note in found + notes_on_items(run["item"].unique(), offered, known)
+        ]
 
     def _shared(self, users: Ids) -> Ids:
         """One object for vocabularies that are equal, as those of all runs are as a rule: it need not be compared."""

@@ -99,6 +99,7 @@ def explain(name: str) -> str:
     """One metric in full: by its name, or as it is asked for, with transforms and parameters."""
     from trueval.metrics.registry import find, names
     from trueval.metrics.spec import Spec
+    from trueval.metrics.wording import flipped
 
     plain = name in names()
     metric = find(name) if plain else None
@@ -132,9 +133,8 @@ def explain(name: str) -> str:
     for key, parameter in metric.parameters.items():
         choices = ", ".join(map(_plain, parameter.choices))
         value = _plain(spec.parameters[key])
-        lines.append(
-            f"  parameter   {key} = {value}" + (f" (one of {choices})" if choices else "") + f": {parameter.meaning}"
-        )
+        meaning = flipped(parameter.meaning) if "anti" in spec.transforms else parameter.meaning
+        lines.append(f"  parameter   {key} = {value}" + (f" (one of {choices})" if choices else "") + f": {meaning}")
     lines += [f"  {line}" for line in signs(lines)]
     lines += [f"  reference   {metric.reference}", "", "  example", ""]
     return "\n".join(lines + [f"    {line}" for line in (_example(metric.function) if plain else _worked(spec))]) + "\n"
@@ -158,10 +158,10 @@ def _plain(value: object) -> str:
 
 
 def signs(lines: list[str]) -> list[str]:
-    """What the signs of a formula mean."""
+    """What the signs of an explanation mean, wherever in it they stand."""
     from trueval.metrics.wording import legend_of
 
-    return [f"signs       {words}" for words in legend_of(line for line in lines if line.startswith("  formula"))]
+    return [f"signs       {words}" for words in legend_of(lines)]
 
 
 def _worked(spec: Spec) -> list[str]:

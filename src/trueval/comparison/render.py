@@ -102,6 +102,10 @@ def _table(comparisons: Sequence[Comparison], names: list[str], rows: list[list[
     return table
 
 
+# Beside an interval that does not hold 0, the verdict would contradict it without a word on why.
+OPEN = "cannot tell: a significant difference that users too rare to be among those measured could reverse"
+
+
 def describe_method(comparisons: Sequence[Comparison]) -> str:
     """How the comparisons were made, in one line."""
     if not comparisons:
@@ -115,7 +119,8 @@ def describe_method(comparisons: Sequence[Comparison]) -> str:
         parts.append("not corrected for the number of comparisons")
     else:
         parts.append(f"{NAMES[first.correction]}'s correction over {first.family} comparisons")
-    return ", ".join([*parts, f"{100 * (1 - first.level):.3g} %"])
+    parts.append(f"{100 * (1 - first.level):.3g} %")
+    return ", ".join(parts) + f"; {OPEN}" * any(c.verdict == "cannot tell" for c in comparisons)
 
 
 def _describe_test(test: str, comparisons: Sequence[Comparison]) -> str:

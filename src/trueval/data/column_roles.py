@@ -145,8 +145,9 @@ def _given(names: Sequence[str], column: str | int, role: str, roles: TableRoles
     asked = f"position {column} of {len(names)} columns (from 0)" if isinstance(column, int) else repr(column)
     like = next((name for name in names if looks_like(name, role)), None) or guess_column(names, role)
     do = suggest(str(column), names)
-    if prefix:  # what was named may be the column of another table
-        do = f"name it with {_mapping_hint(role, like or '…', roles, prefix)}"
+    if prefix:  # what was named may be the column of another table, or misspelt
+        typed = f"{do} " if do.startswith("did") else ""
+        do = f"{typed}name it with {_mapping_hint(role, like or '…', roles, prefix)}"
     elif not do.startswith("did"):
         hint = f"name one of them with {_mapping_hint(role, '…', roles)}"
         do = hint if like is None else f"did you mean {like}?"

@@ -20,7 +20,7 @@ def make_manifest(specs: Mapping[str, Spec], *, condensed: bool = False, **choic
     definitions = {label: spec.define(condensed=condensed) for label, spec in specs.items()}
     versions = {
         "python": platform.python_version(), "numpy": numpy.__version__, "polars": polars.__version__,
-        "numba": _version_of("numba"),
+        "scipy": _version_of("scipy"), "numba": _version_of("numba"),
     }  # fmt: skip
     kept = {name: value for name, value in choices.items() if value is not None}
     return {**kept, "definitions": definitions, "version": __version__, "versions": versions}
@@ -28,7 +28,7 @@ def make_manifest(specs: Mapping[str, Spec], *, condensed: bool = False, **choic
 
 @cache
 def _version_of(package: str) -> str:
-    """The version that is installed: numba itself is not loaded where no kernel needs it."""
+    """The version that is installed, of a library that is not loaded where nothing needs it."""
     from importlib.metadata import version
 
     return version(package)

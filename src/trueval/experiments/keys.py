@@ -39,7 +39,18 @@ def _is_seeds(value: Any) -> bool:
 
 
 def _is_columns(value: Any) -> bool:
-    return isinstance(value, Mapping) and all(v in (None, "") or _is_text(v) or _is_whole(v) for v in value.values())
+    """Roles, and tables of roles: the dot of items.item makes a table of a key that is not in quotes."""
+    return isinstance(value, Mapping) and all(
+        _is_roles(v) if isinstance(v, Mapping) else _is_column(v) for v in value.values()
+    )
+
+
+def _is_roles(value: Mapping[str, Any]) -> bool:
+    return all(map(_is_column, value.values()))
+
+
+def _is_column(value: Any) -> bool:
+    return value in (None, "") or _is_text(value) or _is_whole(value)
 
 
 Kind = tuple[Callable[[Any], bool], str, str]  # check, description, example

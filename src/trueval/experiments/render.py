@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import shlex
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -142,33 +143,43 @@ def _systems(result: ExperimentResult) -> Section:
 def agreement_sentences(found: list[Alike]) -> list[str]:
     """For every metric, whether all designs put the systems into the same order, and how sure that is.
 
-    Values of a sample may be in another order although the true ones are not: where the interval of τ for the true
-    values reaches 1, that is said.
+    Values of a sample may be in another order although the true ones are not, and the other way around: what the
+    interval of τ for the true values leaves open is said so, an end that is printed as 1 as 1.
 
     >>> agreement_sentences([Alike("ndcg@10", "AR-TI-AN", "1R-TI-AN", 0.21, -0.33, 0.67, 4, 0.95, 0.33)])[0][25:]
     '1R-TI-AN rank the systems differently (τ 0.33; for the true values 0.21 [−0.33, 0.67]).'
-    >>> agreement_sentences([Alike("ndcg@10", "AR-TI-AN", "1R-TI-AN", 0.67, 0.0, 1.0, 3, 0.95, 0.33)])[0][25:]
+    >>> agreement_sentences([Alike("ndcg@10", "AR-TI-AN", "1R-TI-AN", 0.67, 0.0, 0.999, 3, 0.95, 0.33)])[0][25:]
     '1R-TI-AN put these values in different orders (τ 0.33), but the true orders may be the same (τ 0.67 [0.00, 1.00]).'
+    >>> agreement_sentences([Alike("ndcg@10", "AR-TI-AN", "1R-TI-AN", 0.67, 0.0, 1.0, 3, 0.95, 1.0)])[0][25:]
+    '1R-TI-AN put these values in the same order, but the true orders may differ (τ 0.67 [0.00, 1.00]).'
     """
     sentences = []
     for metric in dict.fromkeys(a.metric for a in found):
         own = [a for a in found if a.metric == metric]
         apart = [a for a in own if a.observed < 1]
-        worst = min(own, key=lambda a: (a.observed, a.low))
-        true = "" if worst.low != worst.low else f"for the true values {worst.summary}"
         if not apart:
-            designs = list(dict.fromkeys(name for a in own for name in (a.one, a.other)))
-            sure = f" (τ {true})" if true and worst.low < 1 else ""
-            sentences.append(f"On {metric}, {listed(designs)} rank the systems in the same order{sure}.")
-        else:
-            least = "" if len(own) == 1 else "at worst, "
-            pair = f"On {metric}, {least}{worst.one} and {worst.other}"
-            if worst.high == 1:
-                orders = (
-                    f"put these values in different orders (τ {rounded(worst.observed)}), but the true orders may be"
+            worst = min(own, key=lambda a: a.low)
+            designs = listed(list(dict.fromkeys(name for a in own for name in (a.one, a.other))))
+            if not math.isnan(worst.low) and rounded(worst.low) != rounded(1.0):
+                sentences.append(
+                    f"On {metric}, {designs} put these values in the same order, but the true orders may differ (τ "
+                    f"{worst.summary})."
                 )
-                sentences.append(f"{pair} {orders} the same (τ {worst.summary}).")
-                continue
-            number = "; ".join(filter(None, [f"τ {rounded(worst.observed)}", true]))
-            sentences.append(f"{pair} rank the systems differently ({number}).")
+            else:
+                sentences.append(f"On {metric}, {designs} rank the systems in the same order.")
+            continue
+        worst = min(apart, key=lambda a: (_may_be_one(a), a.observed, a.low))  # what is sure, first
+        pair = f"On {metric}, {'at worst, ' * (len(own) > 1)}{worst.one} and {worst.other}"
+        observed = f"τ {rounded(worst.observed)}"
+        if _may_be_one(worst):
+            orders = f"put these values in different orders ({observed}), but the true orders may be the same"
+            sentences.append(f"{pair} {orders} (τ {worst.summary}).")
+        else:
+            true = "" if math.isnan(worst.low) else f"; for the true values {worst.summary}"
+            sentences.append(f"{pair} rank the systems differently ({observed}{true}).")
     return sentences
+
+
+def _may_be_one(a: Alike) -> bool:
+    """Whether the interval of τ, as it is printed, reaches 1."""
+    return rounded(a.high) == rounded(1.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -46,7 +47,7 @@ class Source:
 def read_source(written: Written) -> Source:
     """The section [data], with all its files found."""
     chosen = written.section("data")
-    columns = chosen.get("columns")
+    columns = _flat(chosen["columns"]) if "columns" in chosen else None
     found = {name: find_path(written, "data", name) for name in ("path", "items", "users") if name in chosen}
     try:
         read_columns(
@@ -61,6 +62,19 @@ def read_source(written: Written) -> Source:
         except TruevalError as problem:
             raise written.refused(problem, "data", "count") from None
     return Source(found["path"], columns, found.get("items"), found.get("users"), count)
+
+
+def _flat(columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Columns by role or table.role; a key items.item that is not in quotes is a table of its own in such files.
+
+    >>> _flat({"item": "product", "items": {"item": "sku"}})
+    {'item': 'product', 'items.item': 'sku'}
+    """
+    found: dict[str, Any] = {}
+    for role, column in columns.items():
+        inner = column if isinstance(column, Mapping) else None
+        found |= {role: column} if inner is None else {f"{role}.{own}": name for own, name in inner.items()}
+    return found
 
 
 def find_path(written: Written, section: str, key: str) -> Any:

@@ -40,7 +40,7 @@ class Scorer:
         self.kept = threading.local()
         self.factors: tuple[np.ndarray, np.ndarray] | None = None
         offered: Any = getattr(system, "factors", None)
-        if offered is not None:
+        if callable(offered):  # somebody's model may have a number of factors by that name
             user_factors, item_factors = offered()
             chosen = item_factors if self.columns is None else item_factors[self.columns]
             kind = np.result_type(user_factors, item_factors)

@@ -45,7 +45,7 @@ FAMILIES = {
     ),
     "beyond": Family(
         "Beyond accuracy: novelty, diversity, coverage, concentration", of_lists=True, measures="beyond",
-        no_chance="it describes the lists regardless of relevance",
+        no_chance="it is about other qualities than accuracy, and random lists may well have them",
     ),
     "quality": Family(
         "Data quality: what the lists and the judgements look like", of_lists=True,

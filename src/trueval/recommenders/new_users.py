@@ -23,7 +23,7 @@ def can_fold_in(system: Any) -> bool:
     """
     if not getattr(system, "folds_in", True):  # a model of another library, which has its say
         return False
-    return hasattr(system, "score_new") or (hasattr(system, "fold_in") and hasattr(system, "factors"))
+    return hasattr(system, "score_new") or (hasattr(system, "fold_in") and callable(getattr(system, "factors", None)))
 
 
 def score_new_user(system: Any, items: Any, values: Any, *, name: str = "this system") -> np.ndarray:

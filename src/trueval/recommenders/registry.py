@@ -258,7 +258,8 @@ def cautions_on(name: str, made: Any) -> list[str]:
     record = record_of(made)
     caution = getattr(made, "caution", "") if record is None else record.caution
     oracle = "is an oracle: it has read the test part, and its values are a bound for other systems"
-    return [f"{name} {oracle}"] * (record is not None and record.oracle) + [f"{name}: {caution}"] * bool(caution)
+    spoken = isinstance(caution, str) and bool(caution)  # somebody's class may use the name for a number
+    return [f"{name} {oracle}"] * (record is not None and record.oracle) + [f"{name}: {caution}"] * spoken
 
 
 def text_of(made: Any) -> str:
@@ -269,7 +270,8 @@ def text_of(made: Any) -> str:
     """
     record = record_of(made)
     if record is None:
-        return getattr(made, "name", None) or getattr(made, "__name__", "") or type(made).__name__
+        own = [getattr(made, "name", None), getattr(made, "__name__", None), type(made).__name__]
+        return next(text for text in own if text and isinstance(text, str))
     values = {name: getattr(made, one.field) for name, one in record.parameters.items() if one.kinds}
     changed = [f"{name}={show(v)}" for name, v in sorted(values.items()) if v != record.parameters[name].default]
     return record.name + (f"[{','.join(changed)}]" if changed else "")

@@ -102,9 +102,7 @@ def random_baseline(case: Case) -> Iterable[Finding | Draft]:
                 f"({number(chance)}), by a lead of {_told(unknown, leads)}."
             )
             return made(verdict="cannot tell", sentence=sentence, remedy=_REMEDY if others else _MORE)
-        random = [name for name in subject.names if subject.is_random(name)]
-        every = f"all systems but {listed(random)}" if random else "all systems"
-        sentence = f"A random ranking scores {number(chance)} on {label}, and {every} are better."
+        sentence = f"A random ranking scores {number(chance)} on {label}, and {_every(subject)} are better."
         return made(verdict="fine", sentence=sentence)
 
     yield Draft(np.array([_no_better(one, least) for one in leads.values()]), conclude)
@@ -117,15 +115,23 @@ def _by_intervals(subject: Subject, label: str) -> Finding:
     estimates = {name: subject.base.systems[name].estimates[label] for name in names}
     ends = {name: one.low if side > 0 else one.high for name, one in estimates.items()}
     below = [name for name, end in ends.items() if not side * (end - chance) > 0]
+    bounded = not all(math.isnan(ends[name]) for name in below)
     figures = {"metric": label, "chance": chance, "values": {name: one.value for name, one in estimates.items()}}
     said = (Statement("value by chance", (label,), "=", chance),)
     sentence = f"A random ranking scores {number(chance)} on {label}"
     if not below:
-        sentence += ", and all systems are better."
+        sentence += f", and {_every(subject)} are better." if names else "; there is no system to compare with it."
         return Finding("random_baseline", "robustness", "fine", "fact", sentence, figures, statements=said)
-    are, ends_do = ("is", "its interval does") if len(below) == 1 else ("are", "their intervals do")
-    sentence += f". {listed(below)} {are} not shown to be better: {ends_do} not lie on the better side of it."
+    are, its, does = ("is", "its interval", "does") if len(below) == 1 else ("are", "their intervals", "do")
+    why = f"{its} {does} not lie on the better side of it" if bounded else "the result has no intervals"
+    sentence += f". {listed(below)} {are} not shown to be better: {why}."
     return Finding("random_baseline", "robustness", "cannot tell", "fact", sentence, figures, _MORE, statements=said)
+
+
+def _every(subject: Subject) -> str:
+    """All systems that are compared with a random ranking."""
+    random = [name for name in subject.names if subject.is_random(name)]
+    return f"all systems but {listed(random)}" if random else "all systems"
 
 
 def _told(names: Iterable[str], leads: Mapping[str, Difference]) -> str:
