@@ -6,6 +6,7 @@ import os
 import stat
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import polars as pl
@@ -142,13 +143,19 @@ def test_a_path_that_is_no_valid_text_can_be_in_a_report(tmp_path: Path) -> None
 
 
 @pytest.mark.skipif(os.geteuid() != 0 or not hasattr(os, "fork"), reason="only root can become somebody else")
-def test_a_folder_that_may_not_be_written(tmp_path: Path) -> None:
+def test_a_folder_that_may_not_be_written() -> None:
+    # not below pytest's own folder: another run that starts meanwhile closes that to others again
+    with tempfile.TemporaryDirectory() as folder:
+        _may_not_be_written(Path(folder))
+
+
+def _may_not_be_written(folder: Path) -> None:
     code = f"""
 import os, trueval.data.writing as w, trueval.report.files as f
 from pathlib import Path
 from trueval.errors import OutputError
 os.setuid(65534)
-place = Path({str(tmp_path)!r})
+place = Path({str(folder)!r})
 for do in (lambda: w.write_whole(place / "a.csv", "x"), lambda: f.check_writable(place / "a.csv"),
            lambda: f.check_writable(place / "mine.csv")):
     try:
@@ -156,11 +163,8 @@ for do in (lambda: w.write_whole(place / "a.csv", "x"), lambda: f.check_writable
     except OutputError as error:
         print(error.found)
 """
-    tmp_path.chmod(0o755)
-    for folder in tmp_path.parents:
-        if folder.name.startswith(("pytest-", "popen-")):  # up to what the workers of all runs share
-            folder.chmod(0o755)
-    (tmp_path / "mine.csv").write_text("mine")
+    folder.chmod(0o755)
+    (folder / "mine.csv").write_text("mine")
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     if "ModuleNotFoundError" in ran.stderr:
         pytest.skip("others may not read the source")
