@@ -16,6 +16,7 @@ from trueval.data.json_values import parse_json
 from trueval.data.tables import read_parquet
 from trueval.data.writing import whole_folder
 from trueval.errors import DataError, OutputError
+from trueval.simulation.by_topics import ByTopics
 from trueval.simulation.observation import ByCounts, ByPopularity
 from trueval.simulation.periods import ByPeriods, TimesInPeriods
 from trueval.simulation.self_selection import BySelfSelection
@@ -30,6 +31,7 @@ _PROBABILITY: dict[type, str] = {
     BySelfSelection: "min(activity · weight · 2 / (1 + e^(−slope · liking)), 0.95) · kept[level], slope = strength · "
     "log10(greatest weight / weight), liking = likes of user · likes of item",
     ByPeriods: "min(Σ over periods of activity · weight, 0.95) · kept[level]",
+    ByTopics: "min(Σ over periods of activity · weight × Σ of topics of user · topics of item, 0.95) · kept[level]",
     ByCounts: "ratings of the item / users",
 }
 
@@ -102,6 +104,8 @@ def _truth(world: World) -> dict[str, pl.DataFrame]:
             users["likes"], items["likes"] = _lists(seen.user_likes), _lists(seen.item_likes)
     elif isinstance(seen, ByPeriods):
         users["activity"], items["weight"] = _lists(seen.activities), _lists(seen.weights)
+        if isinstance(seen, ByTopics):
+            users["topics"], items["topics"] = _lists(seen.user_topics), _lists(seen.item_topics)
     elif isinstance(seen, ByCounts):
         items["ratings"] = seen.counts
     if isinstance(times, TimesInPeriods):
@@ -202,10 +206,15 @@ def load_world(folder: str | Path) -> World:
         )  # fmt: skip
     elif made == "ByPeriods":
         seen = ByPeriods(users["activity"].to_numpy(), items["weight"].to_numpy(), seed)
+    elif made == "ByTopics":
+        seen = ByTopics(
+            users["activity"].to_numpy(), items["weight"].to_numpy(), seed, user_topics=users["topics"].to_numpy(),
+            item_topics=items["topics"].to_numpy(),
+        )  # fmt: skip
     elif made == "ByCounts":
         seen = ByCounts(items["ratings"].to_numpy(), len(users), seed)
     times: Times | TimesInPeriods | None = None
-    if when is not None and isinstance(seen, ByPeriods):
+    if when is not None and "first" in users.columns:
         spans = users["first"].to_numpy(), users["last"].to_numpy()
         times = TimesInPeriods(seen.activities, seen.weights, *spans, seed=seed, **when)
     elif when is not None:
