@@ -9,9 +9,7 @@ from trueval.kernels.hashing import item_key
 _AT_ONCE = 2_000_000  # pairs × topics
 
 
-def pair_affinities(
-    user: np.ndarray, item: np.ndarray, own: np.ndarray, other: np.ndarray, out: np.ndarray
-) -> None:
+def pair_affinities(user: np.ndarray, item: np.ndarray, own: np.ndarray, other: np.ndarray, out: np.ndarray) -> None:
     """See `world_fit.pair_affinities`."""
     for part in _parts(len(user), own.shape[1]):
         out[part] = np.cumsum(own[user[part]] * other[item[part]], axis=1)[:, -1]

@@ -75,7 +75,10 @@ class ByTopics(ByPeriods):
         user, item = np.empty(number, np.int64), np.empty(number, np.int64)
         for which, (t, k) in enumerate(places):
             own = np.flatnonzero(place == which)
-            for found, table, sort in ((user, self.activities, self.user_topics), (item, self.weights, self.item_topics)):
+            for found, table, sort in (
+                (user, self.activities, self.user_topics),
+                (item, self.weights, self.item_topics),
+            ):
                 total = np.cumsum(table[:, t] * sort[:, k])
                 drawn = np.searchsorted(total, rng.random(len(own)) * total[-1], side="right")
                 found[own] = np.minimum(drawn, len(total) - 1)
@@ -106,11 +109,14 @@ class ByTopics(ByPeriods):
     def _visit(self, user: np.ndarray, turn: np.ndarray) -> Rows:
         total, edges = self._columns
         which, when, drawn = (
-            as_coins(pair_keys(derive(self.seed, f"world {what}"), user, turn)) for what in ("topic", "period", "visited")
+            as_coins(pair_keys(derive(self.seed, f"world {what}"), user, turn))
+            for what in ("topic", "period", "visited")
         )
         topics = self.user_topics.shape[1]
         topic = chosen([self._by_topic[user, k] for k in range(topics)], which)
-        period = chosen([self.activities[user, t] * self._heavy[t, topic] for t in range(self.activities.shape[1])], when)
+        period = chosen(
+            [self.activities[user, t] * self._heavy[t, topic] for t in range(self.activities.shape[1])], when
+        )
         column = period * topics + topic
         place = np.searchsorted(total, edges[column] + drawn * (edges[column + 1] - edges[column]), side="right")
         item = np.clip(place - column * self.items, 0, self.items - 1)

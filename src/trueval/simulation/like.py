@@ -24,7 +24,7 @@ from trueval.simulation.periods import ByPeriods, TimesInPeriods
 from trueval.simulation.taste_fit import fit_tastes
 from trueval.simulation.tastes import Tastes
 from trueval.simulation.times import Times, Timing
-from trueval.simulation.topic_fit import Topics, fit_affinities
+from trueval.simulation.topic_fit import fit_affinities
 from trueval.simulation.world import World
 
 _FACTORS = 8
@@ -82,6 +82,7 @@ def fitted_world(
     value_bias: float = 0.0,
     liked: float = 0.2,
     threshold: float | None = None,
+    check: bool = False,
     seed: int = 0,
 ) -> World:
     """A world like a log (see `simulate` for the options); `world.fit` tells how well it fits.
@@ -93,6 +94,23 @@ def fitted_world(
     """
     from trueval.simulation.fit_table import compare_logs
 
+    def fit(rows: Interactions) -> World:
+        return fit_world(rows, taste=taste, value_bias=value_bias, liked=liked, threshold=threshold, seed=seed)
+
+    world = fit(data)
+    found = compare_logs(data, world.log)
+    if check:
+        from trueval.simulation.system_check import check_systems
+
+        found = replace(found, systems=check_systems(data, fit, seed=seed))
+    return replace(world, fit=found)
+
+
+def fit_world(
+    data: Interactions, *, taste: float | None = None, value_bias: float = 0.0, liked: float = 0.2,
+    threshold: float | None = None, seed: int = 0,
+) -> World:  # fmt: skip
+    """A world like a log, without a comparison of the two."""
     for name, value, low, high in (("taste", taste, 0, 1), ("value_bias", value_bias, -4, 4), ("liked", liked, 0, 1)):
         if value is not None and (not low <= value <= high or (name == "liked" and value in (0, 1))):
             raise DefinitionError(f"{name} must be from {low} to {high}", found=f"{value!r}", do="see tv.simulate")
@@ -101,10 +119,8 @@ def fitted_world(
     levels = (0.0, coded.levels[0]) if implicit else coded.levels
     kept = (0.0, 1.0) if implicit else kept_by_value(value_bias, len(levels))
     shares = np.array([1 - liked, liked]) if implicit else np.bincount(coded.place) / len(coded.place) / np.array(kept)
-    pairs = coded.in_order()
-    topics = fit_affinities(*pairs[:2], *_always(coded), seed=seed) if implicit else None
     if implicit:
-        tastes = _tastes_of_topics(coded, topics, levels, taste=taste, liked=liked, seed=seed)
+        tastes = _tastes_of_topics(coded, levels, taste=taste, liked=liked, seed=seed)
     else:
         tastes = _tastes(coded, levels, taste=taste, seed=seed)
     tastes, seen, share = _calibrated(coded, tastes, shares / shares.sum(), kept, seed)
@@ -112,12 +128,11 @@ def fitted_world(
     if not implicit:  # of a log without ratings, what people meet together is what they like
         observed, times = _with_topics(coded, observed, times, seed)
     threshold = _threshold(data, levels) if threshold is None else threshold
-    world = World(
+    return World(
         "like", tastes, coded.users, coded.items, threshold, observed, _side(data.users, coded.users, "user"),
         _side(data.items, coded.items, "item"), kept=kept, kept_share=share, times=times,
         options={"data": data.name, "taste": taste, "value_bias": value_bias} | ({"liked": liked} if implicit else {}),
     )  # fmt: skip
-    return replace(world, fit=compare_logs(data, world.log))
 
 
 def _with_times(coded: _Coded, seen: ByPopularity, seed: int) -> tuple[ByPopularity | ByPeriods, Timing | None]:
@@ -150,11 +165,6 @@ def _with_topics(
     return found, times
 
 
-def _always(coded: _Coded) -> tuple[np.ndarray, np.ndarray]:
-    """Users who come and items that are popular at all times alike."""
-    return np.ones((len(coded.users), 1)), np.ones((len(coded.items), 1))
-
-
 def _tastes(coded: _Coded, levels: tuple[float, ...], *, taste: float | None, seed: int) -> Tastes:
     """Quality, generosity and factors of taste as far as the log tells them apart, and noise for the rest.
 
@@ -182,7 +192,7 @@ def _tastes(coded: _Coded, levels: tuple[float, ...], *, taste: float | None, se
 
 
 def _tastes_of_topics(
-    coded: _Coded, topics: Topics | None, levels: tuple[float, ...], *, taste: float | None, liked: float, seed: int
+    coded: _Coded, levels: tuple[float, ...], *, taste: float | None, liked: float, seed: int
 ) -> Tastes:
     """Liking where a log only tells who met what: half of popularity and of activity, and what people meet together.
 
@@ -199,6 +209,9 @@ def _tastes_of_topics(
             (np.bincount(coded.user), len(coded.items)),
         )
     )
+    user, item, _ = coded.in_order()
+    always = np.ones((len(coded.users), 1)), np.ones((len(coded.items), 1))
+    topics = fit_affinities(user, item, *always, seed=seed)
     if topics is None:
         own, other = (rng.standard_normal((len(ids), _FACTORS)) for ids in (coded.users, coded.items))
         share = taste or 0.0

@@ -16,8 +16,8 @@ from trueval.kernels.seeds import derive
 from trueval.simulation.pair_draws import coins, pair_coins
 
 NUMBERS = (2, 4, 8)
-_HELD_OUT, _ROWS_TO_CHOOSE = 0.1, 100_000
-_SWEEPS, _AVERAGED = 40, 15
+_HELD_OUT, _ROWS_TO_CHOOSE = 0.1, 50_000
+_SWEEPS, _AVERAGED = 30, 12
 _FIRST = 0.3  # spread of the factors of items at first, in standard deviations of the ratings
 
 
@@ -95,7 +95,7 @@ class _Sampler:
         self.own = self.rng.standard_normal((number, users))
         self.other = self.rng.standard_normal((number, items)) * np.sqrt(self.spread)[:, None]
         self.rest = rest - np.einsum("kr,kr->r", self.own[:, user], self.other[:, item])
-        self.kernels = choose("world_fit", len(user))
+        self.kernels = choose("world_fit", len(user) * number * _SWEEPS)
 
     def sweep(self) -> None:
         """Draw every factor of users and items, given the others; then spreads and noise."""
@@ -108,7 +108,9 @@ class _Sampler:
             self.spread[k] = max((other**2).sum() / self.rng.chisquare(len(other)), 1e-12)
         self.variance = max(float((self.rest**2).sum() / self.rng.chisquare(len(self.rest))), 1e-12)
 
-    def _drawn(self, owner: np.ndarray, partner: np.ndarray, factor: np.ndarray, spread: float, number: int) -> np.ndarray:
+    def _drawn(
+        self, owner: np.ndarray, partner: np.ndarray, factor: np.ndarray, spread: float, number: int
+    ) -> np.ndarray:
         squares, products = np.zeros(number), np.zeros(number)
         self.kernels.sum_by_owner(owner, partner, factor, self.rest, squares, products)
         precision = 1 / spread + squares / self.variance

@@ -19,7 +19,7 @@ from trueval.kernels.seeds import derive
 from trueval.simulation.pair_draws import as_coins, coins, pair_coins, pair_keys
 
 NUMBERS = (4, 8, 16, 32)  # of topics, from which one is chosen
-_HELD_OUT, _ROWS_TO_CHOOSE = 0.1, 100_000
+_HELD_OUT, _ROWS_TO_CHOOSE = 0.1, 50_000
 _SWEEPS, _AVERAGED = 80, 20  # of which the last ones predict held-out rows
 _MOST_SWEEPS, _VISITED = 120, 80_000_000  # of the last fit; rows × sweeps, about
 _LEAST, _CHUNK = 1e-12, 1_000_000
@@ -30,7 +30,7 @@ _MOST_VISITS = 50
 class Topics:
     """Topics of users and items: the affinity of a pair is their inner product, about 1 on average.
 
-    `gain` is how much better they predict a held-out row than popularity, activity and time alone (mean log-likelihood).
+    `gain` is how much better they predict held-out rows than popularity, activity and time alone (mean log-likelihood).
     """
 
     users: np.ndarray = field(repr=False)
