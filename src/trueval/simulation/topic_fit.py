@@ -4,7 +4,8 @@ Observed pairs are those with at least one visit; visits of a pair are Poisson, 
 popularity, activity and time make it and of the pair's affinity: the inner product of topics of the user and of the
 item, with gamma priors around equal ones. Topics are drawn from their posterior by Gibbs sampling (Zhou 2015, edge
 partition model), and not taken as their means: a world is to have as much structure as the log, and users of few
-rows are to spread as the others do. How many topics there are is what predicts held-out rows best.
+rows are to spread as the others do. How many topics there are is what predicts held-out rows best (the most of those
+that do about as well).
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from trueval.kernels.seeds import derive
 from trueval.simulation.pair_draws import as_coins, coins, pair_coins, pair_keys
 
 NUMBERS = (4, 8, 16, 32)  # of topics, from which one is chosen
-_HELD_OUT, _ROWS_TO_CHOOSE = 0.1, 50_000
+_HELD_OUT, _ROWS_TO_CHOOSE = 0.1, 100_000
 _SWEEPS, _AVERAGED = 80, 20  # of which the last ones predict held-out rows
 _MOST_SWEEPS, _VISITED = 120, 80_000_000  # of the last fit; rows × sweeps, about
+_NEAR = 2.0  # standard errors: of numbers that predict about as well the largest has the finest structure
 _LEAST, _CHUNK = 1e-12, 1_000_000
 _MOST_VISITS = 50
 
@@ -75,7 +77,10 @@ def fit_affinities(
 def _chosen_number(
     user: np.ndarray, item: np.ndarray, come: np.ndarray, popular: np.ndarray, seed: int
 ) -> tuple[int, float]:
-    """The number of topics that predicts held-out rows best, and by how much better than one topic."""
+    """The number of topics that predicts held-out rows best, and by how much better than one topic.
+
+    Of several that do so about as well, the largest: priors keep from it what the log does not have.
+    """
     users, items = len(come), len(popular)
     if len(user) > _ROWS_TO_CHOOSE:
         order = np.argsort(coins(seed, "users to choose topics", users), kind="stable")
@@ -88,7 +93,8 @@ def _chosen_number(
     held = pair_coins(seed, "held out of topics", user, item) < _HELD_OUT
     if not held.any() or held.all():
         return 1, 0.0
-    best, gain = 1, 0.0
+    alone = _State.start(user[~held], item[~held], come, popular, 1, 0).chances(user[held], item[held])
+    found: dict[int, np.ndarray] = {1: np.log(np.maximum(alone, 1e-300))}  # log-likelihood of every held-out row
     for number in NUMBERS:
         if number > min(users, items) // 2:
             break
@@ -98,12 +104,16 @@ def _chosen_number(
             state.sweep()
             if at >= _SWEEPS - _AVERAGED:
                 likelihood += state.chances(user[held], item[held]) / _AVERAGED
-        alone = _State.start(user[~held], item[~held], come, popular, 1, 0).chances(user[held], item[held])
-        found = float(np.mean(np.log(np.maximum(likelihood, 1e-300)) - np.log(np.maximum(alone, 1e-300))))
-        if found <= gain:
-            break
-        best, gain = number, found
-    return best, gain
+        found[number] = np.log(np.maximum(likelihood, 1e-300))
+    best = max(found, key=lambda number: float(found[number].mean()))
+    if best == 1:
+        return 1, 0.0
+    error = np.sqrt(held.sum())
+    near = [
+        number for number, own in found.items()
+        if (found[best] - own).mean() <= _NEAR * (found[best] - own).std() / error
+    ]  # fmt: skip
+    return max(near), float((found[max(near)] - found[1]).mean())
 
 
 @dataclass
