@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +12,18 @@ import pytest
 import trueval as tv
 from trueval.errors import DataError, DefinitionError, OutputError
 from trueval.kernels import use_threads
+from trueval.simulation.by_topics import ByTopics
 from trueval.simulation.latent import kept_by_value
 from trueval.simulation.log_shape import ks_distance
 from trueval.simulation.opposed import liked_shares
 from trueval.statistics.inequality import gini_index
+
+
+@cache
+def structured() -> tv.World:
+    """A log in which people of one taste meet the same items."""
+    return tv.simulate("world", users=150, items=60, ratings=3000, self_selection=4.0, taste=3.0, seed=1)
+
 
 KINDS = {
     "world": lambda seed: tv.simulate("world", users=60, items=40, seed=seed),
@@ -24,6 +33,8 @@ KINDS = {
     "skew": lambda seed: tv.simulate("skew", users=60, items=40, seed=seed),
     "opposed": lambda seed: tv.simulate("opposed", users=60, items=40, seed=seed),
     "like": lambda seed: tv.simulate("like", tv.simulate("world", users=60, items=40).log, seed=seed),
+    "like with topics": lambda seed: tv.simulate("like", structured().log, seed=seed),
+    "opposed like with topics": lambda seed: tv.simulate("opposed", structured().log, seed=seed),
     "opposed like": lambda seed: tv.simulate("opposed", tv.simulate("world", users=60, items=40).log, seed=seed),
 }
 
@@ -236,6 +247,18 @@ def test_a_fitted_world_has_the_counts_of_the_log(known: tv.World, fitted: tv.Wo
     counts = np.bincount(fitted.items.codes(known.log.frame["item"]))
     assert p.sum(axis=1) == pytest.approx(rows, rel=0.02)
     assert p.sum(axis=0) == pytest.approx(counts, rel=0.02)
+
+
+def test_a_fitted_world_has_topics_where_the_log_has() -> None:
+    world = KINDS["like with topics"](1)
+    assert isinstance(world.seen, ByTopics)
+    assert isinstance(KINDS["opposed like with topics"](1).seen, ByTopics)
+    assert not isinstance(KINDS["like"](1).seen, ByTopics)
+    log = structured().log
+    users, items = np.arange(len(world.users))[:, None], np.arange(len(world.items))
+    p = world.probability(users, items)
+    assert p.sum(axis=1) == pytest.approx(np.bincount(world.users.codes(log.frame["user"])), rel=0.02)
+    assert p.sum(axis=0) == pytest.approx(np.bincount(world.items.codes(log.frame["item"])), rel=0.02)
 
 
 def test_a_fitted_world_recovers_what_the_log_was_made_with(known: tv.World, fitted: tv.World) -> None:

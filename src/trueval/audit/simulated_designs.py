@@ -144,7 +144,7 @@ class SimulatedDesigns(Tabular, Shown):
         orders = [f"{first} above {second}" for _, first, second in self.fit.systems.reversals]
         return (
             "This world does not tell which setting is nearer to the truth: on rows that it was not fitted to, your "
-            f"log has {listed(orders)} and the world has the opposite order, each significantly."
+            f"log has {listed(orders)}, and the world has not."
         )
 
     def _nearest(self) -> str:

@@ -55,8 +55,9 @@ class _Coded:
     @staticmethod
     def of(log: Interactions) -> _Coded:
         by = [name for name in ("time", "user", "item", "value") if log.has(name)]
-        frame = log.frame.sort(by) if log.has("time") else log.frame
-        frame = frame.unique(["user", "item"], keep="last", maintain_order=True)  # repeated pairs count once
+        frame = log.frame.sort(by).unique(
+            ["user", "item"], keep="last", maintain_order=True
+        )  # repeated pairs count once
         users, items = Ids.of(frame["user"]), Ids.of(frame["item"])
         if len(users) < 5 or len(items) < 5:
             found = f"{len(users):,} users, {len(items):,} items"
