@@ -20,9 +20,14 @@ from trueval.statistics.inequality import gini_index
 
 
 @cache
-def structured() -> tv.World:
-    """A log in which people of one taste meet the same items."""
-    return tv.simulate("world", users=150, items=60, ratings=3000, self_selection=4.0, taste=3.0, seed=1)
+def structured() -> pl.DataFrame:
+    """A log in which people meet the items of their own third six times as often as others."""
+    rng = np.random.default_rng(3)
+    affinity = np.where(np.arange(150)[:, None] % 3 == np.arange(60) % 3, 6.0, 1.0)
+    rate = 0.5 * rng.uniform(0.4, 1.0, (150, 1)) * (np.arange(1, 61) + 5.0) ** -0.5 * affinity
+    user, item = np.nonzero(rng.random(rate.shape) < np.minimum(rate, 0.95))
+    value = rng.choice([1.0, 2.0, 3.0, 4.0, 5.0], len(user))
+    return pl.DataFrame({"user": user, "item": item, "value": value, "time": rng.integers(0, 10**6, len(user))})
 
 
 KINDS = {
@@ -33,8 +38,8 @@ KINDS = {
     "skew": lambda seed: tv.simulate("skew", users=60, items=40, seed=seed),
     "opposed": lambda seed: tv.simulate("opposed", users=60, items=40, seed=seed),
     "like": lambda seed: tv.simulate("like", tv.simulate("world", users=60, items=40).log, seed=seed),
-    "like with topics": lambda seed: tv.simulate("like", structured().log, seed=seed),
-    "opposed like with topics": lambda seed: tv.simulate("opposed", structured().log, seed=seed),
+    "like with topics": lambda seed: tv.simulate("like", structured(), seed=seed),
+    "opposed like with topics": lambda seed: tv.simulate("opposed", structured(), seed=seed),
     "opposed like": lambda seed: tv.simulate("opposed", tv.simulate("world", users=60, items=40).log, seed=seed),
 }
 
@@ -254,11 +259,11 @@ def test_a_fitted_world_has_topics_where_the_log_has() -> None:
     assert isinstance(world.seen, ByTopics)
     assert isinstance(KINDS["opposed like with topics"](1).seen, ByTopics)
     assert not isinstance(KINDS["like"](1).seen, ByTopics)
-    log = structured().log
+    rows = structured()
     users, items = np.arange(len(world.users))[:, None], np.arange(len(world.items))
     p = world.probability(users, items)
-    assert p.sum(axis=1) == pytest.approx(np.bincount(world.users.codes(log.frame["user"])), rel=0.02)
-    assert p.sum(axis=0) == pytest.approx(np.bincount(world.items.codes(log.frame["item"])), rel=0.02)
+    assert p.sum(axis=1) == pytest.approx(np.bincount(world.users.codes(rows["user"])), rel=0.02)
+    assert p.sum(axis=0) == pytest.approx(np.bincount(world.items.codes(rows["item"])), rel=0.02)
 
 
 def test_a_fitted_world_recovers_what_the_log_was_made_with(known: tv.World, fitted: tv.World) -> None:
