@@ -133,3 +133,26 @@ def test_the_nearest_of_many_must_be_shown_to_be() -> None:
     assert far.sentences()[1].startswith("Nearer to the true order in this world, of 1 other settings: D1")
     own = with_taus((0.8, 0.8, 0.8), (0.2, 0.4, 0.2))
     assert own.sentences()[1] == "No setting is nearer to the true order than yours."
+
+
+def test_nothing_is_advised_where_the_world_orders_systems_otherwise() -> None:
+    from dataclasses import replace
+
+    from trueval.simulation.system_check import SystemCheck
+
+    far = with_taus((0.2, 0.4, 0.2, 0.2, 0.4), (0.8, 1.0, 0.8, 1.0, 1.0))
+    values = np.array([[0.1, 0.2]]), np.array([[0.2, 0.1]])
+    reversed_in = SystemCheck(("a", "b"), ("D0",), "ndcg@10", *values, (("D0", "b", "a"),), (0.1, 0.1))
+    other = replace(far, fit=replace(far.fit, systems=reversed_in))
+    assert other.sentences()[1].startswith("This world does not tell which setting is nearer to the truth")
+    assert "your log has b above a, and the world has not" in other.sentences()[1]
+    alike = replace(reversed_in, world=values[0], reversals=())
+    assert replace(far, fit=replace(far.fit, systems=alike)).sentences()[1] == far.sentences()[1]
+
+
+def test_the_systems_are_compared_in_log_and_world(found: SimulatedDesigns) -> None:
+    check = found.fit.systems
+    assert check is not None
+    assert check.systems == tuple(SYSTEMS)
+    assert check.designs == ("AR-TI-AN",)
+    assert "τ of both orders" in str(found)

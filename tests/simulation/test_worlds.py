@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -11,17 +12,34 @@ import pytest
 import trueval as tv
 from trueval.errors import DataError, DefinitionError, OutputError
 from trueval.kernels import use_threads
+from trueval.simulation.by_topics import ByTopics
 from trueval.simulation.latent import kept_by_value
 from trueval.simulation.log_shape import ks_distance
 from trueval.simulation.opposed import liked_shares
 from trueval.statistics.inequality import gini_index
 
+
+@cache
+def structured() -> pl.DataFrame:
+    """A log in which people meet the items of their own third six times as often as others."""
+    rng = np.random.default_rng(3)
+    affinity = np.where(np.arange(150)[:, None] % 3 == np.arange(60) % 3, 6.0, 1.0)
+    rate = 0.5 * rng.uniform(0.4, 1.0, (150, 1)) * (np.arange(1, 61) + 5.0) ** -0.5 * affinity
+    user, item = np.nonzero(rng.random(rate.shape) < np.minimum(rate, 0.95))
+    value = rng.choice([1.0, 2.0, 3.0, 4.0, 5.0], len(user))
+    return pl.DataFrame({"user": user, "item": item, "value": value, "time": rng.integers(0, 10**6, len(user))})
+
+
 KINDS = {
     "world": lambda seed: tv.simulate("world", users=60, items=40, seed=seed),
     "drift": lambda seed: tv.simulate("world", users=60, items=40, drift=0.8, value_bias=-0.5, seed=seed),
+    "self-selected": lambda seed: tv.simulate("world", users=60, items=40, self_selection=1.5, seed=seed),
+    "opposed self-selected": lambda seed: tv.simulate("opposed", users=60, items=40, self_selection=1.5, seed=seed),
     "skew": lambda seed: tv.simulate("skew", users=60, items=40, seed=seed),
     "opposed": lambda seed: tv.simulate("opposed", users=60, items=40, seed=seed),
     "like": lambda seed: tv.simulate("like", tv.simulate("world", users=60, items=40).log, seed=seed),
+    "like with topics": lambda seed: tv.simulate("like", structured(), seed=seed),
+    "opposed like with topics": lambda seed: tv.simulate("opposed", structured(), seed=seed),
     "opposed like": lambda seed: tv.simulate("opposed", tv.simulate("world", users=60, items=40).log, seed=seed),
 }
 
@@ -89,6 +107,23 @@ def test_value_bias_by_level() -> None:
     met = world.seen.probability(*every)
     assert world.probability(*every) / met == pytest.approx(np.exp(0.7 * (world.complete - 5)))
     assert kept_by_value(0.0, 3) == (1.0, 1.0, 1.0)
+
+
+def test_self_selection_is_stronger_for_rarer_items() -> None:
+    """Of rare items those are met who are expected to be liked; of the most popular one all, as without."""
+    plain, chosen = (
+        tv.simulate("world", users=600, items=300, ratings=15_000, value_bias=0.0, self_selection=s, seed=1)
+        for s in (0.0, 1.5)
+    )
+    every = np.arange(600)[:, None], np.arange(300)
+    assert (plain.complete == chosen.complete).all()
+    p, weight = chosen.seen.probability(*every), chosen.seen.weight
+    met = (p * chosen.complete).sum(axis=0) / p.sum(axis=0) - chosen.complete.mean(axis=0)
+    rare, famous = weight <= np.quantile(weight, 0.3), weight >= np.quantile(weight, 0.98)
+    assert met[rare].mean() > 0.3 > 0.15 > met[famous].mean() > -0.1
+    assert np.corrcoef(np.log(p.sum(axis=0)), np.log(weight))[0, 1] > 0.99  # popularity stays what it was
+    assert chosen.expected == pytest.approx(15_000, rel=0.001)
+    assert len(chosen.log) == pytest.approx(15_000, rel=0.03)
 
 
 def test_gamma_is_the_exponent_of_popularity() -> None:
@@ -219,6 +254,18 @@ def test_a_fitted_world_has_the_counts_of_the_log(known: tv.World, fitted: tv.Wo
     assert p.sum(axis=0) == pytest.approx(counts, rel=0.02)
 
 
+def test_a_fitted_world_has_topics_where_the_log_has() -> None:
+    world = KINDS["like with topics"](1)
+    assert isinstance(world.seen, ByTopics)
+    assert isinstance(KINDS["opposed like with topics"](1).seen, ByTopics)
+    assert not isinstance(KINDS["like"](1).seen, ByTopics)
+    rows = structured()
+    users, items = np.arange(len(world.users))[:, None], np.arange(len(world.items))
+    p = world.probability(users, items)
+    assert p.sum(axis=1) == pytest.approx(np.bincount(world.users.codes(rows["user"])), rel=0.02)
+    assert p.sum(axis=0) == pytest.approx(np.bincount(world.items.codes(rows["item"])), rel=0.02)
+
+
 def test_a_fitted_world_recovers_what_the_log_was_made_with(known: tv.World, fitted: tv.World) -> None:
     quality = known.item_factors[known.items.codes(fitted.items.values), -1]
     assert np.corrcoef(fitted.item_factors[:, -1], quality)[0, 1] > 0.8
@@ -336,6 +383,7 @@ def test_folders_are_not_overwritten(tmp_path: Path) -> None:
         ("world", {"users": 10, "items": 10, "ratings": 51}, "1 to 50 ratings"),
         ("world", {"alignment": 1.5}, "alignment must be"),
         ("world", {"noise": -1.0}, "noise must be"),
+        ("world", {"self_selection": -1.0}, "self_selection must be"),
         ("world", {"users": "many"}, "users must be a whole number"),
         ("world", {"gamma": float("nan")}, "gamma must be"),
         ("world", {"groups": ()}, "shares of user groups"),

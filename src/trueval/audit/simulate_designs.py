@@ -22,8 +22,9 @@ from trueval.evaluation.options import EvaluationOptions
 from trueval.metrics.grammar import Spec, parse, parse_all
 from trueval.progress import hushed, progress
 from trueval.recommenders.given import Scores
-from trueval.simulation.like import fitted_world
+from trueval.simulation.like import fit_world, fitted_world
 from trueval.simulation.pair_draws import coins
+from trueval.simulation.system_check import SystemCheck, check_systems
 from trueval.simulation.world import World
 from trueval.splits import split
 from trueval.splits.parts import Parts
@@ -57,9 +58,10 @@ def simulate_designs(
     world = fitted_world(log, threshold=options.threshold, seed=seed)
     notes += [note] * bool(note)
     notes.append(
-        "That observation depends on popularity and activity and their times alone, and how much of the ratings is "
-        "stable taste, is assumed: a log does not tell (see trueval simulate like)."
+        "That who meets what depends on popularity, activity, their times and on what people meet together, and not on "
+        "the rating itself, is assumed: a log does not tell (see trueval simulate like)."
     )
+    check = _checked(log, named, design, options, seed, notes)
     measured: list[dict[Cell, np.ndarray]] = []
     true: list[dict[str, np.ndarray]] = []
     with progress("simulating logs", logs) as step:
@@ -75,7 +77,24 @@ def simulate_designs(
     size = (len(world.users), len(world.items), len(world.log))
     cells = [cell for cell in measured[0] if all(cell in one for one in measured)]
     found = [_setting(cell, measured, true, order_by) for cell in cells]
-    return SimulatedDesigns(tuple(found), tuple(named), order_by, logs, size, world.fit, tuple(notes))
+    return SimulatedDesigns(
+        tuple(found), tuple(named), order_by, logs, size, replace(world.fit, systems=check), tuple(notes)
+    )
+
+
+def _checked(
+    log: Interactions, named: Mapping[str, str], design: str, options: EvaluationOptions, seed: int, notes: list[str]
+) -> SystemCheck | None:
+    """Whether a world that is fitted to a part of the log orders the systems as the rest of the log does."""
+    metric = str(parse_all(options.metrics)[0])
+    try:
+        return check_systems(
+            log, lambda rows: fit_world(rows, threshold=options.threshold, seed=seed), systems=named, designs=[design],
+            metric=metric, seed=seed,
+        )  # fmt: skip
+    except TruevalError as problem:
+        notes.append(f"Whether the world orders the systems as your log does could not be checked: {problem.what}.")
+        return None
 
 
 def _systems(subject: Subject | None) -> tuple[dict[str, str], list[str]]:

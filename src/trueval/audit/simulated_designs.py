@@ -135,7 +135,17 @@ class SimulatedDesigns(Tabular, Shown):
             far += f"(bias {_signed(own.bias)}), "
         spread = "" if math.isnan(own.sd) else f"varies by {number(own.sd)} from log to log (SD), and "
         order = f"orders the systems with τ = {_tau(own)} to their true order by {self.order_by}"
-        return [f"{world}: {far}{spread}{order}.", self._nearest(), *self.notes]
+        return [f"{world}: {far}{spread}{order}.", self._advice(), *self.notes]
+
+    def _advice(self) -> str:
+        """Which settings are nearer to the true order; not where the world orders systems otherwise than the log."""
+        if self.fit.systems is None or not self.fit.systems.reversals:
+            return self._nearest()
+        orders = [f"{first} above {second}" for _, first, second in self.fit.systems.reversals]
+        return (
+            "This world does not tell which setting is nearer to the truth: on rows that it was not fitted to, your "
+            f"log has {listed(orders)}, and the world has not."
+        )
 
     def _nearest(self) -> str:
         best = [one for one in self.by_order if one.name != self.own.name]

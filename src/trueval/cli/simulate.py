@@ -38,6 +38,10 @@ def world_command(
     ratings: Ratings = None,
     gamma: Annotated[float | None, Option(help="Pairs are met ∝ popularity^gamma (default 1; 0 is uniform).")] = None,
     value_bias: ValueBias = None,
+    self_selection: Annotated[
+        float | None,
+        Option(help="How far people meet rare items because they expect to like them, 0 to 4 (default 0: not at all)."),
+    ] = None,
     alignment: Annotated[
         float | None, Option(help="Correlation of quality and popularity, -1 opposed to 1 aligned (default 0.3).")
     ] = None,
@@ -67,11 +71,14 @@ def world_command(
       trueval simulate world --gamma 0 --value-bias 0 -o uniform
 
       trueval simulate world --alignment -0.8 -o against
+
+      trueval simulate world --self-selection 1.5 -o chosen
     """
     _make(
         "world", output, None, seed=seed, force=force, quiet=quiet, threads=threads, users=users, items=items,
-        ratings=ratings, gamma=gamma, value_bias=value_bias, alignment=alignment, alpha=alpha, taste=taste, noise=noise,
-        drift=drift, fade=fade, genres=genres, providers=providers, threshold=threshold,
+        ratings=ratings, gamma=gamma, value_bias=value_bias, self_selection=self_selection, alignment=alignment,
+        alpha=alpha, taste=taste, noise=noise, drift=drift, fade=fade, genres=genres, providers=providers,
+        threshold=threshold,
     )  # fmt: skip
 
 
@@ -143,11 +150,14 @@ def like_command(
     data: Annotated[str, Argument(help=_DATA)],
     output: Folder,
     taste: Annotated[
-        float, Option(help="Share of unexplained rating variance that is stable taste: a log does not tell.")
-    ] = 0.5,
+        float | None, Option(help="Share of unexplained rating variance that is taste (default: what ratings show).")
+    ] = None,
     value_bias: Annotated[float, Option(help="Assumed: each level below the best is less likely by e^-bias.")] = 0.0,
     liked: Annotated[float, Option(help="Share of liked pairs, where the log has no ratings.")] = 0.2,
     threshold: Threshold = None,
+    check: Annotated[
+        bool, Option("--check", help="Also compare six systems in log and world, on rows that are not fitted to.")
+    ] = False,
     columns: Columns = None,
     seed: Seed = 0,
     force: Force = False,
@@ -157,17 +167,19 @@ def like_command(
     """Fit a world to a log, and tell how well it fits.
 
     Users and items are those of the log, with as many rows each on average; ratings, the spread of items and users,
-    when users come and when items are popular follow it, too.
+    when users come and when items are popular follow it, too, and so does what people meet and like together.
 
     Examples:
 
       trueval simulate like ml-1m -o world
 
+      trueval simulate like ml-100k --check -o world
+
       trueval simulate like log.csv --columns user=uid,item=sku -o world
     """
     _make(
         "like", output, data, columns=columns, seed=seed, force=force, quiet=quiet, threads=threads, taste=taste,
-        value_bias=value_bias, liked=liked, threshold=threshold,
+        value_bias=value_bias, liked=liked, threshold=threshold, check=check,
     )  # fmt: skip
 
 

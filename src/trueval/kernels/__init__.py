@@ -42,6 +42,7 @@ _PLAIN = {
     "neighbours": "trueval.kernels.plain_neighbours",
     "sampling": "trueval.kernels.plain_sampling",
     "topics": "trueval.kernels.plain_topics",
+    "world_fit": "trueval.kernels.plain_world_fit",
 }
 
 _FEW = 250_000  # elements that are gathered before a second thread has begun

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -14,6 +15,13 @@ from trueval.render.shown import Shown
 from trueval.render.terminal import plain_table, printed
 from trueval.simulation.log_shape import MOVES, ks_distance, shape_of
 
+if TYPE_CHECKING:
+    from trueval.simulation.system_check import SystemCheck
+
+_SPECTRUM = (
+    "Share of the top ten singular values: how much of what people meet together, beyond popularity and activity,\n"
+    "lies in ten dimensions. It is what systems that personalise learn from."
+)
 _MOVES = (
     "Popularity that moves between halves (eighths) of the time: the share of rows that would have to be of other\n"
     "items for one half (eighth) to be as the next, less what differs by chance. 0: popularity stays."
@@ -31,11 +39,13 @@ class FitTable(Tabular, Shown):
 
     rows: tuple[tuple[str, float | None, float | None], ...]
     distances: tuple[tuple[str, float], ...]
+    systems: SystemCheck | None = None  # the same systems in both, where this was asked for
 
     def table(self) -> pl.DataFrame:
         """One row per property: its value in the log and in the world, and their difference."""
+        rows = [*self.rows, *(() if self.systems is None else self.systems.rows())]
         frame = pl.DataFrame(
-            self.rows, schema={"property": pl.String, "data": pl.Float64, "world": pl.Float64}, orient="row"
+            rows, schema={"property": pl.String, "data": pl.Float64, "world": pl.Float64}, orient="row"
         )
         found = frame.with_columns(difference=pl.col("world") - pl.col("data"))
         more = [(name, 0.0, distance, distance) for name, distance in self.distances]
@@ -47,7 +57,8 @@ class FitTable(Tabular, Shown):
         far = [[name, f"{distance:.3f}"] for name, distance in self.distances]
         told = printed(plain_table(["distance (0: the same, 1: nothing in common)", ""], far, align="lr"))
         moves = any(name in MOVES and data is not None for name, data, _ in self.rows)
-        return f"{head}\n{told}" + (f"\n{_MOVES}\n" if moves else "")
+        notes = f"\n{_SPECTRUM}\n" + (f"\n{_MOVES}\n" if moves else "")
+        return f"{head}\n{told}{notes}" + ("" if self.systems is None else f"\n{self.systems}")
 
 
 def compare_logs(data: Interactions, world: Interactions) -> FitTable:

@@ -1,4 +1,7 @@
-"""The kind "like": a world fitted to a log. Its popularity, activity, ratings and times follow those of the log."""
+"""The kind "like": a world fitted to a log.
+
+Its popularity, activity, ratings and times follow those of the log, and so does what people meet and like together.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +16,15 @@ from trueval.data.interactions import Interactions
 from trueval.errors import DataError, DefinitionError
 from trueval.kernels.seeds import derive
 from trueval.render.numbers import percent
+from trueval.simulation.by_topics import with_topics
 from trueval.simulation.latent import kept_by_value
 from trueval.simulation.observation import MOST, ByPopularity, activity_for, sum_of_least
 from trueval.simulation.period_fit import in_periods
-from trueval.simulation.periods import ByPeriods
+from trueval.simulation.periods import ByPeriods, TimesInPeriods
+from trueval.simulation.taste_fit import fit_tastes
 from trueval.simulation.tastes import Tastes
 from trueval.simulation.times import Times, Timing
+from trueval.simulation.topic_fit import fit_affinities
 from trueval.simulation.world import World
 
 _FACTORS = 8
@@ -41,11 +47,17 @@ class _Coded:
     place: np.ndarray
     time: np.ndarray | None
 
+    def in_order(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Users, items and places of ratings by user and item: sums must not depend on the order of rows."""
+        order = np.lexsort((self.item, self.user))
+        return self.user[order], self.item[order], self.place[order]
+
     @staticmethod
     def of(log: Interactions) -> _Coded:
         by = [name for name in ("time", "user", "item", "value") if log.has(name)]
-        frame = log.frame.sort(by) if log.has("time") else log.frame
-        frame = frame.unique(["user", "item"], keep="last", maintain_order=True)  # repeated pairs count once
+        frame = log.frame.sort(by).unique(
+            ["user", "item"], keep="last", maintain_order=True
+        )  # repeated pairs count once
         users, items = Ids.of(frame["user"]), Ids.of(frame["item"])
         if len(users) < 5 or len(items) < 5:
             found = f"{len(users):,} users, {len(items):,} items"
@@ -67,10 +79,11 @@ class _Coded:
 def fitted_world(
     data: Interactions,
     *,
-    taste: float = 0.5,
+    taste: float | None = None,
     value_bias: float = 0.0,
     liked: float = 0.2,
     threshold: float | None = None,
+    check: bool = False,
     seed: int = 0,
 ) -> World:
     """A world like a log (see `simulate` for the options); `world.fit` tells how well it fits.
@@ -82,24 +95,45 @@ def fitted_world(
     """
     from trueval.simulation.fit_table import compare_logs
 
+    def fit(rows: Interactions) -> World:
+        return fit_world(rows, taste=taste, value_bias=value_bias, liked=liked, threshold=threshold, seed=seed)
+
+    world = fit(data)
+    found = compare_logs(data, world.log)
+    if check:
+        from trueval.simulation.system_check import check_systems
+
+        found = replace(found, systems=check_systems(data, fit, seed=seed))
+    return replace(world, fit=found)
+
+
+def fit_world(
+    data: Interactions, *, taste: float | None = None, value_bias: float = 0.0, liked: float = 0.2,
+    threshold: float | None = None, seed: int = 0,
+) -> World:  # fmt: skip
+    """A world like a log, without a comparison of the two."""
     for name, value, low, high in (("taste", taste, 0, 1), ("value_bias", value_bias, -4, 4), ("liked", liked, 0, 1)):
-        if not low <= value <= high or (name == "liked" and value in (0, 1)):
+        if value is not None and (not low <= value <= high or (name == "liked" and value in (0, 1))):
             raise DefinitionError(f"{name} must be from {low} to {high}", found=f"{value!r}", do="see tv.simulate")
     coded = _Coded.of(data)
     implicit = len(coded.levels) == 1
     levels = (0.0, coded.levels[0]) if implicit else coded.levels
     kept = (0.0, 1.0) if implicit else kept_by_value(value_bias, len(levels))
     shares = np.array([1 - liked, liked]) if implicit else np.bincount(coded.place) / len(coded.place) / np.array(kept)
-    tastes = _tastes(coded, levels, taste=taste, liked=liked if implicit else None, seed=seed)
+    if implicit:
+        tastes = _tastes_of_topics(coded, levels, taste=taste, liked=liked, seed=seed)
+    else:
+        tastes = _tastes(coded, levels, taste=taste, seed=seed)
     tastes, seen, share = _calibrated(coded, tastes, shares / shares.sum(), kept, seed)
     observed, times = _with_times(coded, seen, seed)
+    if not implicit:  # of a log without ratings, what people meet together is what they like
+        observed, times = _with_topics(coded, observed, times, seed)
     threshold = _threshold(data, levels) if threshold is None else threshold
-    world = World(
+    return World(
         "like", tastes, coded.users, coded.items, threshold, observed, _side(data.users, coded.users, "user"),
         _side(data.items, coded.items, "item"), kept=kept, kept_share=share, times=times,
         options={"data": data.name, "taste": taste, "value_bias": value_bias} | ({"liked": liked} if implicit else {}),
     )  # fmt: skip
-    return replace(world, fit=compare_logs(data, world.log))
 
 
 def _with_times(coded: _Coded, seen: ByPopularity, seed: int) -> tuple[ByPopularity | ByPeriods, Timing | None]:
@@ -114,32 +148,92 @@ def _with_times(coded: _Coded, seen: ByPopularity, seed: int) -> tuple[ByPopular
     return seen, Times(released, joined, begin=begin, end=begin, fade=1.0, seed=seed)
 
 
-def _tastes(coded: _Coded, levels: tuple[float, ...], *, taste: float, liked: float | None, seed: int) -> Tastes:
-    """Quality and generosity as far as the log tells them apart, and tastes that take their share of the rest.
+def _with_topics(
+    coded: _Coded, observed: ByPopularity | ByPeriods, times: Timing | None, seed: int
+) -> tuple[ByPopularity | ByPeriods, Timing | None]:
+    """What people meet together, as far as the log tells; when they come, and how much in all, stays."""
+    if isinstance(observed, ByPopularity):
+        base = ByPeriods(observed.activity[:, None], observed.weight[:, None], observed.seed)
+    else:
+        base = observed
+    user, item, _ = coded.in_order()
+    topics = fit_affinities(user, item, base.activities, base.weights, seed=seed)
+    if topics is None:
+        return observed, times
+    found = with_topics(base, topics.users, topics.items)
+    if isinstance(times, TimesInPeriods):
+        times = replace(times, activities=found.activities, weights=found.weights)
+    return found, times
 
-    On a scale where ratings are normal: effects of items and users are drawn from what is known of them, so that
-    they spread as the true ones do, and not as their noisy means.
+
+def _tastes(coded: _Coded, levels: tuple[float, ...], *, taste: float | None, seed: int) -> Tastes:
+    """Quality, generosity and factors of taste as far as the log tells them apart, and noise for the rest.
+
+    On a scale where ratings are normal: effects and factors are drawn from what is known of them, so that they spread
+    as the true ones do, and not as their noisy means. A share `taste` of what effects do not explain, where it is
+    given, is what factors are scaled to.
     """
     rng = np.random.default_rng(int(derive(seed, "fitted world")))
-    rest, quality, generosity = 1.0, np.zeros(len(coded.items)), np.zeros(len(coded.users))
-    if liked is not None:
-        quality, generosity = (_liking(own, others, liked) for own, others in (
-            (np.bincount(coded.item), len(coded.users)), (np.bincount(coded.user), len(coded.items))))  # fmt: skip
+    user, item, place = coded.in_order()
+    score = _normal_scores(place)
+    quality, score = _effects(score, item, len(coded.items), rng)
+    generosity, score = _effects(score, user, len(coded.users), rng)
+    fitted = fit_tastes(user, item, score, users=len(coded.users), items=len(coded.items), seed=seed)
+    rest = float(score.std())
+    if fitted is None:  # ratings do not tell who likes what, and what is assumed is drawn at random
+        own, other = (rng.standard_normal((len(ids), _FACTORS)) for ids in (coded.users, coded.items))
+        spread, share = np.sqrt(_FACTORS), taste or 0.0
     else:
-        score = _normal_scores(coded.place)
-        quality, score = _effects(score, coded.item, len(coded.items), rng)
-        generosity, score = _effects(score, coded.user, len(coded.users), rng)
-        rest = float(score.std())
-    width = np.sqrt(taste) * rest / np.sqrt(_FACTORS)
-    users = np.hstack([
-        rng.standard_normal((len(coded.users), _FACTORS)), generosity[:, None], np.ones((len(coded.users), 1)),
-    ])  # fmt: skip
-    items = np.hstack([
-        width * rng.standard_normal((len(coded.items), _FACTORS)), np.ones((len(coded.items), 1)), quality[:, None],
-    ])  # fmt: skip
-    noise = float(np.sqrt(1 - taste) * rest)
-    cuts = tuple(np.zeros(len(levels) - 1))
-    return Tastes(users.astype(np.float32), items.astype(np.float32), levels, cuts, noise, seed)
+        own, other, spread = fitted.users, fitted.items, 1.0
+        variance = float(((own[user] * other[item]).sum(axis=1)).var())
+        share = variance / (variance + fitted.noise**2) if taste is None else taste
+        spread = np.sqrt(max(variance, 1e-12))
+    return _of_factors(own, other * (np.sqrt(share) * rest / spread), generosity, quality, levels,
+                       noise=float(np.sqrt(1 - share) * rest), seed=seed)  # fmt: skip
+
+
+def _tastes_of_topics(
+    coded: _Coded, levels: tuple[float, ...], *, taste: float | None, liked: float, seed: int
+) -> Tastes:
+    """Liking where a log only tells who met what: half of popularity and of activity, and what people meet together.
+
+    An affinity f is taken for liking by f times as many: near the share that is liked, P(liked) rises by that share
+    for each 1 of f.
+    """
+    from scipy.special import ndtri
+
+    rng = np.random.default_rng(int(derive(seed, "fitted world")))
+    quality, generosity = (
+        _liking(own, others, liked)
+        for own, others in (
+            (np.bincount(coded.item), len(coded.users)),
+            (np.bincount(coded.user), len(coded.items)),
+        )
+    )
+    user, item, _ = coded.in_order()
+    always = np.ones((len(coded.users), 1)), np.ones((len(coded.items), 1))
+    topics = fit_affinities(user, item, *always, seed=seed)
+    if topics is None:
+        own, other = (rng.standard_normal((len(ids), _FACTORS)) for ids in (coded.users, coded.items))
+        share = taste or 0.0
+        slope = np.sqrt(share / _FACTORS)
+    else:
+        own, other = topics.users, topics.items
+        some = rng.integers(0, len(own), _PAIRS), rng.integers(0, len(other), _PAIRS)
+        spread = float((own[some[0]] * other[some[1]]).sum(axis=1).std())
+        slope = liked * np.sqrt(2 * np.pi) * np.exp(ndtri(liked) ** 2 / 2)  # share / density at the cut
+        share = (slope * spread) ** 2 / (1 + (slope * spread) ** 2) if taste is None else taste
+        slope = np.sqrt(share) / max(spread, 1e-12)
+    return _of_factors(own, other * slope, generosity, quality, levels, noise=float(np.sqrt(1 - share)), seed=seed)
+
+
+def _of_factors(
+    own: np.ndarray, other: np.ndarray, generosity: np.ndarray, quality: np.ndarray, levels: tuple[float, ...], *,
+    noise: float, seed: int,
+) -> Tastes:  # fmt: skip
+    users = np.hstack([own, generosity[:, None], np.ones((len(own), 1))]).astype(np.float32)
+    items = np.hstack([other, np.ones((len(other), 1)), quality[:, None]]).astype(np.float32)
+    return Tastes(users, items, levels, tuple(np.zeros(len(levels) - 1)), noise, seed)
 
 
 def _liking(counts: np.ndarray, most: int, liked: float) -> np.ndarray:

@@ -6,10 +6,14 @@ import numpy as np
 import polars as pl
 
 from trueval.data.interactions import Interactions
+from trueval.simulation.pair_draws import coins
 from trueval.statistics.inequality import gini_index
 
+TOP = 10  # singular values that tell how much people meet together
+_MOST_ROWS = 3_000_000  # of which singular values are computed
 _ENOUGH = 10  # ratings from which the mean of an item is compared
 _LOTS = 5  # draws by lot, whose mean is what chance alone moves
+SPECTRUM = "share of the top ten singular values"
 MOVES = {"popularity that moves between halves": 2, "popularity that moves between eighths": 8}
 
 
@@ -52,6 +56,45 @@ def _moved(item: np.ndarray, part: np.ndarray, parts: int) -> float:
     return float(np.abs(np.diff(shares, axis=1)).sum(axis=0).mean() / 2)
 
 
+def spectrum_share(log: Interactions) -> float:
+    """How much of what users and items have in common, beyond margins, lies in ten dimensions.
+
+    Of the table of pairs, 1 where there is a row, less what margins alone lead to expect, each over the root of that
+    expectation (as in correspondence analysis): the share of the ten largest singular values, squared, in the sum of
+    all. Where users meet items by popularity and activity alone, it is what chance makes of it. Of more than three
+    million rows those of some users are taken, who are drawn by lot. NaN for logs without anything beyond margins.
+
+    >>> rows = [(user, item) for user in range(40) for item in range(40) if user % 4 == item % 4]
+    >>> log = Interactions.of(pl.DataFrame(rows, schema=["user", "item"], orient="row"))
+    >>> round(spectrum_share(log), 6)
+    1.0
+    """
+    from scipy.sparse import csr_array
+    from scipy.sparse.linalg import svds
+
+    pairs = log.frame.select("user", "item").unique().sort("user", "item")
+    user = pairs["user"].rank("dense").to_numpy().astype(np.int64) - 1
+    if len(user) > _MOST_ROWS:
+        order = np.argsort(coins(0, "users of the spectrum", int(user.max()) + 1), kind="stable")
+        enough = int(np.searchsorted(np.cumsum(np.bincount(user)[order]), _MOST_ROWS))
+        some = np.isin(user, order[:enough])
+        pairs, user = pairs.filter(pl.Series(some)), np.unique(user[some], return_inverse=True)[1]
+    item = pairs["item"].rank("dense").to_numpy().astype(np.int64) - 1
+    weight = 1 / np.sqrt(np.bincount(user)[user] * np.bincount(item)[item].astype(float))
+    table = csr_array((weight, (user, item)))
+    total = float((weight**2).sum()) - 1  # of the largest singular value, 1, which margins make
+    if total < 1e-9 or len(user) < 2:
+        return float("nan")
+    number = min(TOP + 1, min(table.shape))
+    if min(table.shape) <= 4 * (TOP + 1):
+        values = np.linalg.svd(table.toarray(), compute_uv=False)[:number]
+    else:
+        start = np.sqrt(np.bincount(user if table.shape[0] <= table.shape[1] else item).astype(float))
+        start *= 0.5 + coins(0, "start of the spectrum", len(start))
+        values = np.sort(svds(table, number, v0=start, return_singular_vectors=False))[::-1]
+    return float(((values**2).sum() - 1) / total)
+
+
 def shape_of(log: Interactions) -> dict[str, float | None]:
     """The properties of a log that `compare_logs` compares, by name."""
     pairs = log.frame.unique(["user", "item"], keep="last", maintain_order=True)
@@ -71,6 +114,7 @@ def shape_of(log: Interactions) -> dict[str, float | None]:
         shape |= {f"{name}, {q} %": float(np.quantile(counts, q / 100)) for q in (10, 50, 90, 99)}
     if "value" in pairs.columns and pairs["value"].n_unique() > 1:
         shape |= _of_ratings(pairs)
+    shape[SPECTRUM] = spectrum_share(log)
     for name, parts in MOVES.items():
         if parts == 2 or log.has("time"):
             shape[name] = moved_popularity(log, parts)

@@ -87,7 +87,7 @@ class ByPeriods(ByVisits):
         which, drawn = (
             as_coins(pair_keys(derive(self.seed, f"world {what}"), user, turn)) for what in ("period", "visited")
         )
-        period = _chosen([self.activities[user, t] * (edges[t + 1] - edges[t]) for t in range(len(edges) - 1)], which)
+        period = chosen([self.activities[user, t] * (edges[t + 1] - edges[t]) for t in range(len(edges) - 1)], which)
         place = np.searchsorted(total, edges[period] + drawn * (edges[period + 1] - edges[period]), side="right")
         item = np.clip(place - period * self.items, 0, self.items - 1)
         return item, self._bound[user] * pair_rates(self.activities, self.weights, user, item)
@@ -112,7 +112,7 @@ class TimesInPeriods:
     def periods(self, users: np.ndarray, items: np.ndarray) -> np.ndarray:
         """The period in which each pair is met, if it is met at all; else one in which the user is active."""
         parts = [own[users] * other[items] for own, other in zip(self.activities.T, self.weights.T)]
-        found = _chosen(parts, pair_coins(self.seed, "period", users, items))
+        found = chosen(parts, pair_coins(self.seed, "period", users, items))
         away = self.activities[users, found] == 0
         return np.where(away, self.activities.argmax(axis=1)[users], found)
 
@@ -148,7 +148,7 @@ def pair_rates(activities: np.ndarray, weights: np.ndarray, users: np.ndarray, i
     return total
 
 
-def _chosen(parts: list[np.ndarray], coin: np.ndarray) -> np.ndarray:
+def chosen(parts: list[np.ndarray], coin: np.ndarray) -> np.ndarray:
     """The place of one of the parts, drawn in proportion to them."""
     aim = coin * np.sum(parts, axis=0)
     reached, place = np.zeros(aim.shape), np.zeros(aim.shape, np.int64)

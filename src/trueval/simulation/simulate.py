@@ -38,8 +38,8 @@ def simulate(kind: str = "world", data: Any = None, *, seed: int = 0, **options:
         - "world": tastes for genres and quality of items, observed by popularity and by what is liked.
         - "skew": ratings skewed by popularity with no preference in them (Bellogín et al. 2017, §5.2).
         - "opposed": the least liked items get the most ratings (Mena-Maldonado et al. 2020, §5.5).
-        - "like": a world fitted to `data`: how popular items are and when, how active users are and when, ratings, and
-          sparsity; `World.fit` tells how well it fits.
+        - "like": a world fitted to `data`: how popular items are and when, how active users are and when, ratings,
+          sparsity, and what people meet and like together; `World.fit` tells how well it fits.
     data : log, table, file, folder or name of a data set, optional
         Needed by "like"; "skew" takes its size, curve and rating values from it, "opposed" a world fitted to it.
     seed : int, default 0
@@ -47,18 +47,23 @@ def simulate(kind: str = "world", data: Any = None, *, seed: int = 0, **options:
     **options : options of the kind
         - world: `users` (1000), `items` (500), `ratings` (about how many; a twentieth of the pairs), `gamma` (1: the
           probability of a pair is ∝ popularity^gamma; 0 is uniform), `value_bias` (0.5: each level below the best
-          rating makes a row less likely by the factor e^-value_bias; negative: the disliked is rated more), `alignment`
-          (0.3: correlation of quality and log popularity, from -1 opposed to 1 aligned), `alpha` (1.6, skewness of
-          popularity), `taste` (1, spread of personal taste), `noise` (0.7, spread of ratings around their means),
+          rating makes a row less likely by the factor e^-value_bias; negative: the disliked is rated more),
+          `self_selection` (0: people meet rare items because they expect to like them, popular ones anyhow. A pair is
+          met with the probability by popularity times 2 / (1 + e^(-s z)), where z is how many levels more the user is
+          expected to give the item than the averages of both say, and s is self_selection times log10 of how many times
+          rarer the item is than the most popular one), `alignment` (0.3: correlation of quality and log popularity,
+          from -1 opposed to 1 aligned), `alpha` (1.6, skewness of popularity), `taste` (1, spread of personal taste),
+          `noise` (0.7, spread of ratings around their means),
           `drift` (0: how much the mean of an item rises or falls over the period), `fade` (1.3: above 1, interest is
           strongest when an item is new), `genres` (8), `providers` (5), `groups` ((0.7, 0.3), shares of user groups),
           `threshold` (4).
         - skew: `alpha` (1.4), `users`, `items`, `ratings`, `c1`, `c2` of `|R(i_k)| = c1 + β (c2 + k)^(-alpha)`, `prior`
           (mapping from rating to share), `threshold`.
         - opposed: `strength` (1; less mixes the order with chance), and the options of "world" or, with data, "like".
-        - like: `taste` (0.5, share of what item and user do not explain of ratings that is stable taste: a log does
-          not tell), `value_bias` (0, assumed), `liked` (0.2, share of liked pairs where the log has no ratings),
-          `threshold`.
+        - like: `taste` (share of what item and user do not explain of ratings that is taste; default: what ratings
+          show), `value_bias` (0, assumed), `liked` (0.2, share of liked pairs where the log has no ratings),
+          `threshold`, `check` (False: also fit a world to four fifths of the rows, and compare six systems on the rest
+          of the log and in that world: `World.fit.systems`).
 
     Returns
     -------
@@ -102,12 +107,13 @@ def options_of_kind(kind: str, *, with_data: bool = False) -> list[str]:
     """Names of the options of a kind of world.
 
     >>> options_of_kind("like")
-    ['taste', 'value_bias', 'liked', 'threshold']
+    ['taste', 'value_bias', 'liked', 'threshold', 'check']
     """
     own = [
         name for name, one in inspect.signature(KINDS[kind]).parameters.items()
         if one.kind is inspect.Parameter.KEYWORD_ONLY and name != "seed"
     ]  # fmt: skip
     if kind == "opposed":
-        own += [name for name in options_of_kind("like" if with_data else "world") if name != "alignment"]
+        others = options_of_kind("like" if with_data else "world")
+        own += [name for name in others if name not in ("alignment", "check")]
     return own
