@@ -19,6 +19,8 @@ from trueval.statistics.inequality import gini_index
 KINDS = {
     "world": lambda seed: tv.simulate("world", users=60, items=40, seed=seed),
     "drift": lambda seed: tv.simulate("world", users=60, items=40, drift=0.8, value_bias=-0.5, seed=seed),
+    "self-selected": lambda seed: tv.simulate("world", users=60, items=40, self_selection=1.5, seed=seed),
+    "opposed self-selected": lambda seed: tv.simulate("opposed", users=60, items=40, self_selection=1.5, seed=seed),
     "skew": lambda seed: tv.simulate("skew", users=60, items=40, seed=seed),
     "opposed": lambda seed: tv.simulate("opposed", users=60, items=40, seed=seed),
     "like": lambda seed: tv.simulate("like", tv.simulate("world", users=60, items=40).log, seed=seed),
@@ -89,6 +91,23 @@ def test_value_bias_by_level() -> None:
     met = world.seen.probability(*every)
     assert world.probability(*every) / met == pytest.approx(np.exp(0.7 * (world.complete - 5)))
     assert kept_by_value(0.0, 3) == (1.0, 1.0, 1.0)
+
+
+def test_self_selection_is_stronger_for_rarer_items() -> None:
+    """Of rare items those are met who are expected to be liked; of the most popular one all, as without."""
+    plain, chosen = (
+        tv.simulate("world", users=600, items=300, ratings=15_000, value_bias=0.0, self_selection=s, seed=1)
+        for s in (0.0, 1.5)
+    )
+    every = np.arange(600)[:, None], np.arange(300)
+    assert (plain.complete == chosen.complete).all()
+    p, weight = chosen.seen.probability(*every), chosen.seen.weight
+    met = (p * chosen.complete).sum(axis=0) / p.sum(axis=0) - chosen.complete.mean(axis=0)
+    rare, famous = weight <= np.quantile(weight, 0.3), weight >= np.quantile(weight, 0.98)
+    assert met[rare].mean() > 0.3 > 0.15 > met[famous].mean() > -0.1
+    assert np.corrcoef(np.log(p.sum(axis=0)), np.log(weight))[0, 1] > 0.99  # popularity stays what it was
+    assert chosen.expected == pytest.approx(15_000, rel=0.001)
+    assert len(chosen.log) == pytest.approx(15_000, rel=0.03)
 
 
 def test_gamma_is_the_exponent_of_popularity() -> None:
@@ -336,6 +355,7 @@ def test_folders_are_not_overwritten(tmp_path: Path) -> None:
         ("world", {"users": 10, "items": 10, "ratings": 51}, "1 to 50 ratings"),
         ("world", {"alignment": 1.5}, "alignment must be"),
         ("world", {"noise": -1.0}, "noise must be"),
+        ("world", {"self_selection": -1.0}, "self_selection must be"),
         ("world", {"users": "many"}, "users must be a whole number"),
         ("world", {"gamma": float("nan")}, "gamma must be"),
         ("world", {"groups": ()}, "shares of user groups"),

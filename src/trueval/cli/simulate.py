@@ -38,6 +38,10 @@ def world_command(
     ratings: Ratings = None,
     gamma: Annotated[float | None, Option(help="Pairs are met ∝ popularity^gamma (default 1; 0 is uniform).")] = None,
     value_bias: ValueBias = None,
+    self_selection: Annotated[
+        float | None,
+        Option(help="How far people meet rare items because they expect to like them, 0 to 4 (default 0: not at all)."),
+    ] = None,
     alignment: Annotated[
         float | None, Option(help="Correlation of quality and popularity, -1 opposed to 1 aligned (default 0.3).")
     ] = None,
@@ -67,11 +71,14 @@ def world_command(
       trueval simulate world --gamma 0 --value-bias 0 -o uniform
 
       trueval simulate world --alignment -0.8 -o against
+
+      trueval simulate world --self-selection 1.5 -o chosen
     """
     _make(
         "world", output, None, seed=seed, force=force, quiet=quiet, threads=threads, users=users, items=items,
-        ratings=ratings, gamma=gamma, value_bias=value_bias, alignment=alignment, alpha=alpha, taste=taste, noise=noise,
-        drift=drift, fade=fade, genres=genres, providers=providers, threshold=threshold,
+        ratings=ratings, gamma=gamma, value_bias=value_bias, self_selection=self_selection, alignment=alignment,
+        alpha=alpha, taste=taste, noise=noise, drift=drift, fade=fade, genres=genres, providers=providers,
+        threshold=threshold,
     )  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from trueval.data.writing import whole_folder
 from trueval.errors import DataError, OutputError
 from trueval.simulation.observation import ByCounts, ByPopularity
 from trueval.simulation.periods import ByPeriods, TimesInPeriods
+from trueval.simulation.self_selection import BySelfSelection
 from trueval.simulation.tastes import Tastes
 from trueval.simulation.times import Times
 from trueval.simulation.world import World
@@ -26,6 +27,8 @@ MANIFEST = "world.json"
 FILES = ("log", "users", "items", "user_truth", "item_truth")
 _PROBABILITY: dict[type, str] = {
     ByPopularity: "min(activity · weight, 0.95) · kept[level]",
+    BySelfSelection: "min(activity · weight · 2 / (1 + e^(−slope · liking)), 0.95) · kept[level], slope = strength · "
+    "log10(greatest weight / weight), liking = likes of user · likes of item",
     ByPeriods: "min(Σ over periods of activity · weight, 0.95) · kept[level]",
     ByCounts: "ratings of the item / users",
 }
@@ -95,6 +98,8 @@ def _truth(world: World) -> dict[str, pl.DataFrame]:
     items: dict[str, Any] = {"item": world.items.values, "factors": _lists(tastes.item_factors)}
     if isinstance(seen, ByPopularity):
         users["activity"], items["weight"] = seen.activity, seen.weight
+        if isinstance(seen, BySelfSelection):
+            users["likes"], items["likes"] = _lists(seen.user_likes), _lists(seen.item_likes)
     elif isinstance(seen, ByPeriods):
         users["activity"], items["weight"] = _lists(seen.activities), _lists(seen.weights)
     elif isinstance(seen, ByCounts):
@@ -124,6 +129,7 @@ def _manifest(world: World, rows: int) -> dict[str, Any]:
         "levels": list(tastes.levels), "cuts": list(map(float, tastes.cuts)), "noise": tastes.noise,
         "kept": list(world.kept), "kept share": world.kept_share,
         "observation": None if world.seen is None else type(world.seen).__name__,
+        **({"strength": world.seen.strength} if isinstance(world.seen, BySelfSelection) else {}),
         "times": {"begin": times.begin, "end": times.end, "fade": times.fade}
         if isinstance(times, (Times, TimesInPeriods)) else None,
         "formulas": {
@@ -189,6 +195,11 @@ def load_world(folder: str | Path) -> World:
     seen: Any = None
     if made == "ByPopularity":
         seen = ByPopularity(users["activity"].to_numpy(), items["weight"].to_numpy(), seed)
+    elif made == "BySelfSelection":
+        seen = BySelfSelection(
+            users["activity"].to_numpy(), items["weight"].to_numpy(), seed, user_likes=users["likes"].to_numpy(),
+            item_likes=items["likes"].to_numpy(), strength=manifest["strength"],
+        )  # fmt: skip
     elif made == "ByPeriods":
         seen = ByPeriods(users["activity"].to_numpy(), items["weight"].to_numpy(), seed)
     elif made == "ByCounts":

@@ -15,6 +15,7 @@ from trueval.kernels.seeds import derive
 from trueval.memory import need_memory
 from trueval.simulation.observation import MOST, ByPopularity, activity_for, at_most, log_normal_activity
 from trueval.simulation.periods import ByPeriods
+from trueval.simulation.self_selection import self_selected
 from trueval.simulation.side_tables import (
     draw_factors,
     draw_genres,
@@ -39,6 +40,7 @@ def latent_world(
     ratings: int | None = None,
     gamma: float = 1.0,
     value_bias: float = 0.5,
+    self_selection: float = 0.0,
     alignment: float = 0.3,
     alpha: float = 1.6,
     taste: float = 1.0,
@@ -61,7 +63,8 @@ def latent_world(
     number = ratings if ratings is not None else max(users, users * items // 20)
     check_size(users, items, number)
     _check(alignment=alignment, noise=noise, alpha=alpha, fade=fade, taste=taste, drift=drift, gamma=gamma,
-           genres=genres, providers=providers, groups=groups, value_bias=value_bias)  # fmt: skip
+           genres=genres, providers=providers, groups=groups, value_bias=value_bias,
+           self_selection=self_selection)  # fmt: skip
     rng = np.random.default_rng(int(derive(seed, "latent world")))
     has_genre = draw_genres(rng, items, genres)
     group = rng.choice(len(groups), size=users, p=np.asarray(groups) / np.sum(groups))
@@ -84,28 +87,32 @@ def latent_world(
     return observed_world(
         "world", tastes, weight=weight / weight.max(), per_user=per_user, kept=kept_by_value(value_bias, 5),
         times=times, user_table=user_table, item_table=table, threshold=threshold, seed=seed,
-        options={"ratings": number, **options},
+        self_selection=self_selection, options={"ratings": number, **options},
     )  # fmt: skip
 
 
 def observed_world(
     kind: str, tastes: Tastes, *, weight: np.ndarray, per_user: np.ndarray, kept: tuple[float, ...],
     times: Timing | None, user_table: pl.DataFrame, item_table: pl.DataFrame, threshold: float, seed: int,
-    options: Mapping[str, Any],
+    options: Mapping[str, Any], self_selection: float = 0.0,
 ) -> World:  # fmt: skip
-    """A world whose pairs are met by activity and popularity, and enter the log by their value.
+    """A world whose pairs are met by activity, popularity and self-selection, and enter the log by their value.
 
     `per_user` rows are expected of each user, after the ratings that do not enter.
     """
-    share, activity = 1.0, activity_for(per_user, weight)
+
+    def met_by(number: np.ndarray) -> ByPopularity:
+        if self_selection:
+            return self_selected(number, weight, tastes, strength=self_selection, seed=seed)
+        return ByPopularity(activity_for(number, weight), weight, seed)
+
+    share, seen = 1.0, met_by(per_user)
     for _ in range(3 if min(kept) < 1 else 0):  # who meets more meets less popular items, too
-        share = kept_share(tastes, kept, ByPopularity(activity, weight), times, seed)
-        meet = at_most(per_user / share, 0.9 * MOST * len(weight))
-        activity = activity_for(meet, weight)
+        share = kept_share(tastes, kept, seen, times, seed)
+        seen = met_by(at_most(per_user / share, 0.9 * MOST * len(weight)))
     return World(
-        kind, tastes, Ids(user_table["user"].alias("")), Ids(item_table["item"].alias("")),
-        threshold, ByPopularity(activity, weight, seed), user_table, item_table, kept=kept, kept_share=share,
-        times=times, options=options,
+        kind, tastes, Ids(user_table["user"].alias("")), Ids(item_table["item"].alias("")), threshold, seen, user_table,
+        item_table, kept=kept, kept_share=share, times=times, options=options,
     )  # fmt: skip
 
 
@@ -153,12 +160,12 @@ def check_size(users: int, items: int, ratings: int) -> None:
 
 def _check(
     *, alignment: float, noise: float, genres: int, providers: int, groups: Sequence[float], fade: float, taste: float,
-    alpha: float, drift: float, gamma: float, value_bias: float,
+    alpha: float, drift: float, gamma: float, value_bias: float, self_selection: float,
 ) -> None:  # fmt: skip
     allowed = {
         "alignment": (alignment, -1, 1), "noise": (noise, 0, 10), "fade": (fade, 0.1, 10), "taste": (taste, 0, 10),
         "alpha": (alpha, 0, 4), "drift": (drift, 0, 10), "gamma": (gamma, -4, 4), "value_bias": (value_bias, -4, 4),
-        "genres": (genres, 1, 1000), "providers": (providers, 1, 10**6),
+        "genres": (genres, 1, 1000), "providers": (providers, 1, 10**6), "self_selection": (self_selection, 0, 4),
     }  # fmt: skip
     for name, (value, low, high) in allowed.items():
         if not low <= value <= high:

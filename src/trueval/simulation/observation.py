@@ -144,10 +144,14 @@ class ByPopularity(ByVisits):
 
     def expected(self) -> float:
         """The sum of all probabilities."""
-        return float(sum_of_least(self.activity, self.weight).sum())
+        return float(self.rows_of_users().sum())
+
+    def rows_of_users(self) -> np.ndarray:
+        """Σ_i p of every user."""
+        return sum_of_least(self.activity, self.weight)
 
     def likely(self, rng: np.random.Generator, number: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Pairs drawn ∝ activity · weight, and the share of each that is met: below 1 where p is cut."""
+        """Pairs drawn ∝ activity · weight, and p of each over that product: below 1 where p is cut."""
         user = rng.choice(len(self.activity), number, p=self.activity / self.activity.sum())
         item = rng.choice(len(self.weight), number, p=self.weight / self.weight.sum())
         return user, item, self.probability(user, item) / (self.activity[user] * self.weight[item])

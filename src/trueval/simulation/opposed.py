@@ -11,9 +11,10 @@ from trueval.data.interactions import Interactions
 from trueval.errors import DefinitionError, suggest
 from trueval.simulation.latent import kept_share, latent_world, observed_world
 from trueval.simulation.like import fitted_world
-from trueval.simulation.observation import MOST, ByPopularity, at_most, sum_of_least
+from trueval.simulation.observation import MOST, ByPopularity, at_most
 from trueval.simulation.pair_draws import coins
 from trueval.simulation.periods import ByPeriods, TimesInPeriods, activities_for, added, rows_of_users
+from trueval.simulation.self_selection import BySelfSelection
 from trueval.simulation.world import World
 
 _ASKED = 2_000_000  # pairs from which the share of users who like an item is taken
@@ -67,8 +68,9 @@ def oppose(world: World, *, strength: float = 1.0) -> World:
         return _dealt(replace(world, kind="opposed", options=options, drawn=None, fit=None), seen, giver)
     return observed_world(
         "opposed", world.tastes, weight=seen.weight[giver], kept=world.kept, times=world.times,
-        per_user=sum_of_least(seen.activity, seen.weight) * world.kept_share, user_table=world.user_table,
-        item_table=world.item_table, threshold=world.threshold, seed=world.seed, options=options,
+        per_user=seen.rows_of_users() * world.kept_share, user_table=world.user_table, item_table=world.item_table,
+        threshold=world.threshold, seed=world.seed, options=options,
+        self_selection=seen.strength if isinstance(seen, BySelfSelection) else 0.0,
     )  # fmt: skip
 
 

@@ -47,9 +47,13 @@ def simulate(kind: str = "world", data: Any = None, *, seed: int = 0, **options:
     **options : options of the kind
         - world: `users` (1000), `items` (500), `ratings` (about how many; a twentieth of the pairs), `gamma` (1: the
           probability of a pair is ∝ popularity^gamma; 0 is uniform), `value_bias` (0.5: each level below the best
-          rating makes a row less likely by the factor e^-value_bias; negative: the disliked is rated more), `alignment`
-          (0.3: correlation of quality and log popularity, from -1 opposed to 1 aligned), `alpha` (1.6, skewness of
-          popularity), `taste` (1, spread of personal taste), `noise` (0.7, spread of ratings around their means),
+          rating makes a row less likely by the factor e^-value_bias; negative: the disliked is rated more),
+          `self_selection` (0: people meet rare items because they expect to like them, popular ones anyhow. A pair is
+          met with the probability by popularity times 2 / (1 + e^(-s z)), where z is how many levels more the user is
+          expected to give the item than the averages of both say, and s is self_selection times log10 of how many times
+          rarer the item is than the most popular one), `alignment` (0.3: correlation of quality and log popularity,
+          from -1 opposed to 1 aligned), `alpha` (1.6, skewness of popularity), `taste` (1, spread of personal taste),
+          `noise` (0.7, spread of ratings around their means),
           `drift` (0: how much the mean of an item rises or falls over the period), `fade` (1.3: above 1, interest is
           strongest when an item is new), `genres` (8), `providers` (5), `groups` ((0.7, 0.3), shares of user groups),
           `threshold` (4).

@@ -38,14 +38,8 @@ class Tastes:
         return tuple(np.ascontiguousarray(side.T) for side in (self.user_factors, self.item_factors))  # type: ignore[return-value]
 
     def means(self, users: np.ndarray, items: np.ndarray, *, at: np.ndarray | float = 1.0) -> np.ndarray:
-        """Mean of each pair at a time (0 is the begin of the period, 1 its end).
-
-        Factors are added up in one order: a BLAS may round differently for different shapes and machines.
-        """
-        user_side, item_side = self._columns
-        total = np.zeros(np.broadcast_shapes(np.shape(users), np.shape(items)), np.float32)
-        for own, other in zip(user_side, item_side):
-            total += own[users] * other[items]
+        """Mean of each pair at a time (0 is the begin of the period, 1 its end)."""
+        total = added_products(*self._columns, users, items)
         if self.trend is not None:
             total += (self.trend[items] * (np.asarray(at) - 1.0)).astype(np.float32)
         return total
@@ -83,3 +77,19 @@ class Tastes:
         if place == 0 or place == len(self.levels):
             return np.full(mean.shape, float(place == 0))
         return ndtr((mean - self.cuts[place - 1]) / max(self.noise, 1e-12))
+
+
+def added_products(
+    user_columns: np.ndarray, item_columns: np.ndarray, users: np.ndarray, items: np.ndarray
+) -> np.ndarray:
+    """Inner products of the factors of pairs, which come by column; single precision.
+
+    Factors are added up in one order: a BLAS may round differently for different shapes and machines.
+
+    >>> added_products(np.array([[1.0, 2.0]]), np.array([[0.5, 3.0]]), np.array([0, 1]), np.array([1, 1])).tolist()
+    [3.0, 6.0]
+    """
+    total = np.zeros(np.broadcast_shapes(np.shape(users), np.shape(items)), np.float32)
+    for own, other in zip(user_columns, item_columns):
+        total += own[users] * other[items]
+    return total
