@@ -39,8 +39,8 @@ _RECORDED = ("popularity_curve", "sparsity")  # what was measured and is no figu
 
 @dataclass(frozen=True)
 class Audit(Tabular, Shown, Reported):
-    """What an audit found. Prints what may be claimed first, then what is wrong; `audit["ties_at_cut"]` are the findings
-    of one check, and `claims` has an answer for every pair of systems that differ.
+    """What an audit found. Prints what may be claimed first, then what is wrong; `audit["ties_at_cut"]` are the
+    findings of one check, and `claims` has an answer for every pair of systems that differ.
 
     >>> import trueval as tv
     >>> log = pl.DataFrame({"user": [1, 1, 2, 2], "item": ["a", "b", "a", "b"]})

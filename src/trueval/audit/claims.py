@@ -1,4 +1,4 @@
-"""What may be claimed: for every pair of systems that differ, whether their order holds under every reading of the data.
+"""What may be claimed: for every pair of systems that differ, whether the order holds under every reading of the data.
 
 *holds*: the pair keeps its order, significantly, under every reading that the data allow. *depends*: it is reversed
 significantly under at least one of them. *cannot tell*: under some reading too little is judged to say either. An
@@ -177,8 +177,8 @@ class Claims:
     def _next(self, claim: Claim) -> str:
         many = f"about {claim.labels:,} ratings" if claim.labels is not None else "ratings"
         return (
-            f"To decide {claim.better} > {claim.worse}: collect {many} of listed items, drawn at random from the places "
-            "where the two lists differ, and give them as --unbiased FILE (unbiased= in Python)."
+            f"To decide {claim.better} > {claim.worse}: collect {many} of listed items, drawn at random from the "
+            "places where the two lists differ, and give them as --unbiased FILE (unbiased= in Python)."
         )
 
     def grid(self) -> tuple[list[str], list[list[str]]]:
