@@ -94,7 +94,7 @@ def draft_of(
         moved = [one for one, at in zip(changes, q[len(orders) :]) if at < ALPHA]
         swapped = [one for one, at in zip(orders, q) if one.here.value * one.there.value < 0 and not at < ALPHA]
         figures = {
-            **question.figures, "pairs": len(orders), "reversed": [_record(one) for one in reversed_],
+            **question.figures, "pairs": len(orders), "reversed": [recorded(one) for one in reversed_],
             "values": [asdict(one) for one in changes], "within_noise": len(swapped),
             **({"upheld": [list(one.better) for one in held]} if held else {}),
         }  # fmt: skip
@@ -129,7 +129,8 @@ def _finding(question: Question, verdict: str, sentence: str, figures: Mapping[s
     return Finding(question.check, question.heading, verdict, "estimate", sentence, figures, remedy, p)
 
 
-def _record(one: Reversal) -> dict[str, Any]:
+def recorded(one: Reversal) -> dict[str, Any]:
+    """A reversed order as plain data."""
     return {
         "metric": one.metric, "setting": one.setting, "systems": list(one.better),
         "here": one.here.value, "there": one.there.value, "p": one.p,

@@ -14,8 +14,8 @@ import numpy as np
 
 from trueval.audit.case import Case
 from trueval.audit.changes import Reversal
-from trueval.audit.drafts import compare_orders, upheld
-from trueval.audit.finding import ALPHA, Draft, Finding
+from trueval.audit.drafts import compare_orders, recorded, upheld
+from trueval.audit.finding import ALPHA, Finding
 from trueval.audit.item_pairs import ItemPairs
 from trueval.audit.registry import check
 from trueval.audit.sentences import first_of, listed, reversal_sentence, upheld_sentence
@@ -23,12 +23,13 @@ from trueval.audit.settings import Setting
 from trueval.audit.subject import Subject
 from trueval.comparison.tau import taus
 from trueval.render.numbers import rounded, short_percent, with_interval
+from trueval.statistics.multiple_comparisons import corrected
 
 _NAME, _HEADING = "false_positives", "false positives"
 _TOLD = {
     "aligned": "popular items are liked more than others, which speaks for true positives, unless users rate what they "
     "like rather than what they do not",
-    "opposed": "popular items are liked less than others: false positives are nearer to the truth",
+    "opposed": "popular items are liked less than others: false positives may be nearer to the truth",
     "unclear": "it is unclear whether popular items are liked more or less than others",
 }
 
@@ -37,7 +38,7 @@ _TOLD = {
     heading=_HEADING, kind="estimate", needs=("ratings",),
     question="Should systems be judged by what users like, or by what they dislike?",
 )  # fmt: skip
-def false_positives(case: Case) -> Iterable[Finding | Draft]:
+def false_positives(case: Case) -> Iterable[Finding]:
     """Orders by antiprecision against those of the reader, and which to trust."""
     found = case.item_pairs
     assert found is not None  # the need
@@ -56,7 +57,7 @@ def false_positives(case: Case) -> Iterable[Finding | Draft]:
     agreement = _observed_and_true(subject, there, label, list(labels))
     remedy = by_agreement(agreement, label, remedy)
     figures |= {label: there.values(label), "pairs": len(orders), "observed_and_true": agreement}
-    yield _drafted(orders, Words(label, told + _agreement_sentence(agreement), remedy, direction), figures, subject)
+    yield _concluded(orders, Words(label, told + _agreement_sentence(agreement), remedy, direction), figures, subject)
 
 
 class Words(NamedTuple):
@@ -68,25 +69,22 @@ class Words(NamedTuple):
     direction: str
 
 
-def _drafted(orders: list[Reversal], words: Words, figures: dict[str, Any], subject: Subject) -> Draft:
-    def conclude(q: np.ndarray) -> Finding:
-        reversed_ = [one for one, at in zip(orders, q) if at < ALPHA]
-        held = upheld(subject.true, reversed_)
-        least = float(np.nanmin(q)) if len(q) and not np.isnan(q).all() else np.nan
-        more = {**figures, "reversed": len(reversed_), "upheld": len(held)}
-        if not reversed_:
-            same = f"No significant difference between systems is reversed by {words.label}. {words.told}"
-            # Where popular items are liked less, false positives are advised whether orders differ or not.
-            remedy = words.remedy if words.direction == "opposed" else ""
-            return Finding(_NAME, _HEADING, "fine", "estimate", same, more, remedy, least)
-        first = first_of([reversal_sentence(one, here="as evaluated") for one in reversed_], "reversed order")
-        # Likes among ratings overstate the liking of items that are rated when they are liked, so that an observed
-        # alignment is no proof: only its opposite, which that choice would hide, is taken for one.
-        verdict = "caution" if words.direction == "opposed" else "cannot tell"
-        verdict = "fine" if len(held) == len(reversed_) else verdict
-        return _finding(verdict, f"{first} {words.told}{upheld_sentence(held)}", more, words.remedy, least)
-
-    return Draft(np.array([one.p for one in orders], float), conclude)
+def _concluded(orders: list[Reversal], words: Words, figures: dict[str, Any], subject: Subject) -> Finding:
+    """The finding, with a correction over these orders alone."""
+    q = corrected(np.array([one.p for one in orders], float))
+    reversed_ = [one for one, at in zip(orders, q) if at < ALPHA]
+    held = upheld(subject.true, reversed_)
+    least = float(np.nanmin(q)) if len(q) and not np.isnan(q).all() else np.nan
+    more = {**figures, "reversed": [recorded(one) for one in reversed_], "upheld": [list(one.better) for one in held]}
+    if not reversed_:
+        same = f"No significant difference between systems is reversed by {words.label}. {words.told}"
+        # Where popular items are liked less, false positives are advised whether orders differ or not.
+        remedy = words.remedy if words.direction == "opposed" else ""
+        return Finding(_NAME, _HEADING, "fine", "estimate", same, more, remedy, least)
+    first = first_of([reversal_sentence(one, here="as evaluated") for one in reversed_], "reversed order")
+    # Antiprecision is a view of its own: which order is right depends on how ratings came about.
+    verdict = "fine" if len(held) == len(reversed_) else "cannot tell"
+    return _finding(verdict, f"{first} {words.told}{upheld_sentence(held)}", more, words.remedy, least)
 
 
 def _observed_and_true(subject: Subject, there: Setting, label: str, own: Sequence[str]) -> dict[str, float]:

@@ -32,7 +32,6 @@ _REMEDY = (
     "choose the system on a validation part (tv.tune, trueval split … --validation 0.1), and report the test value of "
     "the chosen one alone"
 )
-_MANY = 1_000_000  # systems
 _LITTLE = 0.01  # of the variance between systems: not worth a number
 _FEWEST = 3  # systems that are taken for variants of one
 
@@ -65,13 +64,26 @@ class Lead:
 
 
 @check(
-    heading=_HEADING, kind="estimate", needs=("systems", "pairs"),
+    heading=_HEADING, kind="estimate", needs=("systems",),
     question="Is the winner better, or only the best of many on this test set?",
 )  # fmt: skip
 def selected_on_test(case: Case) -> Iterable[Finding | Draft]:
     """How much of the winner's lead is explained by its choice, from the systems that were measured."""
-    for label in case.measured.labels:
+    subject = case.measured
+    if len(subject.compared) < 2:
+        yield Finding(_NAME, _HEADING, "cannot tell", "estimate", _alone(subject), {"candidates": 1}, _REMEDY)
+        return
+    for label in subject.labels:
         yield _of_metric(case, label)
+
+
+def _alone(subject: Subject) -> str:
+    """What nobody can know of a system without the others that were tried."""
+    (name,) = subject.compared
+    return (
+        f"It cannot be told whether {name} is the best of many that were tried on this test set: one system alone does "
+        "not say."
+    )
 
 
 def _of_metric(case: Case, label: str) -> Finding | Draft:
@@ -84,7 +96,7 @@ def _of_metric(case: Case, label: str) -> Finding | Draft:
     found = NoiseShare(math.nan, math.nan, math.nan) if len(variants) < _FEWEST else noise_share(values)
     figures: dict[str, Any] = {"metric": label, "winner": best, "candidates": len(variants), **found._asdict()}
     if math.isnan(found.p):
-        return _few(subject, label, best, figures)
+        return _few(best, len(subject.compared), figures)
     rest = np.delete(values, variants.index(best), axis=1).mean(axis=1)
     mine = _paired(values[:, variants.index(best)] - rest, best, f"the mean of the other {len(variants) - 1:,}")
     gained = found.share * (float(values[:, variants.index(best)].mean()) - float(values.mean()))
@@ -124,9 +136,9 @@ def _concluded(
     owed = "hardly anything" if found.share < _LITTLE else f"about {number(gained)}"
     sentence = (
         f"{best} is the best of {many:,} systems on {label}, and {owed} of its value is expected to be gone for new "
-        f"users: {noise}. {_most(leads)}"
+        f"users: {noise}. Systems that were tried and are not here are not in this."
     )
-    return Finding(_NAME, _HEADING, "fine", "estimate", sentence.strip(), figures, "", p)
+    return Finding(_NAME, _HEADING, "fine", "estimate", sentence, figures, "", p)
 
 
 def candidates(best: str, names: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -174,24 +186,10 @@ def _over(subject: Subject, label: str, best: str, other: str) -> Difference:
     return next(iter(differences(subject.base, label, pairs=[(best, other)]).values()))
 
 
-def _few(subject: Subject, label: str, best: str, figures: dict[str, Any]) -> Finding:
-    """Two systems tell nothing of what else was tried: how much would have had to be, for the lead to mean nothing."""
-    others = [name for name in subject.compared if name != best]
-    one = _over(subject, label, best, subject.best(label, others))
-    told = _most([Lead(one.second, one, one.value)])
-    tried = f"How many systems were tried on this test set, by {label}, is not known from {len(others) + 1:,} of them."
-    sentence = f"{tried} {told}"
-    return Finding(_NAME, _HEADING, "fine", "estimate", sentence.strip(), figures)
-
-
-def _most(leads: Sequence[Lead]) -> str:
-    """How many systems may have been tried for a lead to stay significant (Bonferroni's correction)."""
-    own = leads[-1]
-    most = int(ALPHA / max(own.measured.p, 1e-12)) if own.claimed else 0
-    if not most:
-        return ""
-    many = f"{most:,}" if most <= _MANY else f"more than {_MANY:,}"
-    return (
-        f"The lead of {own.measured.first} over {own.over}, {size(own.measured)}, stays significant even if it was "
-        f"chosen on this test set among {many} systems, those that were not reported included."
+def _few(best: str, many: int, figures: dict[str, Any]) -> Finding:
+    """Few systems tell nothing of what else was tried."""
+    sentence = (
+        f"It cannot be told whether {best} was chosen on this test set among more systems than the {many:,} at hand: "
+        "what was tried and not reported leaves no trace."
     )
+    return Finding(_NAME, _HEADING, "cannot tell", "estimate", sentence, figures, _REMEDY)

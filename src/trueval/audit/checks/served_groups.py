@@ -22,6 +22,7 @@ from trueval.statistics.student import t_quantile
 
 _REMEDY = "report values by group (--by of evaluate), and train or tune for these users"
 _MOST = 100  # groups of a column
+_LEAST = 0.1  # of the value of the others: the smallest gap that is told, where the reader names no relevant change
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +60,8 @@ def served_groups(case: Case) -> Iterable[Finding | Draft]:
             tested = counted(len({(one.column, one.group) for one in gaps}), "group")
             largest = max(gaps, key=lambda one: one.gap)
             sentence = (
-                f"No group is served worse by more than is relevant ({tested} tested); the largest gap is that of "
-                f"{largest.column} = {largest.group} under {largest.system}: {_ends(largest)}."
+                f"No group is shown to be served worse by more than is relevant ({tested} tested); the largest gap is "
+                f"that of {largest.column} = {largest.group} under {largest.system}: {_ends(largest)}."
             )
             return Finding("served_groups", "robustness", "fine", "estimate", sentence, figures, "", least)
         sentence = first_of([_sentence(one) for one in worse], "gap")
@@ -122,7 +123,9 @@ def _of_group(case: Case, column: str, group: str, inside: np.ndarray) -> Iterat
                 continue
             free = sum(spread) ** 2 / (spread[0] ** 2 / (len(one) - 1) + spread[1] ** 2 / (len(other) - 1))
             reach = t_quantile(level=0.95, freedom=free) * error
-            relevant = case.relevant(label)
+            # a mean of all users has a smaller error than a gap: what these users could detect of the first is too much
+            # to ask of the second
+            relevant = case.relevant(label) if case.relevant_change is not None else _LEAST * abs(float(other.mean()))
             p = t_test(gap - relevant, error, free, "greater")
             yield GroupGap(
                 name, label, column, group, float(one.mean()), float(other.mean()), gap, gap - reach, gap + reach,
