@@ -70,16 +70,18 @@ def tasks(rounds: int, folder: Path | None) -> list[Task]:
     """All worlds, in an order whose beginning is whole in itself."""
     found = []
     for turn in range(rounds):
-        for place, size in enumerate(SIZES):
-            seed = FIRST_SEED + len(SIZES) * turn + place
-            found += [Task(MAIN, name, way.name, size.name, seed) for name in GENERATORS for way in WAYS
-                      if has_way(name, way)]  # fmt: skip
         own = FIRST_SEED + 1_000 + turn
+        if folder is not None:
+            found += [Task(REAL, "", way, "", own + 2_000) for way in REAL_WAYS]
         found += [Task(MAIN, name, way.name, SIZES[turn % 3].name, own) for name in GENERATORS for way in LIKES]
         some = [way for way in WAYS[turn % 2 :: 2] if way.group != "nothing"]
         found += [Task(BY_METRIC, name, way.name, SIZES[0].name, own + 1_000) for name in GENERATORS for way in some]
-        if folder is not None:
-            found += [Task(REAL, "", way, "", own + 2_000) for way in REAL_WAYS]
+        for place, size in enumerate(SIZES):
+            seed = FIRST_SEED + len(SIZES) * turn + place
+            found += [
+                Task(MAIN, name, way.name, size.name, seed)
+                for name in GENERATORS for way in WAYS if has_way(name, way)
+            ]  # fmt: skip
     return found
 
 
