@@ -57,14 +57,14 @@ def study(
         for depth in depths:
             recs = world.lists(orders, depth or world.values.shape[1])
             ndcg = f"ndcg@{depth}" if depth else "ndcg"
-            case = _case(world, recs, world.log(world.test), metrics or [ndcg])
+            case = case_of(world, recs, world.log(world.test), metrics or [ndcg])
             claims, subject = make_claims(case), case.measured
             if metrics is None:
                 true = {
                     ndcg: _true_differences({n: world.true_ndcg(o, depth or o.shape[1]) for n, o in orders.items()})
                 }
             else:
-                there = _case(world, recs, world.truth(), metrics).measured
+                there = case_of(world, recs, world.truth(), metrics).measured
                 true = {
                     label: {pair: _side(one.value, one.p) for pair, one in there.here[label].items()}
                     for label in there.labels
@@ -82,7 +82,7 @@ def study(
     return found
 
 
-def _case(world: KnownWorld, recs: Mapping[str, pl.DataFrame], test: pl.DataFrame, metrics: Sequence[str]) -> Any:
+def case_of(world: KnownWorld, recs: Mapping[str, pl.DataFrame], test: pl.DataFrame, metrics: Sequence[str]) -> Any:
     return make_case(
         None, None, train=world.log(world.train), test=test, validation=None, recs=recs, metrics=list(metrics),
         design="AR-TI-AN", relevant_change=None, unbiased=None, threshold=world.threshold, population="relevant",
