@@ -9,7 +9,7 @@ WORKERS ?= 2
 QUICK   := tests/test_architecture.py tests/data tests/design tests/oracles tests/report tests/splits tests/evaluation/groups tests/propensity tests/facts
 COVER   := --cov --cov-report=
 
-.PHONY: help demo study test test-quick test-adapters test-slow coverage lint fuzz mutants bench bench-query study-table coverage-table corrections-table operating-figures clean docs
+.PHONY: help demo study test test-quick test-adapters test-slow coverage lint fuzz mutants bench bench-query study-table coverage-table claims-table corrections-table corrections-complete-table operating-figures clean docs
 .DEFAULT_GOAL := help
 
 help:            ## show this list
@@ -114,9 +114,17 @@ bench-query: $(VENV)/test ## measure trueval beside the polars query that people
 coverage-table: $(VENV)/base ## measure how often intervals hold and tests err (20 minutes), for docs/coverage.md
 	$(BIN)/python benchmarks/coverage_table.py -o docs/coverage.md
 
-SEEDS ?= 20
-corrections-table: $(VENV)/base ## measure whether corrections help in worlds with a known truth, for docs/corrections.md
+ROUNDS ?= 2
+CM100K ?=
+claims-table: $(VENV)/base ## measure how often the audit's answers are right (10 minutes; CM100K=FOLDER), for docs/claims.md
+	$(BIN)/python benchmarks/claims_table.py --rounds $(ROUNDS) $(if $(CM100K),--cm100k $(CM100K)) -o docs/claims.md
+
+SEEDS ?= 5
+corrections-table: $(VENV)/base ## measure what helps at which depth in worlds with a known truth (10 minutes), for docs/corrections.md
 	$(BIN)/python benchmarks/corrections_table.py --seeds $(SEEDS) -o docs/corrections.md
+
+corrections-complete-table: $(VENV)/base ## measure more corrections of complete rankings (an hour), for docs/corrections-complete.md
+	$(BIN)/python benchmarks/corrections_complete.py --seeds 20 -o docs/corrections-complete.md
 
 WORLDS ?= 200
 operating-figures: $(VENV)/base ## measure what the audit finds and how often it cries wolf (an hour), for docs/operating-figures.md

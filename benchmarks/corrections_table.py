@@ -1,271 +1,254 @@
-"""Do corrections help? python benchmarks/corrections_table.py [--seeds 20] [--processes 2] [-o docs/corrections.md]
+"""Does correction help, at which depth? python benchmarks/corrections_table.py [--seeds 5] [-o docs/corrections.md]
 
-Every world (a seed and a way to be observed, `corrections_study.py`) that is finished is kept in a file, and not made
-again: who stops this goes on where it ended. Worlds that were made by other code are made again.
+Every world that is finished is kept in a file, and not made again: who stops this goes on where it ended. Worlds that
+were made by other code are made again.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import inspect
 import json
 import platform
 import time
-from collections.abc import Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
+from scipy.stats import kendalltau
 
-import corrections_study
-import trueval
-from corrections_study import LEARNED, NOISES, PER_USER, PLAIN, RANDOM, RATIO, SEEN, STRENGTHS, TARGETS, Seen, study
-from coverage_other import table
-from trueval.statistics.multiple_comparisons import corrected
+import known_worlds
+import trueval as tv
+from claims_page import depth_name, table
+from claims_study import COMPLETE, case_of
+from known_worlds import GENERATORS, SIZES, WAYS, KnownWorld
+from trueval.audit import readings
+from trueval.audit.readings import AS_JUDGED, READINESS, SELF_SELECTED, ItemRatings, judged_places
+from trueval.data.interactions import Interactions
+from trueval.facts.views import condense
+from trueval.kernels import use_kernels, use_threads
+from trueval.metrics.grammar import parse
 
 KEPT = Path("build/corrections.jsonl")
-SIZE: dict[str, Any] = {"users": 600, "items": 300, "ratings": 15_000}
-WAYS = {
-    "neither": "neither", "value": "value", "independent": "popularity, independent",
-    "aligned": "popularity, aligned", "opposed": "popularity, opposed", "both": "popularity and value",
+FIRST_SEED = 8_000
+DEPTHS = (10, 20, 100, COMPLETE)
+CLASSES = {
+    "activity of users only": "nothing", "value 1": "value", "popularity .6, independent": "popularity .6, independent",
+    "popularity 1.2, aligned": "popularity 1.2, aligned", "popularity 1.2, independent": "popularity 1.2, independent",
+    "popularity 1.2, opposed": "popularity 1.2, opposed",
+    "popularity .6, value .5": "popularity and value", "self-selected 1": "self-selected 1",
+    "self-selected 2": "self-selected 2",
 }  # fmt: skip
-COLUMNS = {"independent": "independent", "aligned": "aligned", "opposed": "opposed", "both": "independent, and value"}
-SHOWN = 1.0  # the γ of the figure
-LEVEL = 0.05
+RANDOM, PLAIN, RECALL, CONDENSED, BPREF = "random test of the same size", "nDCG", "recall", "condensed nDCG", "bpref"
+STRATIFIED = ("stratified recall, β = .5", "stratified recall, β = 1")
+IPS, SNIPS = "IPS precision, popularity:1", "SNIPS recall, popularity:1"
+JUDGED, SELECTED = f"audit: {AS_JUDGED}", f"audit: {SELF_SELECTED}"
+REMEDIES = (RANDOM, PLAIN, RECALL, *STRATIFIED, IPS, SNIPS, CONDENSED, BPREF, JUDGED, SELECTED)
+
+
+def study(world: KnownWorld) -> list[dict[str, Any]]:
+    """For each depth and remedy Kendall's τ between its order of the systems and that by nDCG on complete ratings."""
+    orders, rows = world.orders(), []
+    with use_kernels("compiled"), use_threads(1):
+        for depth in DEPTHS:
+            true = [float(np.nanmean(world.true_ndcg(order, depth or order.shape[1]))) for order in orders.values()]
+            for name, values in measure(world, world.lists(orders, depth or len(world.items)), depth).items():
+                tau = float(kendalltau([values[one] for one in orders], true).statistic)
+                rows.append({"depth": depth, "remedy": name, "tau": 0.0 if np.isnan(tau) else tau})
+    return rows
+
+
+def measure(world: KnownWorld, recs: Mapping[str, pl.DataFrame], depth: int) -> dict[str, dict[str, float]]:
+    """The value of every system by every remedy that there is at a depth."""
+    ndcg = f"ndcg@{depth}" if depth else "ndcg"
+    train, test = world.log(world.train), world.log(world.test)
+    by_lot = case_of(world, recs, world.log(random_pairs(world)), [ndcg]).measured
+    subject = case_of(world, recs, test, [ndcg]).measured
+    assert subject.ranked is not None
+    specs = {RECALL: f"recall@{depth}", STRATIFIED[0]: f"recall@{depth}[beta=0.5]",
+             STRATIFIED[1]: f"recall@{depth}[beta=1]"} if depth else {}  # fmt: skip
+    specs |= {PLAIN: ndcg, BPREF: "bpref"}
+    setting = subject.view("", lambda one: one.facts, subject.more_specs(list(specs.values())))
+    condensed = subject.view("", lambda one: condense(one.facts))
+    assert setting is not None
+    assert condensed is not None
+    labels = dict(zip(specs, setting.specs))
+    found = {RANDOM: by_lot.base.values(ndcg), CONDENSED: condensed.values(ndcg)}
+    found |= {name: setting.values(label) for name, label in labels.items()}
+    if depth:
+        found |= weighted(world, recs, train, test, depth)
+    places = judged_places(subject.ranked, subject.specs[ndcg])
+    assert places is not None
+    logs = [Interactions.of(one, name="log") for one in (train, test)]
+    ratings = ItemRatings.of(logs, next(iter(subject.ranked.values())).facts.items, world.threshold)
+    for name, readiness in ((JUDGED, 1.0), (SELECTED, READINESS)):
+        found[name] = {system: own.share(ratings, readiness).value for system, own in places.items()}
+    return {name: found[name] for name in REMEDIES if name in found}
+
+
+def weighted(
+    world: KnownWorld, recs: Mapping[str, pl.DataFrame], train: pl.DataFrame, test: pl.DataFrame, depth: int
+) -> dict[str, dict[str, float]]:
+    """IPS and SNIPS with propensities from the popularity of items alone, over all users."""
+    metrics = {IPS: f"ips(precision)@{depth}", SNIPS: f"snips(recall)@{depth}"}
+    result = tv.evaluate_run(
+        recs, test, train=train, metrics=list(metrics.values()), threshold=world.threshold, population="all",
+        propensity="popularity:1", interval="none", threads=1,
+    )  # fmt: skip
+    return {
+        name: {one: float(result[one, str(parse(metric))].value) for one in recs} for name, metric in metrics.items()
+    }
+
+
+def random_pairs(world: KnownWorld) -> np.ndarray:
+    """As many pairs as the test part has, drawn from all that are not in train."""
+    rng = np.random.default_rng([world.seed, 5])
+    free = np.flatnonzero((world.offered & ~world.train).ravel())
+    chosen = np.zeros(world.values.size, bool)
+    chosen[rng.choice(free, int(world.test.sum()), replace=False)] = True
+    return chosen.reshape(world.values.shape)
 
 
 def made_by() -> str:
-    """What the kept worlds depend on: a version, sizes, and the code of the study."""
-    code = Path(corrections_study.__file__).read_bytes()
-    return hashlib.sha256(code + json.dumps([trueval.__version__, SIZE]).encode()).hexdigest()[:12]
+    """What the kept worlds depend on: the version, the readings, and the code of the study."""
+    import claims_study
+
+    code = "".join(inspect.getsource(one) for one in (readings, known_worlds, claims_study, study, measure, weighted))
+    return hashlib.sha256((tv.__version__ + code).encode()).hexdigest()[:12]
 
 
-def one(seen: Seen, seed: int) -> list[dict[str, Any]]:
-    return study(seen, seed=seed, **SIZE)
-
-
-def run(seeds: Sequence[int], kept: Path, *, processes: int) -> pl.DataFrame:
-    """All worlds of these seeds: those that are kept, and the others, which are then kept as well."""
-    own, rows = made_by(), []
-    if kept.exists():
-        worlds = [json.loads(line) for line in kept.read_text().splitlines()]
-        rows = [row for world in worlds if world["made_by"] == own for row in world["rows"]]
-    done = {(row["way"], row["gamma"], row["seed"]) for row in rows}
-    todo = [(seen, seed) for seed in seeds for seen in SEEN if (seen.way, seen.gamma, seed) not in done]
+def run(seeds: Sequence[int], kept: Path, *, minutes: float = 1e9) -> list[dict[str, Any]]:
+    """The rows of all worlds: those that are kept and the others, which are then kept as well."""
+    own = made_by()
+    records = [json.loads(line) for line in kept.read_text().splitlines()] if kept.exists() else []
+    todo = [[name, way, seed] for seed in seeds for way in CLASSES for name in GENERATORS]
+    records = [one for one in records if one["made_by"] == own and one["world"] in todo]
+    done = [one["world"] for one in records]
     kept.parent.mkdir(parents=True, exist_ok=True)
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool, kept.open("a") as file:
-        waiting = {pool.submit(one, *task): task for task in todo}
-        for number, future in enumerate(as_completed(waiting), 1):
-            rows += future.result()
-            file.write(json.dumps({"made_by": own, "rows": future.result()}) + "\n")
+    end = time.monotonic() + 60 * minutes
+    with kept.open("a") as file:
+        for number, (name, way, seed) in enumerate(todo, 1):
+            if [name, way, seed] in done:
+                continue
+            if time.monotonic() > end:
+                break
+            world = GENERATORS[name](next(one for one in WAYS if one.name == way), SIZES[0], seed)
+            records.append({"made_by": own, "world": [name, way, seed], "rows": study(world)})
+            file.write(json.dumps(records[-1]) + "\n")
             file.flush()
-            print(f"{number} of {len(todo)}: {waiting[future][0].name}, seed {waiting[future][1]}", flush=True)
-    found = pl.DataFrame(rows, infer_schema_length=None)
-    return found.filter(pl.col("seed").is_in(list(seeds))).sort("way", "gamma", "seed", maintain_order=True)
+            print(f"{number} of {len(todo)}: {name}, {way}, seed {seed}", flush=True)
+    return [{"way": one["world"][1], "seed": one["world"][2], **row} for one in records for row in one["rows"]]
 
 
 # ---- the page ----------------------------------------------------------------------------------------------------
 
 
-def summary(found: pl.DataFrame) -> pl.DataFrame:
-    """A row for each way, γ and correction: τ, its spread over seeds, errors, and the difference to plain nDCG."""
-    keys = ["way", "gamma", "correction"]
-    plain = found.filter(pl.col("correction") == PLAIN).select("way", "gamma", "seed", plain="tau")
-    both = found.join(plain, on=["way", "gamma", "seed"], maintain_order="left").with_columns(
-        more=pl.col("tau") - pl.col("plain")
-    )
-    means = both.group_by(keys, maintain_order=True).agg(
-        pl.col("tau").mean(), pl.col("at_best").mean(), pl.col("bias").mean(), seeds=pl.col("seed").n_unique(),
-        spread=pl.col("tau").std(), rmse=pl.col("square").mean().sqrt(), differences=pl.col("more"),
-    )  # fmt: skip
-    p = [difference_p(row) for row in means["differences"]]
-    more = [float(np.mean(row.drop_nulls().to_numpy() if len(row) else [0.0])) for row in means["differences"]]
-    return means.drop("differences").with_columns(more=pl.Series(more), p=pl.Series(corrected(np.array(p))))
+def mean_tau(rows: Sequence[dict[str, Any]], remedy: str, depth: int, way: str = "") -> float:
+    """The mean τ of a remedy; over all ways to be observed, each with the same weight, where none is named."""
+    ways = [way] if way else list(CLASSES)
+    means = []
+    for one in ways:
+        own = [row["tau"] for row in rows if (row["remedy"], row["depth"], row["way"]) == (remedy, depth, one)]
+        means += [float(np.mean(own))] if own else []
+    return float(np.mean(means)) if means else float("nan")
 
 
-def difference_p(values: pl.Series) -> float:
-    """p of a paired t-test over seeds; 1 where nothing differs."""
-    from scipy.stats import ttest_1samp
-
-    known = values.drop_nulls().to_numpy()
-    if len(known) < 3 or np.ptp(known) == 0:
-        return 1.0 if len(known) < 3 or known[0] == 0 else 0.0
-    return float(ttest_1samp(known, 0.0).pvalue)
+def cell(value: float) -> str:
+    return "–" if np.isnan(value) else f"{value:.2f}".replace("-", "−")
 
 
-def cell(row: dict[str, Any] | None) -> str:
-    """τ ± its spread, and the error in per cent; a mark where it differs from plain nDCG."""
-    if row is None:
-        return ""
-    mark = "" if row["p"] >= LEVEL else " ▲" if row["more"] > 0 else " ▼"
-    error = [] if row["bias"] is None else [f"{signed(row['bias'])} ({100 * row['rmse']:,.0f})"]
-    spread = "" if row["spread"] is None else f" ± {row['spread']:.2f}"  # of one seed there is none
-    order = f"{minus(row['tau'])}{spread}{mark}"
-    return "; ".join(part.replace(" ", "\N{NO-BREAK SPACE}") for part in (order, *error))  # two lines at most
-
-
-def minus(value: float) -> str:
-    return f"{value:.2f}".replace("-", "−")
-
-
-def signed(share: float) -> str:
-    return f"{100 * share:+,.0f}".replace("-", "−")
-
-
-def the_table(means: pl.DataFrame) -> str:
-    """A row for each correction and γ, a column for each way; where γ is 0, popularity plays no part."""
-    known = {(row["way"], row["gamma"], row["correction"]): row for row in means.iter_rows(named=True)}
-    rows = []
-    for name in TARGETS:
-        best = [row["at_best"] for (_, _, own), row in known.items() if own == name and row["at_best"] is not None]
-        for gamma in (0.0, *STRENGTHS):
-            ways = COLUMNS if gamma else {"neither": "", "": "", " ": "", "value": ""}
-            said = ["", ""] if gamma else [name, f"{np.mean(best):.2f}" if best else "–"]
-            rows.append([*said, f"{gamma:g}", *(cell(known.get((way, gamma, name))) for way in ways)])
-    return table(["correction", "at best", "γ", *COLUMNS.values()], rows)
-
-
-def the_figure(means: pl.DataFrame) -> str:
-    """A block that draws the mean τ at one γ: a row for each correction, a point for each way."""
-    chosen = means.filter((pl.col("gamma") == SHOWN) | (pl.col("gamma") == 0))
-    points: dict[str, dict[str, float]] = {name: {} for name in TARGETS}
-    for way in WAYS:
-        for row in chosen.filter(pl.col("way") == way).iter_rows(named=True):
-            points[row["correction"]][WAYS[way]] = round(row["tau"], 3)
-    says = "1: the true order of systems; 0: none in common with it. Means over the seeds."
-    title = f"τ with the true order, by correction and observation (γ = {SHOWN:g})"
-    lines = ",\n".join(f"    {name!r}: {own!r}" for name, own in points.items())
-    return f"```{{chart}}\ndots({title!r}, {{\n{lines},\n}}, says={says!r}, x='mean τ')\n```\n"
-
-
-def what_changed(means: pl.DataFrame) -> str:
-    """For each way, the corrections that order systems better than plain nDCG at all γ, and worse at any."""
+def by_depth(rows: Sequence[dict[str, Any]]) -> str:
+    """A row for each remedy, a column for each depth; then its worst way at each depth."""
     lines = []
-    for way, words in WAYS.items():
-        own = means.filter((pl.col("way") == way) & ~pl.col("correction").is_in([PLAIN, RANDOM]))
-        sure = own.with_columns(up=(pl.col("p") < LEVEL) & (pl.col("more") > 0),
-                                down=(pl.col("p") < LEVEL) & (pl.col("more") < 0))  # fmt: skip
-        grouped = sure.group_by("correction", maintain_order=True).agg(pl.col("up").all(), pl.col("down").any())
-        better, worse = (listed(grouped.filter(pl.col(side))["correction"]) for side in ("up", "down"))
-        at = "" if way in ("neither", "value") else " at every γ"
-        any_of = "" if way in ("neither", "value") else " at some γ"
-        lines.append(f"- **{words}**: better{at}: {better}. Worse{any_of}: {worse}.")
-    return "\n".join(lines) + "\n"
+    for remedy in REMEDIES:
+        means = [mean_tau(rows, remedy, depth) for depth in DEPTHS]
+        worst = [min((mean_tau(rows, remedy, depth, way) for way in CLASSES), default=np.nan) for depth in DEPTHS]
+        lines.append([remedy, *(f"{cell(mean)} ({cell(low)})" for mean, low in zip(means, worst))])
+    return table(["remedy", *map(depth_name, DEPTHS)], lines)
 
 
-def what_follows(means: pl.DataFrame) -> str:
-    """For each correction, how far its τ is below that of the random test at worst, by the numbers of the table."""
-    rounded = means.select("way", "gamma", "correction", tau=pl.col("tau").round(2))
-    best = rounded.filter(pl.col("correction") == RANDOM).select("way", "gamma", best="tau")
-    short = rounded.join(best, on=["way", "gamma"]).filter(pl.col("correction") != RANDOM)
-    short = short.with_columns(short=pl.col("best") - pl.col("tau"))
-    worst = short.group_by("correction", maintain_order=True).agg(pl.all().sort_by("short", descending=True).first())
-    rows = [
-        [row["correction"], f"{max(row['short'], 0):.2f}", WAYS[row["way"]] + f", γ = {row['gamma']:g}"]
-        for row in worst.sort("short", maintain_order=True).iter_rows(named=True)
-    ]
-    return table(["correction", "τ below the random test, at most", "there"], rows)
+def by_way(rows: Sequence[dict[str, Any]], depth: int) -> str:
+    """A row for each remedy, a column for each way to be observed."""
+    lines = [[remedy, *(cell(mean_tau(rows, remedy, depth, way)) for way in CLASSES)] for remedy in REMEDIES]
+    return table(["remedy", *CLASSES.values()], [line for line in lines if set(line[1:]) != {"–"}])
 
 
-def listed(names: Iterable[str]) -> str:
-    return "; ".join(names) or "none"
+ABOUT = """# What helps, at which depth?
+
+**What to do first.** A log cannot say why a pair has no rating, and no metric orders systems rightly under every
+reason. So do not pick a correction and believe it:
+
+1. See which orders [hold](claims.md) under every reading of how the ratings came about: `trueval audit`. These may
+   be claimed, on lists of any length.
+2. For the others, collect ratings of listed items drawn at random (`--unbiased FILE`): on as many as the test set
+   has, τ with the true order was {random_10} on lists of ten and {random_all} on complete rankings, whatever the
+   log was like.
+3. If you can rank all items, report condensed nDCG (`--condensed`) or bpref beside the plain metric: on **complete
+   rankings** their τ was {condensed_all} and {bpref_all} ({plain_all} plain). On **lists of ten** it was
+   {condensed_10} and {bpref_10} ({plain_10} plain), on lists of twenty {condensed_20} and {bpref_20} ({plain_20}):
+   there they do not help.
+4. On lists, the liked share among judged items that the audit computes is what came nearest to the true order: τ
+   {judged_10} on lists of ten (*as judged*), {judged_100} on lists of a hundred. It is a reading beside others, not
+   a metric to optimise. Propensities from popularity (IPS, SNIPS) reached {ips_10} on lists of ten, and {ips_100}
+   on lists of a hundred, where they are right by luck about the power of popularity; stratified recall
+   {stratified_10}.
+
+Made by `make corrections-table` (`benchmarks/corrections_table.py`): trueval {version}, {machine}, {date}; {worlds}
+worlds of 700 users and 350 items, seeds {first:,} to {last:,} of two generators ([how they are
+made](claims.md#how-it-is-measured)). What exact propensities, percentile designs, uniform tests and removing the
+head do on complete rankings is [a page of its own](corrections-complete.md).
+
+## By depth
+
+Kendall's τ between the order of eleven systems by each remedy and their true order, which is by nDCG at the same
+depth on the complete ratings. Means over all ways to be observed below, each with the same weight; in brackets the
+mean of the way where the remedy does worst. Metrics with a cutoff have it at the depth of the lists; complete
+rankings have none.
+
+{by_depth}
+## By what observation depends on
+
+*Value*: each level below the best makes a rating less likely by e^−1. *Popularity*: a pair is observed with a
+probability ∝ popularity^1.2, which is aligned with, independent of, or opposed to the quality of items; *popularity
+and value*: ∝ popularity^.6 e^(.5 level). *Self-selected*: the rarer an item, the more only those meet it who expect
+to like it.
+
+{by_way}"""
 
 
-ABOUT = """# Does correction help?
-
-Made by `make corrections-table` (`benchmarks/corrections_table.py`): trueval {version}, {machine}, {date}; seeds
-{first} to {last} ({seeds}) of each of {ways} worlds. The parameters of the worlds were set before any result was seen.
-After a look at first results (of seeds 0 to 2, among others) the random test was added for comparison, and the fits of
-β and GAMMA were mended, which had found popularity at work where γ = 0.
-
-Worlds are `tv.simulate("world", …)` with {users} users, {items} items and about {ratings:,} ratings, of which a random
-{ratio:.0%} is the test part. The true value of a metric is that on the complete ratings of all pairs that are not in
-train. The probability that a pair is observed depends on
-
-- **neither** popularity nor value (`gamma=0`, `value_bias=0`);
-- **value**: each level below the best makes a rating less likely by e^−0.5 (`gamma=0`, `value_bias=0.5`);
-- **popularity** to the power of γ (`gamma=γ`, `value_bias=0`), which is *independent* of the quality of items
-  (`alignment=0`), *aligned* with it (0.8) or *opposed* to it (−0.8);
-- **popularity and value** (`gamma=γ`, `value_bias=0.5`, `alignment=0`).
-
-In all of them it also depends on how active the user is. {number} systems are fitted once in each world and measured
-in every way on the same train and test part: {learned}; oracles that know the mean of every pair, with noise of
-{noises} standard deviations; and two oracles whose scores are raised or lowered by the logarithm of train popularity,
-as much as the means vary.
-
-## Corrections
-
-- *Random test of the same size*: no correction, but nDCG@10 on about as many ratings of items drawn at random. What it
-  lacks to 1 is chance, and systems that are nearly equal.
-- *Stratified recall* weights relevant items by (relevant ratings)^−β, over all users together. The right β is fitted to
-  the complete ratings; nobody who has only a log knows it. β − 0.5 is at least 0.
-- *IPS* is ips(precision)@10, *SNIPS* is snips(recall)@10. *Exact* takes the true probability that a pair is tested,
-  given that it is not in train; *exact for the log* the true probability that it is in the log, times the share that
-  is tested, as if pairs of train were ranked too. *popularity:1* needs no random data; *fitted* is
-  popularity:GAMMA, its power fitted to the liked ones among {sampled} random items of each user. This law has no scale,
-  so that errors of IPS with it say nothing. With the same propensities, IPS and SNIPS order systems alike: they differ
-  by a factor that all systems have in common.
-- *P1R* (10 classes) and *U1R* are nDCG@10 of each relevant item alone, among items of its popularity class, and on a
-  part of the test ratings that has equally many of each item. *Head removed* is nDCG@10 without the most-rated tenth.
-- *Condensed* rankings contain judged items only, which are {judged:.1f} per user on average: fewer than 10.
-
-## Results
-
-Each cell: mean τ ± its standard deviation over the seeds, between measured and true order of systems; the true order
-is by nDCG@10 on the complete ratings. Then the error of values against the true ones of the same metric: bias (root
-mean squared error) over systems and seeds, in per cent of the mean true value; none for 1R, whose values have a meaning
-of their own. *At best* is the mean τ between the true order by the corrected metric itself and by nDCG@10. ▲ ▼: τ is
-higher or lower than that of plain nDCG@10 (paired t-test over seeds, Holm's correction over all cells, 5 %). Columns
-say how popularity, by which pairs are observed, and quality go together. In rows with γ = 0 popularity plays no part:
-the first column is observation by *neither*, the last by *value* alone.
-
-{table}
-{figure}
-Where the order of systems is better or worse than by plain nDCG@10, by the same test:
-
-{changed}
-## What follows
-
-Nobody who has only a log knows which of these observations it is, so that a correction must do well under all of
-them. How far its mean τ is below that of the random test where it does worst:
-
-{follows}
-The audit advises accordingly: condensed rankings and bpref where orders depend on popular or unjudged items, P1R to
-see what is left among items of one popularity, and false positives (antiprecision, fallout) only where popular items
-are liked less than others, which their ratings tell. It does not advise to remove the head. Propensities help
-where they are known and do not differ too much: at γ = 2 even exact ones order systems far worse than at γ = 1. A test
-of items drawn at random needs none of this.
-"""
-
-
-def page(found: pl.DataFrame) -> str:
+def page(rows: Sequence[dict[str, Any]]) -> str:
     """The page of the documentation."""
-    means, seeds = summary(found), sorted(found["seed"].unique().to_list())
+    seeds = sorted({row["seed"] for row in rows})
+    names = {"random": RANDOM, "plain": PLAIN, "condensed": CONDENSED, "bpref": BPREF, "judged": JUDGED, "ips": IPS,
+             "stratified": STRATIFIED[0]}  # fmt: skip
+    figures = {
+        f"{word}_{depth or 'all'}": cell(mean_tau(rows, remedy, depth))
+        for word, remedy in names.items() for depth in DEPTHS
+    }  # fmt: skip
+    one = [row for row in rows if row["remedy"] == PLAIN and row["depth"] == COMPLETE]
+    ways = "\n".join(f"### {depth_name(depth).capitalize()}\n\n{by_way(rows, depth)}" for depth in DEPTHS)
     return ABOUT.format(
-        version=trueval.__version__, machine=f"Python {platform.python_version()}, {platform.machine()}",
-        date=time.strftime("%Y-%m-%d"), seeds=len(seeds), first=seeds[0], last=seeds[-1], ways=len(SEEN), **SIZE,
-        ratio=RATIO, number=len(LEARNED) + len(NOISES) + 2, learned=", ".join(LEARNED),
-        noises=", ".join(f"{size:g}" for size in NOISES[:-1]) + f" and {NOISES[-1]:g}", sampled=PER_USER,
-        judged=RATIO * SIZE["ratings"] / SIZE["users"], table=the_table(means), figure=the_figure(means),
-        changed=what_changed(means), follows=what_follows(means),
+        version=tv.__version__, machine=f"Python {platform.python_version()}, {platform.machine()}",
+        date=time.strftime("%Y-%m-%d"), worlds=len(one), first=seeds[0], last=seeds[-1], by_depth=by_depth(rows),
+        by_way=ways, **figures,
     )  # fmt: skip
 
 
 def main() -> None:
     """Make the worlds that are missing, print the page and write it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", type=int, default=20)
-    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--minutes", type=float, default=1e9, help="begin no world after so many")
     parser.add_argument("--kept", type=Path, default=KEPT, help=f"finished worlds (default: {KEPT})")
     parser.add_argument("-o", "--output", type=Path)
     chosen = parser.parse_args()
-    text = page(run(range(chosen.seeds), chosen.kept, processes=chosen.processes))
+    seeds = range(FIRST_SEED, FIRST_SEED + chosen.seeds)
+    text = page(run(seeds, chosen.kept, minutes=chosen.minutes))
     print(text)
     if chosen.output is not None:
-        chosen.output.parent.mkdir(parents=True, exist_ok=True)
         chosen.output.write_text(text, encoding="utf-8")
 
 

@@ -45,7 +45,7 @@ ASSUMPTIONS = {
     RANDOM: "the unbiased test is right",
 }
 READINESS = 10.0  # how much more readily a liked item is rated in the self-selected reading
-_LEAST = 10.0  # judged items of a system, in effect, below which a share has no interval that could be relied on
+_LEAST = 10.0  # users with judged items, in effect, below which a share has no interval that could be relied on
 _TOLD_APART = 10_000  # ranks behind this one weigh as much as this one
 
 
@@ -131,24 +131,29 @@ class LikedShare:
 
 
 def compare_shares(first: LikedShare, second: LikedShare) -> Estimate:
-    """First minus second share, paired over users, with the interval of a difference of ratios."""
-    if min(first.effective, second.effective) < _LEAST:
+    """First minus second share, paired over users, with the interval of a difference of ratios.
+
+    Where few users have most of the weight, the error is known as badly as from that few users: degrees of freedom are
+    those of the effective number. With those of all users, tests of 5 % rejected up to 9 % of differences of 0.
+    """
+    effective = min(first.effective, second.effective)
+    if effective < _LEAST:
         return UNKNOWN
-    return _mean_estimate(first.influence - second.influence, first.value - second.value)
+    return _mean_estimate(first.influence - second.influence, first.value - second.value, effective - 1)
 
 
 def compare_sums(first: np.ndarray, second: np.ndarray) -> Estimate:
     """First minus second mean over users, paired."""
-    return _mean_estimate(first - second, float((first - second).mean()))
+    return _mean_estimate(first - second, float((first - second).mean()), math.inf)
 
 
-def _mean_estimate(by_user: np.ndarray, value: float) -> Estimate:
+def _mean_estimate(by_user: np.ndarray, value: float, most_free: float) -> Estimate:
     differing = int(np.count_nonzero(by_user))
     if differing < 2:
         return Estimate(value, math.nan, math.nan, 1.0 if value == 0 else math.nan)
-    error = float(by_user.std(ddof=1)) / math.sqrt(len(by_user))
-    low, high = student_interval(value, error, freedom=differing - 1, level=0.95)
-    return Estimate(value, low, high, t_test(value, error, differing - 1))
+    error, freedom = float(by_user.std(ddof=1)) / math.sqrt(len(by_user)), min(differing - 1, most_free)
+    low, high = student_interval(value, error, freedom=freedom, level=0.95)
+    return Estimate(value, low, high, t_test(value, error, freedom))
 
 
 def displayed_spec(spec: Spec) -> Spec | None:

@@ -168,7 +168,7 @@ QUESTIONS = (
                 "pooled",
                 "few items per user were judged, liked or not",
                 {
-                    "bpref": "compares judged items only",
+                    "bpref": "compares judged items only: of complete rankings, for lists of ten hold too few",
                     "infap": "estimates average precision as if all had been judged",
                 },
             ),
