@@ -23,8 +23,9 @@ def found() -> Audit:
 
 
 def test_every_check_speaks_where_all_is_given(found: Audit) -> None:
-    spoken = {finding.check for finding in found.findings}
-    assert spoken == {check.name for check in all_checks()}
+    assert {finding.check for finding in found.findings} == {check.name for check in all_checks() if not check.view}
+    assert {finding.check for finding in found.views} == {check.name for check in all_checks() if check.view}
+    assert not {finding.verdict for finding in found.views} & {"wrong", "caution"}
     assert all(finding.heading in HEADINGS and finding.sentence for finding in found.findings)
 
 
@@ -138,8 +139,9 @@ def test_json_has_check_verdict_effect_figures_remedy(found: Audit) -> None:
 
 def test_tables_pages_and_text(found: Audit) -> None:
     assert found.to_polars().columns == ["check", "heading", "verdict", "kind", "effect", "remedy", "p", "accepted"]
-    assert len(found.to_polars()) == len(found.findings)
-    assert str(found).startswith("audit: 0 wrong, 0 cautions")
+    assert len(found.to_polars()) == len(found.findings) + len(found.views)
+    assert str(found).startswith("What may be claimed: ")
+    assert "audit: 0 wrong, 0 cautions" in str(found)
     assert "leaked_pairs" in found.to_markdown()
     assert r"\begin{tabular}" in found.to_latex()
     assert "leaked" in found._repr_html_()

@@ -105,4 +105,4 @@ def test_an_experiment_is_audited_with_its_parts(log: pl.DataFrame) -> None:
     assert audit.manifest["repeats"] == ["seed 1", "seed 2"]
     assert audit["leaked_pairs"][0].verdict == "fine"  # the parts were there
     assert found.audit("1R-TI-AN").manifest["design"] == "1R-TI-AN"
-    assert "Can the numbers be trusted?" in found.to_html()
+    assert "What may be claimed, and can the numbers be trusted?" in found.to_html()

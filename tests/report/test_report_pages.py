@@ -151,7 +151,7 @@ def test_reports_say_whether_they_can_be_trusted(tmp_path: Path, trueval: Callab
         given = ["--test", tmp_path / "test.csv", "--train", tmp_path / "train.csv", "--report", page]
         assert trueval("evaluate", tmp_path / "recs.csv", *given, "--metrics", "hit@2", *options, "--quiet").code == 0
         text = page.read_text(encoding="utf-8")
-        assert "Can the numbers be trusted?" in text
+        assert "What may be claimed, and can the numbers be trusted?" in text
         assert "leaked pairs" in text
 
 

@@ -167,7 +167,8 @@ class Claims:
                 else "What may be claimed: nothing, for no difference can be tested."
             )
         if not holding:
-            return f"What may be claimed: none of the {counted(len(self.pairs), 'order')} as evaluated."
+            significant = counted(len(self.pairs), "order is", "orders are")
+            return f"What may be claimed: nothing yet, though {significant} significant as evaluated."
         overruled = [claim for claim in holding if RANDOM in claim.readings and claim.readings[AS_RATED].difference < 0]
         under = "by the unbiased test" if any(RANDOM in one.readings for one in holding) else "under every reading"
         turned = f" (the other way round than as evaluated: {_pairs(overruled)})" if overruled else ""

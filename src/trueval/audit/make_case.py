@@ -38,8 +38,9 @@ _KEYS = ["user", "item"]
 
 def make_case(
     parts: Any, systems: Any, *, train: Any, test: Any, validation: Any, recs: Any, metrics: Any, design: Any,
-    relevant_change: Any, unbiased: Any, propensity: Any, threshold: float | None, population: str, missing: str,
-    invalid: str, ties: str, items: Any, users: Any, only_users: Any, by: Any, min_group: int, columns: Any, seed: int,
+    relevant_change: Any, unbiased: Any, threshold: float | None, population: str, missing: str, invalid: str,
+    ties: str, items: Any, users: Any, only_users: Any, by: Any, min_group: int, columns: Any, seed: int,
+    propensity: Any = None,
 ) -> Case:  # fmt: skip
     """The case, with its tables read and its options checked."""
     roles = read_columns(
