@@ -85,7 +85,7 @@ def all_checks() -> list[Check]:
     """All checks, by heading and name.
 
     >>> [check.name for check in all_checks() if check.heading == "leakage"]
-    ['future_rows', 'item_future', 'leaked_pairs', 'tuned_on_test']
+    ['future_rows', 'item_future', 'leaked_pairs', 'tuned_on_test', 'twin_items']
     """
     _load()
     return sorted(_CHECKS.values(), key=lambda check: (HEADINGS.index(check.heading), check.name))
