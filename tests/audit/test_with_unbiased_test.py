@@ -15,8 +15,8 @@ USERS = range(60)
 def observed_and_true(liked_at_random: int) -> tuple[Finding, Finding]:
     """What is said of unjudged items and of the unbiased test.
 
-    `shown` is better with unjudged items as misses, `hidden` on judged items alone; the unbiased test has one liked item
-    of each user, from this number on.
+    `shown` is better with unjudged items as misses, `hidden` on judged items alone; the unbiased test has one liked
+    item of each user, from this number on.
     """
     test = judged(row for u in USERS for row in ((u, u % 5, 5), (u, 10 + u % 5, 1)))
     shown = {u: [10 + u % 5, u % 5, 30 + u % 3, *range(50, 57)] for u in USERS}
