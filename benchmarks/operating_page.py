@@ -154,14 +154,13 @@ often an audit of clean data warns of anything. Every figure has its exact 95 % 
 
 ## Clean data
 
-Nothing is planted: whether a pair is observed does not depend on the item
-(`tv.simulate("world", gamma=0, value_bias=0, alignment=0, drift=0)`), so that orders as evaluated are right. In
-*value-driven* worlds each level below the best rating makes a row less likely by the factor 1/e, and in
-*activity-driven* ones the rows of each user are thinned by a factor of the user's own. Tastes do not drift, groups of
-users are drawn by lot, and train comes before test (for fitted systems, times are drawn by lot and the split is random). Sizes are
-{sizes} users × items, with {rows} ratings per user in turn. The audits of lists have an unbiased test and groups of
-users, so that every check is at work. Systems differ in how well they know what users like; fitted ones are
-{learned}.
+Nothing is planted: whether a pair is observed does not depend on the item (`tv.simulate("world", gamma=0,
+value_bias=0, alignment=0, drift=0)`), so that orders as evaluated are right. In *value-driven* worlds each level
+below the best rating makes a row less likely by the factor 1/e, and in *activity-driven* ones the rows of each user
+are thinned by a factor of the user's own. Tastes do not drift, groups of users are drawn by lot, and train comes
+before test (for fitted systems, times are drawn by lot and the split is random). Sizes are {sizes} users × items,
+with {rows} ratings per user in turn. The audits of lists have an unbiased test and groups of users, so that every
+check is at work. Systems differ in how well they know what users like; fitted ones are {learned}.
 
 An alarm is a verdict of *caution* or *wrong*. Alarms of estimates may be false: the audit promises at most 5 % of
 whole audits. Facts are counted, so that a fact told of clean data would be a defect.
@@ -190,11 +189,11 @@ What is planted, and whose value the number is:
 - An order counts as reversed where two tests reject, after a correction over the whole audit. False alarms are
   rarer than promised for this, and faults of middle strength are missed where users are few.
 - Worlds are small (the users of most are in the table below; feedback loops have 600, chosen winners 300, a test set
-  of heavy users 900 before it is cut, too few users as many as the strength says). A fault of the same size is found less often with fewer users, and more often
-  with more.
+  of heavy users 900 before it is cut, too few users as many as the strength says). A fault of the same size is found
+  less often with fewer users, and more often with more.
 - How popularity decides what is observed is no fault that a check can find: the same orders are right where ratings
-  depend on their value, and wrong where they depend on the item. `popularity_bias` and `false_positives` show views, and
-  what may be claimed is said for every pair of systems.
+  depend on their value, and wrong where they depend on the item. `popularity_bias` and `false_positives` show views,
+  and what may be claimed is said for every pair of systems.
 - Lists of sampled candidates are told from rankings by how seldom they agree. On a real log (MovieLens 100k) one test
   item among 20 or 50 negatives is found, and one among 100 only where they are drawn uniformly and the system is good.
   A part of the test rows that a system has learned is found where it stands first in the lists.
@@ -217,10 +216,11 @@ What was changed after looking at development worlds (6 to 24 of each fault and 
 - `random_baseline` found a fifth of the shuffled ids: a system is now as good as random where it is shown to have
   less than a quarter, not a tenth, of the best system's lead, and not shown to have any.
 - `feedback_loop` could never find anything: it now reads which test rows were recommended.
-- Strengths, sizes and systems were changed. At first the strong level of leakage by time, missing lists, a group served worse and feedback loops was found in 0 to 83 % of 6 worlds: systems, or groups, differed
-  by hardly more than so few users make them differ. They now differ by more, and worlds have more ratings per user.
-  Sampled candidates are drawn from three times as many items, and too few users were given to five systems instead of
-  three, one of which wins by luck more often.
+- Strengths, sizes and systems were changed. At first the strong level of leakage by time, missing lists, a group
+  served worse and feedback loops was found in 0 to 83 % of 6 worlds: systems, or groups, differed by hardly more than
+  so few users make them differ. They now differ by more, and worlds have more ratings per user. Sampled candidates
+  are drawn from three times as many items, and too few users were given to five systems instead of three, one of
+  which wins by luck more often.
 - `served_groups` asked for a gap above the detectable difference of all users, which two groups hardly ever have: it
   now asks for a tenth of the value. `missing_lists` asked for a reversed order alone, and now for a value as well.
 
