@@ -39,7 +39,7 @@ def feedback_loop(case: Case) -> Iterable[Finding | Draft]:
     rows = f"{short_percent(share)} of the test rows were recommended by an earlier system"
     figures: dict[str, Any] = {"recommended": share}
     if not len(marked):
-        sentence = "No earlier system chose what systems are judged by: no test row is marked as recommended."
+        sentence = "No test row is marked as recommended by an earlier system."
         yield Finding(_NAME, "feedback loop", "fine", "fact", sentence, figures)
         return
     subject = case.subject

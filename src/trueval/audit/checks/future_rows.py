@@ -35,7 +35,7 @@ def future_rows(case: Case) -> Iterable[Finding | Draft]:
             f"{short_percent(everybody.share or 0.0)} of the train rows are later than the first test row of anybody"
         )
     if not own.count and not everybody.count:
-        sentence = "No system can have learned from the future: no train row is later than a test row."
+        sentence = "Train tells nothing of the future: none of its rows is later than a test row."
         yield Finding("future_rows", "leakage", "fine", "fact", sentence, figures)
         return
     if "wrong" in (own.verdict, everybody.verdict):

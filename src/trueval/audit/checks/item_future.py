@@ -29,7 +29,7 @@ def item_future(case: Case) -> Iterable[Finding | Draft]:
         return
     figures = {"rows": found.count, "share": found.share}
     if not found.count:
-        sentence = "No value comes from items that were not there yet: no test row is older than its item's train rows."
+        sentence = "No test row is older than its item's train rows, so that no item is known too early."
         yield Finding("item_future", "leakage", "fine", "fact", sentence, figures)
         return
     rows = (

@@ -23,9 +23,7 @@ def leaked_pairs(case: Case) -> Iterable[Finding]:
     found = case.leakage["overlap"]
     figures: dict[str, Any] = {"rows": found.count, "share": found.share}
     if not found.count:
-        sentence = (
-            "No value is inflated by pairs that systems have learned: no test row has its user and item in train."
-        )
+        sentence = "Train has none of the pairs of the test set. What else systems have learned from, it does not tell."
         yield Finding("leaked_pairs", "leakage", "fine", "fact", sentence, figures)
         return
     rows = f"{counted(found.count, 'test row')} ({short_percent(found.share or 0.0)}) have their user and item in train"

@@ -94,7 +94,7 @@ def _cost(case: Case, name: str, label: str, own: ShortLists, facts: RankingFact
     long = np.isin(full.unit_user, facts.unit_user[facts.length > own.longest])
     lost = (shares_of(full.sums[label]) - shares_of(there.systems[name].sums[label]))[long[: len(full.unit_user)]]
     mean = mean_of(lost[~np.isnan(lost)])
-    if mean.users < 2 or not mean.error > 0:
+    if mean.users < 2:
         return None
     value, change, error = subject.base.value(name, label), own.share * mean.value, own.share * mean.error
     relevant = case.relevant(label) if case.relevant_change is not None else _LEAST * abs(value)
@@ -152,7 +152,7 @@ def _mean_position(facts: RankingFacts) -> tuple[float, float]:
     hits = np.bincount(facts.unit[rows], minlength=len(facts))
     sums = np.bincount(facts.unit[rows], weights=place, minlength=len(facts))
     mean = mean_of(sums[hits > 0] / hits[hits > 0])
-    if mean.users < 2 or not mean.error > 0:
+    if mean.users < 2:
         return float("nan"), 1.0
     return mean.value, t_test(mean.value, mean.error, mean.free)
 

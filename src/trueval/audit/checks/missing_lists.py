@@ -68,7 +68,7 @@ def _changes(case: Case, there: Setting, missing: dict[str, tuple[int, int]]) ->
         for name, (many, users) in missing.items():
             values = shares_of((there if zero else subject.base).systems[name].sums[label])
             mean, share = mean_of(values[~np.isnan(values)]), many / users
-            if not many or mean.users < 2 or not mean.error > 0:
+            if not many or mean.users < 2:
                 continue
             before, after = subject.base.value(name, label), there.value(name, label)
             change, error = (share if zero else -share) * mean.value, share * mean.error

@@ -124,10 +124,9 @@ def hits_together(lists: TopOfLists) -> HitsTogether:
     several, single = some & (hits >= 2), some & (hits == 1)
     expected = (hits * (others + 1) / np.maximum(hits + others, 1))[several]
     mean = mean_of(runs[several] - _RUNS * expected)
-    known = mean.users >= 2 and mean.error > 0
     return HitsTogether(
         int(several.sum()), float(runs[several].sum() / expected.sum()) if several.any() else math.nan,
-        t_test(mean.value, mean.error, mean.free, "less") if known else 1.0,
+        t_test(mean.value, mean.error, mean.free, "less") if mean.users >= 2 else 1.0,
         int(single.sum()), int((single & first).sum()),
         float(first[some & (hits > 0)].mean()) if (some & (hits > 0)).any() else math.nan,
     )  # fmt: skip

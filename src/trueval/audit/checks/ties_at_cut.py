@@ -8,6 +8,7 @@ from trueval.audit.case import Case
 from trueval.audit.changes import Difference, Pair, ValueChange, differences, reversals, value_changes
 from trueval.audit.drafts import Question, draft_of
 from trueval.audit.finding import Draft, Finding
+from trueval.audit.given_runs import GivenRuns
 from trueval.audit.registry import check
 from trueval.audit.settings import RankedSystem, Setting
 from trueval.facts.ranking_facts import RankingFacts
@@ -31,6 +32,11 @@ def ties_at_cut(case: Case) -> Iterable[Finding | Draft]:
     figures = {"judged_items_with_an_equal": tied, "lists_with_a_tie_at_the_cut": cut}
     if not any(tied.values()):
         sentence = "No value depends on the order of equal scores: no judged item has an equal."
+        if isinstance(subject, GivenRuns) and not all("score" in run.columns for run in subject.runs.values()):
+            sentence = (
+                "No judged item has an equal in the lists. Ties that were broken where ranks were written leave no "
+            )
+            sentence += "trace."
         yield Finding("ties_at_cut", "robustness", "fine", "fact", sentence, figures)
         return
     labels = [label for label in subject.labels if subject.specs[label].metric.ties == "judged"]

@@ -25,7 +25,7 @@ def tuned_on_test(case: Case) -> Iterable[Finding]:
     found = case.leakage["overlap_validation_test"]
     figures: dict[str, Any] = {"rows": found.count, "share": found.share}
     if not found.count:
-        sentence = "No parameter was chosen on a test row: no test row has its user and item in the validation set."
+        sentence = "No test row has its user and item in the validation set; what else it was used for leaves no trace."
         yield Finding("tuned_on_test", "leakage", "fine", "fact", sentence, figures)
         return
     rows = f"{counted(found.count, 'test row')} ({short_percent(found.share or 0.0)}) have their user and item in the "
