@@ -190,8 +190,8 @@ ABOUT = """# Corrections of complete rankings
 
 Made by `make corrections-complete-table` (`benchmarks/corrections_complete.py`): trueval {version}, {machine}, {date};
 seeds {first} to {last} ({seeds}) of each of {ways} worlds. The parameters of the worlds were set before any result was
-seen. After a look at first results (of seeds 0 to 2, among others) the random test was added for comparison, and the fits of
-β and GAMMA were mended, which had found popularity at work where γ = 0.
+seen. After a look at first results (of seeds 0 to 2, among others) the random test was added for comparison, and the
+fits of β and GAMMA were mended, which had found popularity at work where γ = 0.
 
 Worlds are `tv.simulate("world", …)` with {users} users, {items} items and about {ratings:,} ratings, of which a random
 {ratio:.0%} is the test part. The true value of a metric is that on the complete ratings of all pairs that are not in
