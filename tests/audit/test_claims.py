@@ -371,7 +371,7 @@ def test_the_safest_order_puts_nobody_before_whom_he_loses_to():
 
 def audits() -> dict[str, Audit]:
     """Audits of every kind: records of all of them have one type."""
-    world, likes = small_world(1, popularity=1.0), small_world(2, likes_only=True)
+    world, likes = small_world(1, popularity=1.0, users=300), small_world(2, likes_only=True, users=300)
     parts = tv.Parts(*(tv.read(one) for one in (world.train, world.test)), how={"how": "given"})
     leaked = pl.concat([world.test, world.train.head(5)])
     found = {
@@ -379,7 +379,7 @@ def audits() -> dict[str, Audit]:
         "one list": world.audit(recs={GOOD: world.recs[GOOD]}),
         "lists": world.audit(metrics=["ndcg@10", "recall@5"]), "unbiased": world.audit(unbiased=world.unbiased),
         "likes": likes.audit(), "leaked": audit(train=world.train, test=leaked, recs=world.recs, threshold=LIKED),
-        "opposed": small_world(5, popularity=1.2, quality=-0.7).audit(),
+        "opposed": small_world(5, popularity=1.2, quality=-0.7, users=300).audit(),
         "systems": audit(parts, ["popularity", "average", "itemknn"], threshold=LIKED),
         "one relevant": audit(parts, ["popularity", "average"], threshold=LIKED, design="1R-TI-AN"),
         "simulated": audit(parts, ["popularity", "average"], threshold=LIKED, simulate=1),

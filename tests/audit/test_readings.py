@@ -214,6 +214,20 @@ def test_intervals_of_differences_hold_and_tests_have_their_size(users):
     assert 0.04 <= rejected / repeats <= 0.06
 
 
+def test_tests_have_their_size_where_few_users_have_most_of_the_weight():
+    rng = np.random.default_rng(6)
+    found = []
+    while len(found) < 1500:
+        pair = shares_of_users(rng, 100, (0.25, 0.25))
+        pair = [
+            LikedShare(one.numerator * weight, one.denominator * weight)
+            for one, weight in zip(pair, np.exp(1.5 * rng.standard_normal((2, 100))))
+        ]
+        if min(one.effective for one in pair) >= 10:
+            found.append(compare_shares(*pair).p < 0.05)
+    assert 0.03 < np.mean(found) < 0.08  # of 100 users instead of the effective ones: 0.09
+
+
 def test_intervals_hold_where_systems_differ():
     rng = np.random.default_rng(11)
     many = shares_of_users(rng, 400_000, (0.6, 0.35))
