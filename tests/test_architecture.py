@@ -16,8 +16,8 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "trueval"
 # Each folder imports only from those before it.
 FLOW = [
-    "errors", "arguments", "memory", "progress", "pictures", "kernels", "statistics", "render", "data", "splits",
-    "design", "recommenders", "facts",
+    "errors", "forks", "arguments", "memory", "progress", "pictures", "kernels", "statistics", "render", "data",
+    "splits", "design", "recommenders", "facts",
     "propensity", "metrics", "evaluation", "comparison", "calibration", "online", "simulation", "audit", "charts",
     "report", "api", "experiments", "study", "papers", "cli",
 ]  # fmt: skip

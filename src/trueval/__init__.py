@@ -7,6 +7,8 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from trueval import forks as forks  # looks at each fork from now on
+
 __version__ = "0.1.0"
 
 # Where each public name lives. Imported when first used, so that `import trueval` costs next to nothing.
@@ -133,6 +135,10 @@ class _Package(ModuleType):
     def __setattr__(self, name: str, value: Any) -> None:
         if not (name in _HOME and isinstance(value, ModuleType)):
             super().__setattr__(name, value)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled by name: cloudpickle (joblib, Spark, Dask, Ray) does that by itself only to the plain class."""
+        return importlib.import_module, (self.__name__,)
 
 
 sys.modules[__name__].__class__ = _Package

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from trueval.errors import DefinitionError
+from trueval.forks import check_process
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -131,6 +132,7 @@ def checked(function: Function) -> Function:
 
     @functools.wraps(function)
     def call(*given: Any, **named: Any) -> Any:
+        check_process(function.__name__)
         try:
             arguments = signature.bind(*given, **named).arguments
         except TypeError:

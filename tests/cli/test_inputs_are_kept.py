@@ -101,7 +101,7 @@ def test_every_command_that_writes_is_guarded() -> None:
         "run",
         "reproduce",
         *(f"simulate {kind}" for kind in ("world", "skew", "opposed", "like")),
-        *(f"study {name}" for name in ("new", "export", "invite")),
+        *(f"study {name}" for name in ("new", "export", "invite", "backup")),
     }
     assert writing == tried
     assert {name for name, command in commands.items() if hasattr(command.callback, "guarded")} == writing - {"run"}

@@ -36,11 +36,15 @@ def test_the_random_list_has_one_name() -> None:
 
 @pytest.mark.parametrize("form", ["rank", "pair"])
 def test_storage_holds_what_the_tables_hold(database: str, form: str) -> None:
-    """The same people, of the same plan, by way of the database: the same answers."""
+    """The same people, of the same plan, by way of the database: the same answers.
+
+    Nobody leaves: in the database the number of whoever leaves without an answer goes to somebody else.
+    """
+    faults = {**FAULTS, "leave": 0.0}
     study = read_study(settings(form, checks={"same": True, "random": True}))
-    people = SimulatedPeople(strengths=STRENGTHS, **FAULTS)  # type: ignore[arg-type]
+    people = SimulatedPeople(strengths=STRENGTHS, **faults)  # type: ignore[arg-type]
     stored = export_tables(simulate_participants(study, people, participants=12, url=database))
-    made = tv.study_answers(STRENGTHS, participants=12, form=form, same=True, random=True, **FAULTS)  # type: ignore[arg-type]
+    made = tv.study_answers(STRENGTHS, participants=12, form=form, same=True, random=True, **faults)  # type: ignore[arg-type]
     name = {"rank": "rankings", "pair": "pairs"}[form]
     columns = [column for column in made[name].columns if column != "participant"]
     assert_frame_equal(stored[name].select(columns), made[name].select(columns))
@@ -48,6 +52,14 @@ def test_storage_holds_what_the_tables_hold(database: str, form: str) -> None:
     one, two = (tv.study_analysis({name: tables[name]}) for tables in (stored, made))
     assert_frame_equal(one.table(), two.table())
     assert one.verdict == two.verdict
+
+
+def test_as_many_leave_in_the_database(database: str) -> None:
+    study = read_study(settings("pair"))
+    people = SimulatedPeople(strengths=STRENGTHS, **FAULTS)  # type: ignore[arg-type]
+    stored = export_tables(simulate_participants(study, people, participants=12, url=database))["participants"]
+    made = tv.study_answers(STRENGTHS, participants=12, form="pair", **FAULTS)["participants"]  # type: ignore[arg-type]
+    assert 0 < stored["finished"].null_count() == made["finished"].null_count()
 
 
 def test_scales_by_way_of_the_database(database: str) -> None:

@@ -111,7 +111,7 @@ def test_every_word_is_used_and_every_used_word_exists() -> None:
 def test_what_a_study_file_may_leave_out() -> None:
     """Each key that is not written is as if it were written so; those that the example writes as usual are."""
     usual = {
-        "study": {"participants": 30, "seed": 0, "languages": ["en"], "most_open": 500},
+        "study": {"participants": 30, "seed": 0, "languages": ["en"], "most_open": 500, "per_address": 100},
         "data": {"items": None, "columns": None, "pictures": ""},
         "lists": {"length": 0, "visible": 0},
         "ratings": {"least": 10, "scale": [1, 2, 3, 4, 5], "popular": 0.5, "popular_items": 0.1, "page": 12},
@@ -130,5 +130,12 @@ def test_what_a_study_file_may_leave_out() -> None:
         }
         assert found == usual.get(name, {}), name
     shown = "".join(example_text(form) for form in FORMS)
-    for line in ("most_open = 500", 'languages = ["en"]', "popular = 0.5", "popular_items = 0.1", "page = 12"):
+    for line in (
+        "most_open = 500",
+        "per_address = 100",
+        'languages = ["en"]',
+        "popular = 0.5",
+        "popular_items = 0.1",
+        "page = 12",
+    ):
         assert line in shown

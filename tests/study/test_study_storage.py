@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from small_studies import SYSTEMS, settings
-from sqlalchemy import select
+from sqlalchemy import delete, select
 
 from trueval.errors import TruevalError
 from trueval.study import tables
@@ -25,21 +25,28 @@ from trueval.study.answers import (
     store_rating,
     store_view,
 )
-from trueval.study.database import reading
+from trueval.study.database import reading, writing
 from trueval.study.definition import read_study
 from trueval.study.export import export_tables
 from trueval.study.identities import hashed
 from trueval.study.plan import plan_for
-from trueval.study.storage import Storage, StudyFull
+from trueval.study.storage import OPEN_FOR, WAITS_FOR, Storage, StudyFull
 
 Make = Callable[..., Storage]
 QUESTION = {"question": "What?", "answers": ["this", "that"], "right": 1}
 
 
-def _begin(storage: Storage) -> str:
-    person = storage.enrol().participant.id
-    assert begin_tasks(storage, person, {}, ratings={})
+def _begin(storage: Storage, *, nonce: str | None = None, now: float | None = None) -> str:
+    person = storage.enrol(nonce=nonce, now=now).participant.id
+    assert begin_tasks(storage, person, {}, ratings={}, now=now)
     return person
+
+
+def _numbers(storage: Storage) -> dict[str, int]:
+    """The number of each participant in the plan."""
+    people = tables.participants.c
+    with reading(storage.engine) as connection:
+        return {row.id: row.number for row in connection.execute(select(people.id, people.number))}
 
 
 def test_a_participant_goes_through_a_ranking(new_storage: Make) -> None:
@@ -136,10 +143,11 @@ def test_who_takes_part_already_has_no_invitation_to_accept(new_storage: Make) -
 def test_numbers_are_given_once_each(new_storage: Make) -> None:
     storage = new_storage()
     with ThreadPoolExecutor(8) as pool:
-        people = [one.participant for one in pool.map(lambda _: storage.enrol(), range(40))]
-    assert sorted(one.number for one in people) == list(range(40))
+        people = list(pool.map(lambda _: _begin(storage), range(40)))
+    numbers = _numbers(storage)
+    assert sorted(numbers[one] for one in people) == list(range(40))
     for one in people:
-        assert storage.plan_of(one.id) == plan_for(storage.study.plan_options, one.number)
+        assert storage.plan_of(one) == plan_for(storage.study.plan_options, numbers[one])
 
 
 def test_many_who_write_at_once_wait_for_their_turn(tmp_path: Path) -> None:
@@ -147,7 +155,7 @@ def test_many_who_write_at_once_wait_for_their_turn(tmp_path: Path) -> None:
     storage = Storage.open(read_study(settings()), f"sqlite:///{tmp_path / 'answers.sqlite'}", busy=0.05)
     with ThreadPoolExecutor(16) as pool:
         people = [one.participant for one in pool.map(lambda _: storage.enrol(), range(64))]
-    assert sorted(one.number for one in people) == list(range(64))
+    assert len({one.number for one in people}) == 64
 
 
 def test_one_of_many_answers_is_stored(new_storage: Make) -> None:
@@ -173,11 +181,86 @@ def test_two_wrong_answers_end_the_study(new_storage: Make) -> None:
 def test_no_more_than_the_open_participants_allowed(new_storage: Make) -> None:
     storage = new_storage(study={"most_open": 2})
     first = storage.enrol(nonce="a", now=0.0)
-    storage.enrol(nonce="b", now=1.0)
+    _begin(storage, nonce="a", now=0.0)
+    late = storage.enrol(nonce="late", now=0.5).participant.id
+    _begin(storage, nonce="b", now=1.0)
     with pytest.raises(StudyFull):
         storage.enrol(nonce="c", now=2.0)
+    with pytest.raises(StudyFull):  # who agreed before, and answers for the first time now
+        begin_tasks(storage, late, {}, ratings={}, now=2.0)
     assert storage.enrol(nonce="a", now=2.0).token == first.token  # who is inside stays inside
+    assert store_answer(storage, first.participant.id, 1, {"ranks": {}}, now=3.0)
     assert storage.enrol(nonce="c", now=100_000.0).new  # who has long gone is not counted
+
+
+def test_a_place_is_taken_by_the_first_answer(new_storage: Make) -> None:
+    storage = new_storage(study={"most_open": 3}, ratings={"least": 1}, comprehension=[QUESTION])
+    people = [storage.enrol(now=float(moment)).participant.id for moment in range(50)]
+    assert set(_numbers(storage).values()) == set(range(-50, 0))  # none of them has a number of the plan
+    for one in people[:3]:
+        assert store_comprehension(storage, one, tries=0, right=True, now=100.0)
+    for one in people[3:5]:
+        with pytest.raises(StudyFull):
+            store_comprehension(storage, one, tries=0, right=True, now=101.0)
+    assert store_rating(storage, people[0], "i1", 3, source="browse", now=102.0)  # who has a place goes on
+    later = 102.0 + WAITS_FOR
+    assert store_comprehension(storage, people[3], tries=0, right=True, now=later)
+    assert begin_tasks(storage, people[0], {}, ratings={"i1": 3.0}, now=later)
+    assert store_comprehension(storage, people[4], tries=0, right=True, now=later)
+    with pytest.raises(StudyFull):
+        store_comprehension(storage, people[5], tries=0, right=True, now=later)
+
+
+def test_a_rating_takes_a_place(new_storage: Make) -> None:
+    storage = new_storage(study={"most_open": 1}, ratings={"least": 1})
+    first, second = (storage.enrol(now=1.0).participant.id for _ in range(2))
+    assert store_rating(storage, first, "i1", 3, source="browse", now=2.0)
+    with pytest.raises(StudyFull):
+        store_rating(storage, second, "i1", 3, source="browse", now=3.0)
+    assert ratings_of(storage, second) == {}
+    assert store_rating(storage, first, "i1", None, source="browse", now=4.0)
+    assert store_rating(storage, second, "i1", 3, source="browse", now=5.0)
+
+
+def test_places_of_those_who_answered_stay_longer(new_storage: Make) -> None:
+    storage = new_storage("pair", study={"most_open": 1})
+    first = _begin(storage, now=0.0)
+    assert store_answer(storage, first, 1, {"answer": "left"}, now=10.0)
+    for moment, free in ((10.0 + WAITS_FOR, False), (9.0 + OPEN_FOR, False), (10.0 + OPEN_FOR, True)):
+        if free:
+            assert storage.enrol(now=moment).new
+        else:
+            with pytest.raises(StudyFull):
+                storage.enrol(now=moment)
+
+
+def test_numbers_of_the_plan_return_from_those_who_answer_nothing(new_storage: Make) -> None:
+    storage = new_storage()
+    plan = [plan_for(storage.study.plan_options, number) for number in range(4)]
+    people = [_begin(storage, now=float(moment)) for moment in range(3)]
+    assert store_answer(storage, people[1], 1, {"ranks": {"A": 1}}, now=5.0)
+    gone = WAITS_FOR + 3.0
+    fourth, fifth, sixth = (_begin(storage, now=gone) for _ in range(3))
+    numbers = _numbers(storage)
+    assert [numbers[one] for one in (people[1], fourth, fifth, sixth)] == [1, 0, 2, 3]
+    assert [storage.plan_of(one) for one in (fourth, fifth, sixth)] == [plan[0], plan[2], plan[3]]
+    assert max(numbers[people[0]], numbers[people[2]]) < 0
+    assert storage.plan_of(people[0]) == plan[0]  # who comes back has the lists that they saw
+    assert store_answer(storage, people[0], 1, {"ranks": {"A": 2}}, now=gone)
+    assert export_tables(storage)["rankings"]["participant"].unique().sort().to_list() == sorted(people[:2])
+
+
+def test_databases_of_earlier_versions_go_on(new_storage: Make) -> None:
+    """They have one counter, and everybody who enrolled has a number and a plan."""
+    storage = new_storage()
+    old = storage.enrol().participant.id
+    with writing(storage.engine) as connection:
+        connection.execute(delete(tables.counters).where(tables.counters.c.name == "enrolled"))
+        storage.give_plan(connection, old, now=0.0)
+    again = Storage.open(storage.study, storage.engine.url.render_as_string(hide_password=False))
+    assert begin_tasks(again, old, {}, ratings={})
+    following = _begin(again)
+    assert _numbers(again)[following] == 1
 
 
 def test_outside_ids_are_hashed_with_a_key(new_storage: Make) -> None:

@@ -75,6 +75,12 @@ def serve_command(
     port: Annotated[int, Option(help="Port to listen at.", min=1, max=65535)] = 8000,
     database: Database = None,
     workers: Annotated[int, Option(help="Processes; each fits the systems itself.", min=1, max=64)] = 1,
+    proxy: Annotated[
+        list[str] | None,
+        Option(
+            help="IP address or network of a web server in front, whose X-Forwarded-For is believed; several times."
+        ),
+    ] = None,
     new_secret: Annotated[
         bool, Option("--new-secret", help="Make and print a new secret of the results page.")
     ] = False,
@@ -82,16 +88,21 @@ def serve_command(
 ) -> None:
     """Serve a study until interrupted. The secret of the results page is printed once, when the database is made.
 
-    People's addresses need HTTPS: put a web server such as Caddy or nginx before it, see the guide.
+    People's addresses need HTTPS: put a web server such as Caddy or nginx before it, see the guide, and name it with
+    --proxy: otherwise everybody seems to come from its address, from which few can begin within an hour (per_address).
 
     Examples:
 
       trueval study serve my-study/study.toml
 
+      trueval study serve my-study/study.toml --proxy 127.0.0.1
+
       trueval study serve my-study/study.toml --database postgresql://study@db/study --workers 4
     """
     _need_server()
     from trueval.progress import note, set_quiet
+    from trueval.study.address_limit import networks
+    from trueval.study.database import ended_by_signal
     from trueval.study.serving import check_address, serve, serve_by_several
     from trueval.study.site import Site
     from trueval.study.storage import Storage
@@ -99,18 +110,22 @@ def serve_command(
     set_quiet(quiet)
     read = _read(study)
     check_address(host, port)
-    site = Site.open(read, database, told=note) if workers == 1 else None
-    storage = Storage.open(read, database) if site is None else site.storage
-    secret = storage.results_secret(anew=new_secret)
-    place = f"http://{f'[{host}]' if ':' in host else host}:{port}"
-    sys.stdout.write(f"{read.about.title}: {place}/\nresults: {place}/results\n")
-    if secret is not None:
-        sys.stdout.write(f"secret of the results page (printed once, kept only as a hash): {secret}\n")
-    sys.stdout.flush()
-    if site is None:
-        serve_by_several(str(Path(study).resolve()), database, host=host, port=port, workers=workers)
-    else:
-        serve(site, host=host, port=port)
+    proxies = [str(one) for one in networks(proxy or [])]
+    with ended_by_signal():
+        site = Site.open(read, database, told=note) if workers == 1 else None
+        with Storage.open(read, database) if site is None else site.storage as storage:
+            secret = storage.results_secret(anew=new_secret)
+        place = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+        sys.stdout.write(f"{read.about.title}: {place}/\nresults: {place}/results\n")
+        if secret is not None:
+            sys.stdout.write(f"secret of the results page (printed once, kept only as a hash): {secret}\n")
+        sys.stdout.flush()
+        if site is None:
+            serve_by_several(
+                str(Path(study).resolve()), database, host=host, port=port, workers=workers, proxies=proxies
+            )
+        else:
+            serve(site, host=host, port=port, proxies=proxies)
 
 
 def export_command(
@@ -140,6 +155,27 @@ def export_command(
     note(f"wrote {output}: " + ", ".join(f"{number:,} {name}" for name, number in rows.items()))
 
 
+def backup_command(
+    study: StudyFile,
+    output: Annotated[Path, Option("--output", "-o", help="The copy: an SQLite file.")],
+    database: Database = None,
+    quiet: Quiet = False,
+) -> None:
+    """Copy the answers into one SQLite file, complete also while the study is served; a copy there is replaced.
+
+    Example:
+
+      trueval study backup my-study/study.toml -o backup.sqlite
+    """
+    _need_server()
+    from trueval.progress import note, set_quiet
+    from trueval.study.backup import back_up
+
+    set_quiet(quiet)
+    people = back_up(_read(study), output, url=database)
+    note(f"wrote {output}: {people:,} participant{'s' * (people != 1)}")
+
+
 def invite_command(
     study: StudyFile,
     output: Annotated[Path, Option("--output", "-o", help="CSV file: user, address.")],
@@ -160,6 +196,7 @@ def invite_command(
     from trueval.data.writing import write_whole
     from trueval.progress import set_quiet
     from trueval.study.catalogue import read_catalogue
+    from trueval.study.database import ended_by_signal
     from trueval.study.invitations import invite
     from trueval.study.lists import fit_systems
     from trueval.study.storage import Storage
@@ -173,7 +210,8 @@ def invite_command(
             do="give people the address of the study",
         )  # fmt: skip
     chosen = maker.known_users if users is None else [line for line in _lines(users) if line]
-    write_whole(output, invite(Storage.open(read, database), chosen, maker.known_users, address=address).write_csv())
+    with ended_by_signal(), Storage.open(read, database) as storage:
+        write_whole(output, invite(storage, chosen, maker.known_users, address=address).write_csv())
 
 
 def _lines(path: Path) -> list[str]:
@@ -207,5 +245,6 @@ app.command("new")(guarded(new_command, folder=lambda output: True))
 app.command("check")(check_command)
 app.command("serve")(serve_command)
 app.command("export")(guarded(export_command, folder=lambda output: True))
+app.command("backup")(guarded(backup_command))
 app.command("invite")(guarded(invite_command))
 study_analysis.register(app)

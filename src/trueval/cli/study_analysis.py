@@ -173,6 +173,7 @@ def simulate_command(
       trueval study simulate study.toml --participants 40 --preference "ease=1,popularity=0,random=-1" --disliked 0.3
     """
     from trueval.progress import note, set_quiet
+    from trueval.study.database import ended_by_signal
     from trueval.study.definition import read_study
     from trueval.study.simulate import simulate_participants, simulated_address
     from trueval.study.simulated_people import SimulatedPeople
@@ -185,7 +186,8 @@ def simulate_command(
         strengths=given or dict.fromkeys(read.systems, 0.0), position_bias=position_bias, careless=careless,
         no_difference=no_difference, partial=partial, disliked=disliked, overlooked=overlooked, leave=leave, seed=seed,
     )  # fmt: skip
-    simulate_participants(read, people, participants=participants, url=database)
+    with ended_by_signal():
+        simulate_participants(read, people, participants=participants, url=database).close()
     address = database or simulated_address(read)
     note(f"{participants:,} simulated participants in {address}")
     sys.stdout.write(f"trueval study analyse {study} --database {address}\n")

@@ -15,6 +15,7 @@ from trueval.data.missing_ids import check_ids
 from trueval.data.popularity import check_count_of
 from trueval.data.times import read_times
 from trueval.errors import DataError, rows_found
+from trueval.forks import needs_threads
 from trueval.kernels import blocks, in_order
 
 ROLES = ("user", "item", "value", "time")
@@ -54,6 +55,7 @@ class Interactions:
     count: str = "users"
 
     @staticmethod
+    @needs_threads
     def of(
         frame: pl.DataFrame,
         *,

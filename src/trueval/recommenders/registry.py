@@ -38,6 +38,7 @@ import numpy as np
 
 from trueval.arguments import checked
 from trueval.errors import DefinitionError, suggest
+from trueval.forks import needs_threads
 from trueval.recommenders.adapters import adapt, library_of
 from trueval.recommenders.given import Function, Scores
 from trueval.recommenders.parameters import parameter, parameters_of, show
@@ -173,6 +174,7 @@ def find(name: str) -> System:
     return _RECORDS[name]
 
 
+@needs_threads
 def make_system(spec: Any, *, test: Any = None, **parameters: Any) -> Recommender:
     """Make a system from its name and parameters, a function, a score matrix, or an object that is one already.
 

@@ -71,8 +71,10 @@ def places(source: Any) -> Iterator[Path]:
             yield from places(one)
     elif isinstance(source, (str, os.PathLike)) and str(source):
         text = str(source)
+        if "://" in text:  # an address; only that of an SQLite database names a file
+            text = text.removeprefix("sqlite:///") if text.startswith("sqlite:///") else ""
         for place in (Path(text), Path(text.partition(":")[2] or text), *_known(text)):  # display_share:displays.csv
-            if _exists(place := _expanded(place)):
+            if text and _exists(place := _expanded(place)):
                 yield place
                 yield from _read_with(place)
                 return
@@ -87,7 +89,9 @@ def _known(text: str) -> list[Path]:
 
 
 def _read_with(place: Path) -> Iterator[Path]:
-    """Files that are read because another one is: the other parts of a saved split."""
+    """Files that are read because another one is: the other parts of a saved split, the answers to a study."""
+    if place.suffix == ".toml" and _exists(place.with_suffix(".sqlite")):
+        yield place.with_suffix(".sqlite")
     if place.is_file() and (place.parent / _SPLIT).is_file():
         yield place.parent / _SPLIT
         yield from filter(_exists, (place.parent / f"{name}.parquet" for name in _OF_A_SPLIT))

@@ -10,6 +10,7 @@ import polars as pl
 from trueval.data.exported_tables import Tabular
 from trueval.data.pair_keys import repeated_rows
 from trueval.errors import DefinitionError
+from trueval.forks import needs_threads
 from trueval.render.numbers import percent
 from trueval.render.shown import Shown
 from trueval.splits.given import of_one_type
@@ -73,6 +74,7 @@ class Leakage(Tabular, Shown):
         return notebook_html(f"leakage: {self.verdict}", plain_table(head, rows, align="lll"))
 
 
+@needs_threads
 def leakage(parts: Parts) -> Leakage:
     """Look for what should not be there: shared pairs, the future, duplicates, ids without train rows.
 

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from trueval.arguments import checked
-from trueval.errors import DataError
+from trueval.errors import DataError, DefinitionError
 from trueval.metrics.grammar import split_list
 from trueval.online.user_study.analysis import analyse_tables
 from trueval.online.user_study.options import StudyOptions
@@ -94,6 +94,11 @@ def study_analysis(
             "this is the database of a study, and only its study file tells what is in it", where=str(answers),
             do=f"give the study file, and this database if it is another one: --database sqlite:///{answers}",
         )  # fmt: skip
+    if database is not None and not _is_study(answers):
+        raise DefinitionError(
+            "only a study file has a database", where="database", found=database,
+            do="leave it out, or give the study file (.toml) in place of the answers",
+        )  # fmt: skip
     tables = study_tables(_stored(Path(answers), database) if _is_study(answers) else answers)
     offline = None if against is None else named_parts(against)
     return analyse_tables(tables, options=options, against=offline, metrics=chosen, name=name)
@@ -112,11 +117,9 @@ def _stored(path: Path, database: str | None) -> dict[str, pl.DataFrame]:
             "the database of a study needs the extra study", where=str(path), found=f"no package {error.name}",
             do='pip install "trueval[study]", or give the folder that trueval study export wrote',
         ) from None  # fmt: skip
-    from trueval.study.database import check_there
     from trueval.study.definition import read_study
 
     study = read_study(path)
-    check_there(study, database)
     stored = export_tables(study, database, names=FORMS)
     if not any(len(stored[name]) for name in ANSWERS):
         began = len(stored["participants"])

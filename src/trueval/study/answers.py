@@ -1,7 +1,8 @@
 """What participants do, stored once: each function is one step of a participant, and says whether it was taken.
 
-A step that is not the participant's next one (it was taken before, in another tab, by a form sent again) is not taken
-again: the function returns False and nothing changes.
+The first answer takes one of the places of the study (`most_open`), or raises StudyFull; the lists, which follow the
+ratings, one of the numbers of its plan. A step that is not the participant's next one (it was taken before, in another
+tab, by a form sent again) is not taken again: the function returns False and nothing changes.
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ def store_comprehension(
         person = _locked(storage, connection, participant)
         if person.stage != "comprehension" or person.comprehension_tries != tries:
             return False
+        if not tries:
+            storage.check_places(connection, now=_at(now))
         failed = not right and tries + 1 >= COMPREHENSION_TRIES
         stage = "ratings" if right else "excluded" if failed else "comprehension"
         _change(connection, participant, now, stage=stage, comprehension_tries=tries + 1)
@@ -56,8 +59,11 @@ def store_rating(
     with writing(storage.engine) as connection:
         person = _locked(storage, connection, participant)
         number = select(func.count()).where(ratings.c.participant == participant)
-        if person.stage != "ratings" or connection.execute(number).scalar_one() >= MOST_RATINGS:
+        rated = connection.execute(number).scalar_one()
+        if person.stage != "ratings" or rated >= MOST_RATINGS:
             return False
+        if not rated and not person.comprehension_tries:
+            storage.check_places(connection, now=_at(now))
         own = (ratings.c.participant == participant) & (ratings.c.item == item)
         connection.execute(delete(ratings).where(own))
         if value is not None:
@@ -91,6 +97,10 @@ def begin_tasks(
             return False
         if _ratings(connection, participant) != dict(ratings):
             return False
+        if not ratings and not person.comprehension_tries:
+            storage.check_places(connection, now=_at(now))
+        if person.number < 0:  # databases of earlier versions gave numbers to all who enrolled
+            storage.give_plan(connection, participant, now=_at(now))
         rows = [
             {"participant": participant, "system": system, "items": json.dumps(list(items))}
             for system, items in lists.items()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
 from functools import wraps
 from typing import Any
 
@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from trueval.study.address_limit import AddressLimit, Network, TooManyFromAddress
 from trueval.study.catalogue import PICTURES
 from trueval.study.database import NotSaved
 from trueval.study.identities import new_secret, outside_ids, same
@@ -30,9 +31,9 @@ _STATIC = {"study.css": "text/css", "study.js": "text/javascript", "icon.svg": "
 Handler = Callable[[Request], Response]
 
 
-def make_app(site: Site, **limits: Any) -> Any:
-    """The application; `limits` are those of `RequestLimits`."""
-    pages = Pages(site)
+def make_app(site: Site, *, proxies: Sequence[Network] = (), **limits: Any) -> Any:
+    """The application; `proxies` are web servers in front that are believed, `limits` those of `RequestLimits`."""
+    pages = Pages(site, AddressLimit(site.study.about.per_address, proxies))
     app = Starlette(
         routes=[
             Route("/", pages.information, methods=["GET"]),
@@ -47,9 +48,22 @@ def make_app(site: Site, **limits: Any) -> Any:
             Route("/picture/{code:int}", pages.picture, methods=["GET"]),
             Route("/static/{name}", pages.static, methods=["GET"]),
         ],
+        lifespan=_closing(site),
         exception_handlers={HTTPException: pages.refused, NotSaved: pages.unavailable, Exception: pages.failed},
     )
+    app.router.redirect_slashes = False  # it would send people to whatever host their request named
     return RequestLimits(app, **limits)
+
+
+def _closing(site: Site) -> Any:
+    """What the server runs from its start to its end, in each of its processes: at the end the database is closed."""
+
+    @asynccontextmanager
+    async def lifespan(app: Any) -> AsyncIterator[None]:
+        yield
+        site.storage.close()
+
+    return lifespan
 
 
 def _posted(site: Site, handler: Handler) -> Handler:
@@ -65,6 +79,10 @@ def _posted(site: Site, handler: Handler) -> Handler:
             return site.message(_words(site, request), refused, status=status, back=back)
         try:
             return handler(request)
+        except StudyFull as full:
+            back = request.url.path.rpartition("/")[0] or "/"
+            status = 429 if isinstance(full, TooManyFromAddress) else 503
+            return site.message(_words(site, request), "full", status=status, back=back)
         except NotSaved:
             words, typed = _words(site, request), read_fields(request)
             return site.page("not_saved", words, status=503, action=request.url.path, typed=typed)
@@ -91,8 +109,8 @@ def _words(site: Site, request: Request) -> Words:
 class Pages:
     """Handlers of requests. Plain functions: each runs in a thread of its own."""
 
-    def __init__(self, site: Site) -> None:
-        self.site = site
+    def __init__(self, site: Site, limit: AddressLimit) -> None:
+        self.site, self.limit = site, limit
 
     def information(self, request: Request) -> Response:
         """What the study is about, and the form to agree to it."""
@@ -122,11 +140,14 @@ class Pages:
         if fields.get("agree") != "yes":
             return self._information(request, fields, problem=words("agree_needed"))
         ids = outside_ids(site.study, fields)
-        try:
-            enrolled = site.storage.enrol(nonce=nonce, outside=ids, key=site.ids_key, language=words.language)
-        except StudyFull:
-            return site.message(words, "full", status=503, back="/")
+        enrolled = site.storage.enrol(
+            nonce=nonce, outside=ids, key=site.ids_key, language=words.language, admit=lambda: self._admit(request)
+        )
         return RedirectResponse(address_of_pages(enrolled.token), 303)
+
+    def _admit(self, request: Request) -> None:
+        """Count one more who begins, or refuse them."""
+        self.limit.count(request.client.host if request.client else "", request.headers.getlist("x-forwarded-for"))
 
     def to_beginning(self, request: Request) -> Response:
         """The address of the first form, which stays in the browser's bar where something was missing in it."""

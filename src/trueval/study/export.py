@@ -27,7 +27,10 @@ def export_tables(
     Invited people who did not come are left out. Rows are ordered by participant, in the order in which they came, and
     by task and position.
     """
-    storage = study if isinstance(study, Storage) else Storage.open(study, url)
+    if isinstance(study, Study):
+        with Storage.read(study, url) as storage:
+            return export_tables(storage, names=names)
+    storage = study
     with reading(storage.engine) as connection:
         return _Answers(storage.study, connection).tables(names)
 
@@ -37,7 +40,7 @@ class _Answers:
 
     def __init__(self, study: Study, connection: Connection) -> None:
         self.study, self.form = study, study.about.form
-        people = _rows(connection, tables.participants, "number")
+        people = _rows(connection, tables.participants, "started", "id")
         self.people = {one["id"]: one for one in people if one["stage"] != "invited"}
         self.planned = _grouped(_rows(connection, tables.planned, "task", "position"))
         self.views = _grouped(_rows(connection, tables.views, "id"))

@@ -11,7 +11,6 @@ import polars as pl
 from trueval.report.csv_safety import csv_safe
 from trueval.report.folder import write_together
 from trueval.study.data_dictionary import dictionary
-from trueval.study.database import check_there
 from trueval.study.definition import Study
 from trueval.study.export import export_tables
 from trueval.study.position_counts import position_counts
@@ -26,7 +25,6 @@ def write_export(
 
     With `safe`, CSV files hold nothing that a spreadsheet would run: comments are what anybody wrote.
     """
-    check_there(study, url)
     tables = export_tables(study, url)
     everything = {**tables, "position_counts": position_counts(tables["shown"]), "dictionary": dictionary()}
     files: dict[str, str | Callable[[Path], Any]] = {

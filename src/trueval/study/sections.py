@@ -31,6 +31,7 @@ class About:
     seed: int = key(whole(0, 2**31 - 1), 0)
     languages: list[str] = key(texts(), ["en"])
     most_open: int = key(whole(1, 100_000), 500)
+    per_address: int = key(whole(0, 100_000), 100)
 
 
 @dataclass(frozen=True)

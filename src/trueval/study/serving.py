@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from trueval.errors import DefinitionError
 from trueval.progress import set_quiet
+from trueval.study.address_limit import networks
 from trueval.study.app import make_app
+from trueval.study.database import TERMINATED
 from trueval.study.definition import read_study
 from trueval.study.site import Site
 from trueval.study.slow_connections import LimitedConnection
 
-_STUDY, _DATABASE = "TRUEVAL_STUDY", "TRUEVAL_STUDY_DATABASE"
+_STUDY, _DATABASE, _PROXIES = "TRUEVAL_STUDY", "TRUEVAL_STUDY_DATABASE", "TRUEVAL_STUDY_PROXIES"
 
 
 def check_address(host: str, port: int) -> None:
@@ -31,28 +35,46 @@ def check_address(host: str, port: int) -> None:
         ) from None  # fmt: skip
 
 
-def serve(site: Site, *, host: str, port: int) -> None:
+def serve(site: Site, *, host: str, port: int, proxies: Sequence[str] = ()) -> None:
     """Serve until interrupted. Visitors' addresses are written nowhere."""
     import uvicorn
 
     _one_thread()
-    uvicorn.run(make_app(site), host=host, port=port, **server_settings())
+    with _stopped(), site.storage:
+        uvicorn.run(make_app(site, proxies=networks(proxies)), host=host, port=port, **server_settings())
 
 
-def serve_by_several(study: str, url: str | None, *, host: str, port: int, workers: int) -> None:
+@contextmanager
+def _stopped() -> Iterator[None]:
+    """A server that was asked to stop did what it should; `ended_by_signal` makes an exit of the request."""
+    try:
+        yield
+    except SystemExit as end:
+        if end.code != TERMINATED:
+            raise
+
+
+def serve_by_several(
+    study: str, url: str | None, *, host: str, port: int, workers: int, proxies: Sequence[str] = ()
+) -> None:
     """Serve by several processes; each of them reads the study and fits its systems."""
     import uvicorn
 
     os.environ[_STUDY] = study
     os.environ[_DATABASE] = url or ""
-    uvicorn.run(f"{__name__}:app_of_worker", factory=True, host=host, port=port, workers=workers, **server_settings())
+    os.environ[_PROXIES] = ",".join(proxies)
+    with _stopped():
+        uvicorn.run(
+            f"{__name__}:app_of_worker", factory=True, host=host, port=port, workers=workers, **server_settings()
+        )
 
 
 def app_of_worker() -> Any:
     """The application of one of several processes."""
     set_quiet(True)
     _one_thread()
-    return make_app(Site.open(read_study(os.environ[_STUDY]), os.environ[_DATABASE] or None))
+    site = Site.open(read_study(os.environ[_STUDY]), os.environ[_DATABASE] or None)
+    return make_app(site, proxies=networks(filter(None, os.environ[_PROXIES].split(","))))
 
 
 def _one_thread() -> None:
@@ -66,5 +88,5 @@ def server_settings() -> dict[str, Any]:
     """How uvicorn serves a study: visitors are not logged, slow ones are closed."""
     return {
         "http": LimitedConnection, "ws": "none", "access_log": False, "server_header": False, "log_level": "warning",
-        "timeout_keep_alive": 10, "timeout_graceful_shutdown": 10, "proxy_headers": False, "lifespan": "off",
+        "timeout_keep_alive": 10, "timeout_graceful_shutdown": 10, "proxy_headers": False, "lifespan": "on",
     }  # fmt: skip

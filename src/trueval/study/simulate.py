@@ -20,7 +20,7 @@ from trueval.study.answers import (
     store_rating,
     store_view,
 )
-from trueval.study.database import address_of, reading
+from trueval.study.database import address_of, reading, sqlite_file
 from trueval.study.definition import Study
 from trueval.study.plan import Planned
 from trueval.study.simulated_people import SimulatedPeople, SimulatedPerson
@@ -42,12 +42,6 @@ def simulate_participants(
 
     A database that already holds participants is refused: simulated and real answers must not be mixed.
     """
-    address = url or simulated_address(study)
-    if address == address_of(study):
-        raise DefinitionError(
-            "simulated answers must not be mixed with those of people", where="--database", found=address,
-            do=f"leave it out: they are written to {simulated_address(study)}",
-        )  # fmt: skip
     _check_systems(study, people)
     if people.leaves_blanks and study.blanks not in MEANINGS:
         raise DefinitionError(
@@ -55,18 +49,34 @@ def simulate_participants(
             found="a chance that they do (partial, disliked or overlooked)",
             do='leave it out, or write blanks = "worse" in [rank]',
         )  # fmt: skip
-    storage = Storage.open(study, address)
-    with reading(storage.engine) as connection:
-        there = connection.execute(select(func.count()).select_from(tables.participants)).scalar_one()
-    if there:
-        raise DataError(
-            "the database already holds participants", where=address, found=f"{there:,}",
-            do="remove it, or name another one: --database",
+    address = url or simulated_address(study)
+    if _same_database(address, address_of(study)):
+        raise DefinitionError(
+            "simulated answers must not be mixed with those of people", where="--database", found=address,
+            do=f"leave it out: they are written to {simulated_address(study)}",
         )  # fmt: skip
     items = _items(study)
-    for number in range(participants):
-        _take_part(storage, people.person(number), number, items)
+    storage = Storage.open(study, address)
+    try:
+        with reading(storage.engine) as connection:
+            there = connection.execute(select(func.count()).select_from(tables.participants)).scalar_one()
+        if there:
+            raise DataError(
+                "the database already holds participants", where=address, found=f"{there:,}",
+                do="remove it, or name another one: --database",
+            )  # fmt: skip
+        for number in range(participants):
+            _take_part(storage, people.person(number), number, items)
+    except BaseException:
+        storage.close()
+        raise
     return storage
+
+
+def _same_database(one: str, other: str) -> bool:
+    """Whether two addresses name one database: files by where they are, however that is written."""
+    files = sqlite_file(one), sqlite_file(other)
+    return one == other if None in files else len({file.resolve() for file in files if file}) == 1
 
 
 def _check_systems(study: Study, people: SimulatedPeople) -> None:

@@ -43,10 +43,15 @@ class Site:
         catalogue = read_catalogue(study)
         check_scale(study, catalogue)
         storage = Storage.open(study, url)  # what it refuses is said before systems are fitted, which may take long
-        maker = fit_systems(study, catalogue, told=told)
-        form_key = storage.setting("form key")
-        assert form_key is not None
-        return Site(study, storage, maker, words, form_key, ids_key(study, make=True) if study.outside.ids else None)
+        try:
+            maker = fit_systems(study, catalogue, told=told)
+            form_key = storage.setting("form key")
+            assert form_key is not None
+            key = ids_key(study, make=True) if study.outside.ids else None
+        except BaseException:
+            storage.close()
+            raise
+        return Site(study, storage, maker, words, form_key, key)
 
     @property
     def catalogue(self) -> Catalogue:

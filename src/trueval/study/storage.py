@@ -8,22 +8,24 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Engine, func, insert, select, update
+from sqlalchemy import Connection, Engine, and_, func, insert, inspect, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from trueval.errors import DataError, TruevalError
 from trueval.study import tables
-from trueval.study.database import BUSY, NotSaved, address_of, connect, reading, writing
+from trueval.study.database import BUSY, NotSaved, address_of, check_there, close, connect, reading, writing
 from trueval.study.definition import Study
 from trueval.study.identities import hashed, keyed, new_secret, outside_hash
 from trueval.study.plan import Planned, plan_for
 
 STAGES = ("invited", "comprehension", "ratings", "tasks", "comment", "done", "excluded")
 OPEN_FOR = 6 * 3600.0  # seconds after which a participant who does nothing no longer counts as open
+WAITS_FOR = 1800.0  # the same for who has answered no task: their number in the plan then goes to somebody else
 
 
 class StudyFull(TruevalError):
@@ -32,7 +34,11 @@ class StudyFull(TruevalError):
 
 @dataclass(frozen=True)
 class Participant:
-    """A participant as the database has them; `number` counts from 0 and decides the plan."""
+    """A participant as the database has them.
+
+    `number` counts from 0 and decides the plan. Until somebody has seen a list it is negative, and they have no plan:
+    people who look and leave take no place in it.
+    """
 
     id: str
     number: int
@@ -63,32 +69,79 @@ class Storage:
     def open(study: Study, url: str | None = None, *, busy: float = BUSY) -> Storage:
         """Connect, and make the tables where there are none; refuse a study that changed since people took part."""
         storage = Storage(study, connect(address_of(study, url), busy=busy))
+        with storage._usable(url), writing(storage.engine) as connection:
+            tables.metadata.create_all(connection)
+            storage._settle(connection)
+        return storage
+
+    @staticmethod
+    def read(study: Study, url: str | None = None) -> Storage:
+        """Connect to answers that are there, and change nothing; refuse a database without the tables of a study."""
+        check_there(study, url)
+        storage = Storage(study, connect(address_of(study, url), make=False))
+        with storage._usable(url), reading(storage.engine) as connection:
+            there = set(inspect(connection).get_table_names())
+            missing = [table.name for table in tables.metadata.sorted_tables if table.name not in there]
+            if missing:
+                raise DataError(
+                    "this database has no answers of a study", where=_without_password(study, url),
+                    found=f"no table {missing[0]}" + f", nor {len(missing) - 1} others" * (len(missing) > 1),
+                    do="if it was copied while the study was served, copy it again with trueval study backup; else "
+                    "name another one (--database)",
+                )  # fmt: skip
+            stored = tables.settings.c
+            if connection.execute(select(stored.value).where(stored.name == "study")).scalar() != study.digest:
+                storage._refuse_changed(connection)
+        return storage
+
+    @contextmanager
+    def _usable(self, url: str | None) -> Iterator[None]:
+        """Failures while a database is opened, as one error; its connections do not outlive them."""
         try:
-            with writing(storage.engine) as connection:
-                tables.metadata.create_all(connection)
-                storage._settle(connection)
+            yield
         except NotSaved as problem:
+            self.close()
             raise DataError(
-                "the study's database cannot be used", where=address_of(study, url).split("@")[-1],
+                "the study's database cannot be used", where=_without_password(self.study, url),
                 found=problem.found, do="check its address, rights and free space",
             ) from None  # fmt: skip
-        return storage
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """End all connections; what an SQLite database keeps in a log beside its file is moved into the file."""
+        close(self.engine)
+
+    def __enter__(self) -> Storage:
+        """The storage, which is closed when the block ends."""
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        """Close it."""
+        self.close()
 
     def _settle(self, connection: Connection) -> None:
         """Write the settings of a new database; compare those of an old one with the study."""
         rows = connection.execute(select(tables.settings.c.name, tables.settings.c.value))
         known = {row.name: row.value for row in rows}
+        counters = set(connection.execute(select(tables.counters.c.name)).scalars())
+        for name in {"participants", "enrolled"} - counters:  # databases of earlier versions have only the first
+            connection.execute(insert(tables.counters), [{"name": name, "value": 0}])
         if "form key" not in known:
             for name, value in (("form key", new_secret()), ("study", self.study.digest)):
                 connection.execute(insert(tables.settings), [{"name": name, "value": value}])
-            connection.execute(insert(tables.counters), [{"name": "participants", "value": 0}])
         elif known["study"] != self.study.digest:
-            if connection.execute(select(func.count()).select_from(tables.participants)).scalar_one():
-                raise DataError(
-                    "the study's form, systems, lists, scales, blanks or seed changed after people had taken part",
-                    where=self.study.written.name, do="undo the change, or start a new study under another file name",
-                )  # fmt: skip
+            self._refuse_changed(connection)
             self.set_setting(connection, "study", self.study.digest)
+
+    def _refuse_changed(self, connection: Connection) -> None:
+        """Refuse a study that is not the one that people took part in, if anybody did."""
+        if connection.execute(select(func.count()).select_from(tables.participants)).scalar_one():
+            raise DataError(
+                "the study's form, systems, lists, scales, blanks or seed changed after people had taken part",
+                where=self.study.written.name, do="undo the change, or start a new study under another file name",
+            )  # fmt: skip
 
     # ---- settings ------------------------------------------------------------------------------------------------
 
@@ -126,12 +179,13 @@ class Storage:
         language: str = "en",
         known_user: str | None = None,
         invited: bool = False,
+        admit: Callable[[], None] = lambda: None,
         now: float | None = None,
     ) -> Enrolled:
-        """A new participant, with the plan of all their tasks.
+        """A new participant, who gets a plan of their tasks with their first list.
 
         The token of their address follows from the form's `nonce`, or from `outside` ids and their `key`: the same
-        form, or the same person of a panel, gets the same participant again.
+        form, or the same person of a panel, gets the same participant again. `admit` may refuse whoever is new.
         """
         form_key = self.setting("form key")
         assert form_key is not None
@@ -144,6 +198,7 @@ class Storage:
         known = self.find(token)
         if known is not None:
             return Enrolled(known, token, False)
+        admit()
         row = {
             "id": secrets.token_hex(8), "token_hash": hashed(token), "outside_hash": stored, "known_user": known_user,
             "language": language, "stage": "invited" if invited else self.first_stage, "consented": not invited,
@@ -159,25 +214,60 @@ class Storage:
         return Enrolled(found, token, new)
 
     def _add(self, row: dict[str, Any], *, limited: bool, now: float) -> None:
-        people = tables.participants.c
         with writing(self.engine) as connection:
             if limited:
-                recent = (people.finished.is_(None), people.stage != "excluded", people.last_seen > now - OPEN_FOR)
-                if connection.execute(select(func.count()).where(*recent)).scalar_one() >= self.study.about.most_open:
-                    raise StudyFull("too many people are taking part at the moment", do="raise most_open in [study]")
-            counter = update(tables.counters).where(tables.counters.c.name == "participants")
-            number = connection.execute(
-                counter.values(value=tables.counters.c.value + 1).returning(tables.counters.c.value)
-            ).scalar_one()
-            connection.execute(insert(tables.participants), [{**row, "number": number - 1}])
-            connection.execute(
-                insert(tables.planned),
-                [
-                    {"participant": row["id"], "task": one.task, "position": one.position, "label": one.label,
-                     "system": one.system, "check": one.check}
-                    for one in plan_for(self.study.plan_options, number - 1)
-                ],
-            )  # fmt: skip
+                self.check_places(connection, now=now)
+            number = _next(connection, "enrolled")
+            connection.execute(insert(tables.participants), [{**row, "number": -1 - number}])
+
+    def check_places(self, connection: Connection, *, now: float) -> None:
+        """Refuse one more where as many people are taking part as the study allows.
+
+        A place is taken by the first answer, not by agreeing to take part; it is free again when nothing has come from
+        its participant for a while.
+        """
+        people, rated = tables.participants.c, tables.ratings.c.participant
+        answered = select(tables.answers.c.participant)
+        begun = or_(
+            people.stage.in_(("tasks", "comment")), people.comprehension_tries > 0, people.id.in_(select(rated))
+        )
+        recent = or_(
+            people.last_seen > now - WAITS_FOR, and_(people.last_seen > now - OPEN_FOR, people.id.in_(answered))
+        )
+        taking_part = (people.finished.is_(None), people.stage != "excluded", begun, recent)
+        if connection.execute(select(func.count()).where(*taking_part)).scalar_one() >= self.study.about.most_open:
+            raise StudyFull("too many people are taking part at the moment", do="raise most_open in [study]")
+
+    def give_plan(self, connection: Connection, participant: str, *, now: float) -> None:
+        """Give a participant the first free number of the plan, with the lists that they are to see.
+
+        A number is free again where whoever had it has seen a list, answered nothing, and gone. Should they come back,
+        they keep the lists that they saw.
+        """
+        people = tables.participants
+        answered = select(tables.answers.c.participant)
+        left = (people.c.number >= 0, people.c.stage == "tasks", people.c.last_seen <= now - WAITS_FOR,
+                people.c.id.not_in(answered))  # fmt: skip
+        query = select(people.c.id, people.c.number).where(*left).order_by(people.c.number).limit(1)
+        free = connection.execute(query.with_for_update(skip_locked=True)).one_or_none()
+        if free is None:
+            number = _next(connection, "participants")
+        else:
+            number = free.number
+            self._set_number(connection, free.id, -1 - _next(connection, "enrolled"))
+        self._set_number(connection, participant, number)
+        connection.execute(
+            insert(tables.planned),
+            [
+                {"participant": participant, "task": one.task, "position": one.position, "label": one.label,
+                 "system": one.system, "check": one.check}
+                for one in plan_for(self.study.plan_options, number)
+            ],
+        )  # fmt: skip
+
+    def _set_number(self, connection: Connection, participant: str, number: int) -> None:
+        people = tables.participants
+        connection.execute(update(people).where(people.c.id == participant).values(number=number))
 
     @property
     def first_stage(self) -> str:
@@ -206,6 +296,17 @@ class Storage:
         )
         with reading(self.engine) as connection:
             return [Planned(**row._mapping) for row in connection.execute(query)]
+
+
+def _next(connection: Connection, counter: str) -> int:
+    """The value of a counter, which counts one on: numbers of the plan ("participants"), or people who "enrolled"."""
+    counters = tables.counters
+    counted = update(counters).where(counters.c.name == counter).values(value=counters.c.value + 1)
+    return connection.execute(counted.returning(counters.c.value)).scalar_one() - 1
+
+
+def _without_password(study: Study, url: str | None) -> str:
+    return address_of(study, url).split("@")[-1]
 
 
 def _now(now: float | None) -> float:

@@ -9,6 +9,7 @@ import numpy as np
 
 from trueval.errors import DefinitionError
 from trueval.facts.ranking_facts import RankingFacts
+from trueval.forks import needs_threads
 from trueval.metrics.metric_values import Ratio
 from trueval.metrics.registry import Parameter, metric
 
@@ -85,6 +86,7 @@ def rmse(facts: RankingFacts, k: None, *, average: str) -> np.ndarray | Ratio:
     return ratio if average == "micro" else ratio.per_unit()
 
 
+@needs_threads
 def rating_error(metric: str, predicted: object, actual: object, *, users: object = None) -> float:
     """Compute MAE, MSE or RMSE of predictions against ratings, pair by pair.
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from trueval.errors import DefinitionError
+from trueval.forks import needs_threads
 from trueval.recommenders.adapters.adapted import Adapted, Given
 
 # Import name of a library → the extra of trueval that installs it. Adapters are called like the extra.
@@ -34,6 +35,7 @@ def library_of(model: Any) -> str | None:
     return next((root for root in roots if root in LIBRARIES), None)
 
 
+@needs_threads
 def adapt(
     model: Any,
     *,
