@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from trueval.audit.case import Case
 from trueval.audit.finished_result import FinishedResult
-from trueval.audit.fitted_systems import FittedSystems
 from trueval.audit.given_runs import GivenRuns
 from trueval.audit.readings import displayed_spec
 from trueval.audit.subject import Subject
@@ -31,6 +30,9 @@ from trueval.evaluation.population import check_user_table
 from trueval.evaluation.runs import name_runs
 from trueval.splits.given import of_one_type
 from trueval.splits.parts import Parts
+
+if TYPE_CHECKING:
+    from trueval.audit.fitted_systems import FittedSystems
 
 DESIGN = "AR-TI-AN"  # of systems, where the reader names none
 _KEYS = ["user", "item"]
@@ -193,6 +195,8 @@ def _fitted(
     given: Parts | None, clean: Interactions, unbiased: Interactions | None, systems: Any, options: EvaluationOptions,
     *, design: Any, items: Any, leaked: pl.DataFrame,
 ) -> FittedSystems:  # fmt: skip
+    from trueval.audit.fitted_systems import FittedSystems  # what fits systems is not needed for lists
+
     if given is None:
         raise DefinitionError("systems are fitted on train", found="no train log", do="give parts, or train=")
     observed = None

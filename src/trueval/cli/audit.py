@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typer import Option
@@ -23,6 +23,9 @@ from trueval.cli.options import (
 )
 from trueval.evaluation.declared_options import default, help_of
 from trueval.report.output_formats import rendered
+
+if TYPE_CHECKING:
+    from trueval.report.origin import Origin
 
 _RECS = "Recommendations, a file per system; give the option once for each file, or several files after it."
 _METRICS = "Metrics whose values and orders are audited, separated by commas."
@@ -105,7 +108,6 @@ def audit_command(
     from trueval.audit.audit import RAISE_ON, audit
     from trueval.errors import DefinitionError, suggest
     from trueval.progress import set_quiet
-    from trueval.report.pages import page_of
 
     set_quiet(quiet)
     chosen = result_format("table" if format == "text" else format, output, report, csv_safe=csv_safe)
@@ -126,9 +128,14 @@ def audit_command(
         only_users=only_users, by=by, min_group=min_group, columns=columns, accept=_accepted(accepted),
         simulate=simulate, seed=seed, threads=threads,
     )  # fmt: skip
+
+    def make_page(origin: Origin) -> str:
+        from trueval.report.pages import page_of  # charts, which nothing else needs
+
+        return page_of("audit", found, origin=origin)
+
     write_page(
-        lambda made_from: page_of("audit", found, origin=made_from),
-        report, train, test, validation, runs, items, users, only_users, unbiased, accepted,
+        make_page, report, train, test, validation, runs, items, users, only_users, unbiased, accepted,
     )  # fmt: skip
     if output is None and chosen == "table":
         found.print(sys.stdout, explain=explain)
