@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -114,23 +115,32 @@ class Claims:
         return [claim.record() for claim in self.pairs]
 
     def safest_order(self, metric: str) -> list[list[str]]:
-        """Systems from best to worst, in groups within which no order holds: each group is beaten by none that is left.
+        """Systems from best to worst, in groups: every system of a group holds against every one of the groups behind
+        it. Systems that would put an order among the others that does not hold are left out.
 
-        >>> claim = Claim("a", "b", "ndcg@10", "holds", {})
-        >>> Claims((claim,), ("b", "a", "c"), ("ndcg@10",)).safest_order("ndcg@10")
-        [['a', 'c'], ['b']]
+        >>> claims = [Claim("a", "b", "ndcg@10", "holds", {}), Claim("c", "b", "ndcg@10", "depends", {})]
+        >>> Claims(tuple(claims), ("b", "a", "c"), ("ndcg@10",)).safest_order("ndcg@10")
+        [['a'], ['b']]
         """
-        beaten_by = {name: set[str]() for name in self.systems}
-        for claim in self.pairs:
-            if claim.metric == metric and claim.answer == HOLDS:
-                beaten_by[claim.worse].add(claim.better)
-        groups, left = [], list(self.systems)
-        while left:
-            # orders that hold may contradict each other where an unbiased test overrules some of them
-            best = [name for name in left if not beaten_by[name] & set(left)] or left
-            groups.append(best)
-            left = [name for name in left if name not in best]
-        return groups
+        holding = {(one.better, one.worse) for one in self.pairs if one.metric == metric and one.answer == HOLDS}
+        included = list(self.systems)
+        while True:
+            groups, left = list[list[str]](), list(included)
+            while left:
+                # orders that hold may contradict each other where an unbiased test overrules some of them
+                best = [name for name in left if not any((other, name) in holding for other in left)] or left
+                groups.append(best)
+                left = [name for name in left if name not in best]
+            unsupported = [
+                pair
+                for first, second in itertools.combinations(groups, 2)
+                for pair in itertools.product(first, second)
+                if pair not in holding
+            ]
+            if not unsupported:
+                return groups
+            ends = Counter(itertools.chain.from_iterable(unsupported))
+            included.remove(max(included, key=lambda name: (ends[name], -sum(name in pair for pair in holding))))
 
     def sentences(self) -> list[str]:
         """What may be claimed, in at most five lines."""
@@ -153,7 +163,9 @@ class Claims:
         sorted_orders = {metric: groups for metric, groups in orders.items() if len(groups) > 1}
         if sorted_orders and (depending or untold or self.undecided):
             metric, groups = next(iter(sorted_orders.items()))
-            lines.append(f"Safest order by {metric}: {' > '.join(listed(group) for group in groups)}.")
+            outside = [name for name in self.systems if not any(name in group for group in groups)]
+            aside = f" ({listed(outside)} cannot be placed)" if outside else ""
+            lines.append(f"Safest order by {metric}: {' > '.join(listed(group) for group in groups)}{aside}.")
         if depending or untold:
             lines.append(self._next((depending or untold)[0]))
         return lines
