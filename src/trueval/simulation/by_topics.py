@@ -6,7 +6,7 @@ The tables are of users or items × periods and × topics: never of users × ite
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -62,6 +62,16 @@ class ByTopics(ByPeriods):
         """Σ_i p of every user."""
         pairs = _CutPairs.of(self, MOST)
         return added(rows_by_topics(self, pairs)[0])
+
+    def for_rows(self, number: np.ndarray) -> ByTopics:
+        """The same with activities in the same proportions, by which users meet so many items on average."""
+        found = self
+        for _ in range(_TURNS):
+            rows = found.rows_of_users()
+            found = replace(found, activities=found.activities * (number / np.maximum(rows, 1e-300))[:, None])
+            if np.abs(rows / np.maximum(number, 1e-300) - 1).max() < _CLOSE:
+                break
+        return found
 
     def likely(self, rng: np.random.Generator, number: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Pairs drawn ∝ their rates, and the share of each that is met: below 1 where p is cut."""

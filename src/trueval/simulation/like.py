@@ -16,7 +16,7 @@ from trueval.data.interactions import Interactions
 from trueval.errors import DataError, DefinitionError
 from trueval.kernels.seeds import derive
 from trueval.render.numbers import percent
-from trueval.simulation.by_topics import with_topics
+from trueval.simulation.by_topics import ByTopics, with_topics
 from trueval.simulation.latent import kept_by_value
 from trueval.simulation.observation import MOST, ByPopularity, activity_for, sum_of_least
 from trueval.simulation.period_fit import in_periods
@@ -128,6 +128,9 @@ def fit_world(
     observed, times = _with_times(coded, seen, seed)
     if not implicit:  # of a log without ratings, what people meet together is what they like
         observed, times = _with_topics(coded, observed, times, seed)
+        if isinstance(observed, ByTopics):  # people meet what they like a little more, and ratings have their shares
+            rng = np.random.default_rng(int(derive(seed, "cuts of met pairs")))
+            tastes = _with_cuts(tastes, _met(observed, rng), rng.standard_normal(_PAIRS), shares / shares.sum())
     threshold = _threshold(data, levels) if threshold is None else threshold
     return World(
         "like", tastes, coded.users, coded.items, threshold, observed, _side(data.users, coded.users, "user"),
@@ -307,7 +310,7 @@ def _with_cuts(tastes: Tastes, pairs: tuple[np.ndarray, np.ndarray], noise: np.n
     return replace(tastes, cuts=tuple(np.quantile(value, np.minimum(np.cumsum(shares)[:-1], 1.0))))
 
 
-def _met(seen: ByPopularity, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def _met(seen: ByPopularity | ByPeriods, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Pairs drawn as they are met."""
     user, item, met = seen.likely(rng, 2 * _PAIRS)
     rows = rng.choice(2 * _PAIRS, _PAIRS, p=met / met.sum())

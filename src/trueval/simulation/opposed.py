@@ -9,11 +9,12 @@ import numpy as np
 
 from trueval.data.interactions import Interactions
 from trueval.errors import DefinitionError, suggest
+from trueval.simulation.by_topics import ByTopics
 from trueval.simulation.latent import kept_share, latent_world, observed_world
 from trueval.simulation.like import fitted_world
 from trueval.simulation.observation import MOST, ByPopularity, at_most
 from trueval.simulation.pair_draws import coins
-from trueval.simulation.periods import ByPeriods, TimesInPeriods, activities_for, added, rows_of_users
+from trueval.simulation.periods import ByPeriods, TimesInPeriods
 from trueval.simulation.self_selection import BySelfSelection
 from trueval.simulation.world import World
 
@@ -77,14 +78,15 @@ def oppose(world: World, *, strength: float = 1.0) -> World:
 def _dealt(world: World, seen: ByPeriods, giver: np.ndarray) -> World:
     """The world with the popularity of each item, in all periods, from its giver; users have as many rows as before."""
     times = world.times
-    assert isinstance(times, TimesInPeriods)
-    activities, weights, share = seen.activities, np.ascontiguousarray(seen.weights[giver]), world.kept_share
-    rows = added(rows_of_users(activities, weights)) * share  # sums over items: the same whoever has which weights
-    for _ in range(3 if min(world.kept) < 1 else 0):  # what enters depends on who is met
-        share = kept_share(world.tastes, world.kept, ByPeriods(activities, weights), times, world.seed)
-        activities = activities_for(at_most(rows / share, 0.9 * MOST * len(weights)), activities, weights)
-    times = replace(times, activities=activities, weights=weights)
-    return replace(world, seen=ByPeriods(activities, weights, world.seed), times=times, kept_share=share)
+    dealt, share = replace(seen, weights=np.ascontiguousarray(seen.weights[giver]), seed=world.seed), world.kept_share
+    topics = isinstance(seen, ByTopics)  # without them, sums over items are the same whoever has which weights
+    rows = (seen if topics else dealt).rows_of_users() * share
+    for _ in range(3 if min(world.kept) < 1 else int(topics)):  # what enters depends on who is met
+        share = kept_share(world.tastes, world.kept, dealt, times, world.seed) if min(world.kept) < 1 else share
+        dealt = dealt.for_rows(at_most(rows / share, 0.9 * MOST * len(dealt.weights)))
+    if isinstance(times, TimesInPeriods):
+        times = replace(times, activities=dealt.activities, weights=dealt.weights)
+    return replace(world, seen=dealt, times=times, kept_share=share)
 
 
 def liked_shares(world: World, *, users: int | None = None) -> np.ndarray:

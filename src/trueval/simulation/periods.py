@@ -6,7 +6,7 @@ The tables are of users × periods and of items × periods: never of users × it
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -61,6 +61,14 @@ class ByPeriods(ByVisits):
     def expected(self) -> float:
         """The sum of all probabilities."""
         return float(rows_of_users(self.activities, self.weights).sum())
+
+    def rows_of_users(self) -> np.ndarray:
+        """Σ_i p of every user."""
+        return added(rows_of_users(self.activities, self.weights))
+
+    def for_rows(self, number: np.ndarray) -> ByPeriods:
+        """The same with activities in the same proportions, by which users meet so many items on average."""
+        return replace(self, activities=activities_for(number, self.activities, self.weights))
 
     def likely(self, rng: np.random.Generator, number: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Pairs drawn ∝ Σ activity · weight, and the share of each that is met: below 1 where p is cut."""

@@ -23,7 +23,7 @@ NUMBERS = (4, 8, 16, 32)  # of topics, from which one is chosen
 _HELD_OUT, _ROWS_TO_CHOOSE = 0.1, 250_000
 _SWEEPS, _AVERAGED = 80, 20  # of which the last ones predict held-out rows
 _MOST_SWEEPS, _VISITED = 120, 80_000_000  # of the last fit; rows × sweeps, about
-_NEAR = 1.0  # standard errors: of numbers that predict about as well the largest has the finest structure
+_NEAR = 2.0  # standard errors: of numbers that predict about as well the largest has the finest structure
 _LEAST, _CHUNK = 1e-12, 1_000_000
 _MOST_VISITS = 50
 
