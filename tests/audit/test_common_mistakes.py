@@ -134,7 +134,7 @@ def test_twins_whatever_the_ids_and_the_order_of_rows() -> None:
         ("heavy_testers", "active_test_users", 0.2, "caution"),
         ("one_system_twice", "same_lists", 0.95, "caution"),
         ("wrong_users", "wrong_users", 0.25, "wrong"),
-        ("wrong_users", "wrong_users", 1.0, "wrong"),
+        ("wrong_users", "wrong_users", 1.0, "caution"),
     ],
 )
 def test_a_mistake_of_middle_strength_is_found(plant: str, check: str, strength: float, verdict: str) -> None:

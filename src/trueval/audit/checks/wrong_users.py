@@ -78,8 +78,12 @@ def wrong_users(case: Case) -> Iterable[Finding]:
         "users. They hold items of their users' train rows, as lists of others do, and relevant test items "
         f"{own.fit:.2f} times as often as lists of others"
     )
-    rest = f" (the other lists: none, and {own.fit_of_others:.2f} times)." if own.share < 1 else "."
-    yield Finding(_NAME, _HEADING, "wrong", "estimate", sentence + rest, figures, _REMEDY)
+    if own.share < 1:
+        sentence += f" (the other lists: none, and {own.fit_of_others:.2f} times)."
+        yield Finding(_NAME, _HEADING, "wrong", "estimate", sentence, figures, _REMEDY)
+        return
+    sentence += ". A system that knows nothing of its users, and does not leave out what they have, looks the same."
+    yield Finding(_NAME, _HEADING, "caution", "estimate", sentence, figures, _REMEDY)
 
 
 def _share(share: float) -> str:
@@ -172,8 +176,11 @@ def _moved(fits: _Fits) -> Moved | None:
                           for some in (moved, rest))  # fmt: skip
     whole = rest.sum() < _USERS
     if whole:
+        # what users have in train and in the test set together: more items than either
+        both = mean_of((hit[0] + seen)[moved] - _FITS * (hit[1] + seen_by_chance)[moved])
         lead = mean_of(hit[0][moved] - _FITS * hit[1][moved])
-        fits_nobody = lead.error > 0 and t_test(lead.value, lead.error, lead.free, "less") < 0.05
+        fits_nobody = t_test(both.value, both.error, both.free, "less") < 0.05
+        fits_nobody &= not t_test(lead.value, lead.error, lead.free, "greater") < 0.05
         return Moved(1.0, fits.users[moved], fit, fit_of_others) if fits_nobody else None
     if not fit_of_others > _FITS or not fit < 1 + _HALF * (fit_of_others - 1):
         return None
