@@ -60,6 +60,13 @@ class Claim:
     answer: str
     readings: Mapping[str, Estimate]
     labels: int | None = None
+    lower: bool = False  # whether lower values of the metric are better, which counts what is not liked
+
+    def assumption(self, reading: str) -> str:
+        """What a reading assumes, in words that follow "if"."""
+        if reading == AS_RATED and self.lower:
+            return "an item without a rating counts as not disliked"
+        return ASSUMPTIONS[reading]
 
     def record(self) -> dict[str, Any]:
         """As plain data; what is undefined is None."""
@@ -212,7 +219,8 @@ def make_claims(case: Case) -> Claims:
         judged[metric] = {name: one.judged for name, one in (readings.places or {}).items()}
         if readings.missing:
             no_reading[metric] = readings.missing
-        pairs += [_claim(one, metric, readings, _on_unbiased(subject, metric, one)) for one in different]
+        lower = subject.specs[metric].better == "lower"
+        pairs += [_claim(one, metric, readings, _on_unbiased(subject, metric, one), lower=lower) for one in different]
     return Claims(tuple(pairs), tuple(subject.compared), tuple(subject.labels), judged, no_reading, undecided)
 
 
@@ -295,7 +303,7 @@ class _PairReadings:
         return math.ceil(needed) if math.isfinite(needed) and needed < 1e7 else None
 
 
-def _claim(one: Difference, metric: str, readings: _PairReadings, unbiased: Difference | None) -> Claim:
+def _claim(one: Difference, metric: str, readings: _PairReadings, unbiased: Difference | None, *, lower: bool) -> Claim:
     """The answer for a pair whose first system is better as evaluated."""
     found = {AS_RATED: Estimate(one.value, one.low, one.high, one.p), **readings.compare(one.first, one.second)}
     better, worse, labels = one.first, one.second, None
@@ -314,7 +322,7 @@ def _claim(one: Difference, metric: str, readings: _PairReadings, unbiased: Diff
             answer = DEPENDS
         if answer != HOLDS and AS_JUDGED in found:
             labels = readings.labels(better, worse, found[AS_JUDGED].difference)
-    return Claim(better, worse, metric, answer, found, labels)
+    return Claim(better, worse, metric, answer, found, labels, lower)
 
 
 def _on_unbiased(subject: Subject, metric: str, one: Difference) -> Difference | None:
@@ -345,8 +353,8 @@ def _written_out(claim: Claim) -> str:
     other = next(name for name in claim.reversed_under)
     here, there = claim.readings[AS_RATED], claim.readings[other].turned()
     return (
-        f"{claim.better} > {claim.worse} on {claim.metric} (by {_interval(here)}) if {ASSUMPTIONS[AS_RATED]}; "
-        f"the other way round (by {_interval(there)}) if {ASSUMPTIONS[other]}"
+        f"{claim.better} > {claim.worse} on {claim.metric} (by {_interval(here)}) if {claim.assumption(AS_RATED)}; "
+        f"the other way round (by {_interval(there)}) if {claim.assumption(other)}"
     )
 
 
