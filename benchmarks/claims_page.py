@@ -227,13 +227,13 @@ ABOUT = """# How often the answers of the audit are right
 The first thing that `trueval audit` says is which orders of systems may be claimed. Of the significant orders in
 {worlds:,} worlds whose complete ratings are known, those that it called *holds* were right in {right} %, where
 {plain} % of all significant orders were; in worlds whose raters select themselves, in {right_selected} %, where
-{plain_selected} % were; on real ratings, in {real_right:,} of {real_held:,}. So **rely on *holds***, on lists of any length. **Read *depends* as a question**:
-{reversed} % of these orders were reversed in truth, but only {reversed_selected} % where people rate rare items
-because they like them, and on real ratings of items that people knew there were {real_upheld} of {real_depends}
-that truth upholds. **Do not read *cannot tell* as "no difference"**: {untold} % of the significant orders ended
-there, of which {untold_right} % were right; ratings of listed items decide, and the audit says how many. A log of
-likes alone never makes an order hold ({likes_hold} of {likes:,}): for that the audit needs ratings of what people
-do not like, or an unbiased test.
+{plain_selected} % were; on real ratings, in {real_right:,} of {real_held:,}. So **rely on *holds***, on lists of
+any length. **Read *depends* as a question**: {reversed} % of these orders were reversed in truth, but only
+{reversed_selected} % where people rate rare items because they like them, and on real ratings of items that people
+knew there were {real_upheld} of {real_depends} that truth upholds. **Do not read *cannot tell* as "no
+difference"**: {untold} % of the significant orders ended there, of which {untold_right} % were right; ratings of
+listed items decide, and the audit says how many. A log of likes alone never makes an order hold ({likes_hold} of
+{likes:,}): for that the audit needs ratings of what people do not like, or an unbiased test.
 
 Made by `make claims-table` (`benchmarks/claims_table.py`): trueval {version}, {machine}, {date}; seeds {first:,} to
 {last:,}. The rule was chosen in worlds of other seeds below {first:,}; after a look at some of these worlds, the
