@@ -61,8 +61,11 @@ class Outcomes:
 
 
 def percent(hits: int, others: int) -> str:
-    """A share in per cent."""
-    return f"{100 * hits / (hits + others):.1f}" if hits + others else "–"
+    """A share in per cent; 100.0 where it is the whole."""
+    if not hits + others:
+        return "–"
+    text = f"{100 * hits / (hits + others):.1f}"
+    return "> 99.9" if others and text == "100.0" else text
 
 
 def depth_name(depth: int) -> str:
@@ -224,13 +227,13 @@ ABOUT = """# How often the answers of the audit are right
 The first thing that `trueval audit` says is which orders of systems may be claimed. Of the significant orders in
 {worlds:,} worlds whose complete ratings are known, those that it called *holds* were right in {right} %, where
 {plain} % of all significant orders were; in worlds whose raters select themselves, in {right_selected} %, where
-{plain_selected} % were. So **rely on *holds***, on lists of any length. **Read *depends* as a question**:
-{reversed} % of these orders were reversed in truth, but only {reversed_selected} % where people rate rare items
-because they like them, and on real ratings of items that people knew there were {real_upheld} of {real_depends}
-that truth upholds. **Do not read *cannot tell* as "no difference"**: {untold} % of the significant orders ended
-there, of which {untold_right} % were right; ratings of listed items decide, and the audit says how many. A log of
-likes alone never makes an order hold ({likes_hold} of {likes:,}): for that the audit needs ratings of what people
-do not like, or an unbiased test.
+{plain_selected} % were; on real ratings, in {real_right:,} of {real_held:,}. So **rely on *holds***, on lists of
+any length. **Read *depends* as a question**: {reversed} % of these orders were reversed in truth, but only
+{reversed_selected} % where people rate rare items because they like them, and on real ratings of items that people
+knew there were {real_upheld} of {real_depends} that truth upholds. **Do not read *cannot tell* as "no
+difference"**: {untold} % of the significant orders ended there, of which {untold_right} % were right; ratings of
+listed items decide, and the audit says how many. A log of likes alone never makes an order hold ({likes_hold} of
+{likes:,}): for that the audit needs ratings of what people do not like, or an unbiased test.
 
 Made by `make claims-table` (`benchmarks/claims_table.py`): trueval {version}, {machine}, {date}; seeds {first:,} to
 {last:,}. The rule was chosen in worlds of other seeds below {first:,}; after a look at some of these worlds, the
@@ -268,8 +271,8 @@ all ratings in a simulated way. MovieLens has no such truth.
 
 Lists of ten, worlds of the middle size. The readings count places as the metric does. Metrics of false positives
 (antiprecision, fallout) are the least safe: an item without a rating counts for a system there, and where rare
-items are rated by their fans alone their dislikes are missing under every reading. All but {anti_others} of the
-{anti_wrong} wrong ones of these metrics are of worlds whose raters select themselves.
+items are rated by their fans alone their dislikes are missing under every reading. Of the {anti_wrong} wrong
+ones of these metrics, {anti_selected} are of worlds whose raters select themselves.
 
 {metric}
 ## Likes alone
@@ -318,6 +321,7 @@ def page(records: Results) -> str:
     others = Outcomes.of(where(main, SIDES[False]))
     untold = whole(CANNOT_TELL, 1), whole(CANNOT_TELL, -1)
     of_likes_ = Outcomes.of(likes)
+    of_real_ = Outcomes.of(results_of(records, REAL))
     of_known = Outcomes.of(where(results_of(records, REAL), way=REAL_WAYS[-1]))
     anti_wrong = [
         OF_WAY[one["way"]] == SELECTED for one in results_of(records, BY_METRIC)
@@ -334,8 +338,9 @@ def page(records: Results) -> str:
         reversed_selected=percent(of_selected(DEPENDS, -1), of_selected(DEPENDS, 1)),
         untold=percent(sum(untold), sum(whole.significant) - sum(untold)), untold_right=percent(*untold),
         likes_hold=sum(pair[3] == HOLDS for one in likes for pair in one["pairs"]), likes=sum(of_likes_.significant),
+        real_right=of_real_(HOLDS, 1), real_held=of_real_(HOLDS, 1) + of_real_(HOLDS, -1),
         real_upheld=of_known(DEPENDS, 1), real_depends=of_known(DEPENDS, 1) + of_known(DEPENDS, -1),
-        anti_wrong=len(anti_wrong), anti_others=anti_wrong.count(False), group=by_group(main),
+        anti_wrong=len(anti_wrong), anti_selected=sum(anti_wrong), group=by_group(main),
         least=least_right(main), wrong=wrong_worlds(main), way=by_way(main), size=by_size(main),
         real=of_real(results_of(records, REAL)), metric=by_metric(results_of(records, BY_METRIC)),
         likes_table=of_likes(likes), tried=tried(main), others=by_other_metrics(main), ways=len(WAYS), sizes=len(SIZES),

@@ -163,6 +163,10 @@ def test_lower_is_better_where_the_metric_says_so():
     found = world.claims(metrics="anti(precision)@10")
     assert answers(found)[GOOD, BLIND] == HOLDS
     assert all(claim.readings[AS_JUDGED].difference > 0 for claim in found.of(HOLDS))
+    opposed = small_world(3, popularity=1.2, quality=0.7).claims(metrics="anti(precision)@10")
+    depending = [line for line in opposed.sentences() if line.startswith("Depends")]
+    assert depending
+    assert "if an item without a rating counts as not disliked" in depending[0]
 
 
 # ---- logs of likes -----------------------------------------------------------------------------------------------

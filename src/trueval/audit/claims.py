@@ -64,6 +64,13 @@ class Claim:
     answer: str
     readings: Mapping[str, Estimate]
     labels: int | None = None
+    lower: bool = False  # whether lower values of the metric are better, which counts what is not liked
+
+    def assumption(self, reading: str) -> str:
+        """What a reading assumes, in words that follow "if"."""
+        if reading == AS_RATED and self.lower:
+            return "an item without a rating counts as not disliked"
+        return ASSUMPTIONS[reading]
 
     def record(self) -> dict[str, Any]:
         """As plain data; what is undefined is None."""
@@ -105,6 +112,14 @@ class Claims:
     def readings(self) -> list[str]:
         """The readings of any pair."""
         return [name for name in ASSUMPTIONS if any(name in claim.readings for claim in self.pairs)]
+
+    @property
+    def assumptions(self) -> dict[str, str]:
+        """What each reading assumes, in words."""
+        return {
+            name: "; ".join(dict.fromkeys(claim.assumption(name) for claim in self.pairs if name in claim.readings))
+            for name in self.readings
+        }
 
     def of(self, answer: str) -> list[Claim]:
         """The claims with an answer."""
@@ -236,10 +251,11 @@ def make_claims(case: Case) -> Claims:
         judged[metric] = {name: one.judged for name, one in (readings.places or {}).items()}
         if readings.missing:
             no_reading[metric] = readings.missing
-        displayed = _displayed(subject, metric)
+        displayed, lower = _displayed(subject, metric), subject.specs[metric].better == "lower"
         for one in different:
             outside = {DISPLAYED: _same_pair(displayed, metric, one), RANDOM: _same_pair(subject.true, metric, one)}
-            pairs.append(_claim(one, metric, readings, {name: e for name, e in outside.items() if e is not None}))
+            known = {name: estimate for name, estimate in outside.items() if estimate is not None}
+            pairs.append(_claim(one, metric, readings, known, lower=lower))
     return Claims(tuple(pairs), tuple(subject.compared), tuple(subject.labels), judged, no_reading, undecided)
 
 
@@ -322,7 +338,9 @@ class _PairReadings:
         return math.ceil(needed) if math.isfinite(needed) and needed < 1e7 else None
 
 
-def _claim(one: Difference, metric: str, readings: _PairReadings, outside: Mapping[str, Estimate]) -> Claim:
+def _claim(
+    one: Difference, metric: str, readings: _PairReadings, outside: Mapping[str, Estimate], *, lower: bool
+) -> Claim:
     """The answer for a pair whose first system is better as evaluated; `outside` are readings that rest on more than
     the ratings."""
     estimates = {AS_RATED: _estimate(one), **readings.compare(one.first, one.second), **outside}
@@ -332,7 +350,7 @@ def _claim(one: Difference, metric: str, readings: _PairReadings, outside: Mappi
         if estimates[RANDOM].difference < 0:
             better, worse = worse, better
             estimates = {name: estimate.turned() for name, estimate in estimates.items()}
-        return Claim(better, worse, metric, answer, estimates)
+        return Claim(better, worse, metric, answer, estimates, lower=lower)
     # Likes alone do not tell what popularity is due to: then displays must confirm an order. Where there are dislikes,
     # displays, whose weights vary more, need only not reverse it.
     needed = [AS_JUDGED, SELF_SELECTED] if AS_JUDGED in estimates else [DISPLAYED]
@@ -344,7 +362,7 @@ def _claim(one: Difference, metric: str, readings: _PairReadings, outside: Mappi
         answer = DEPENDS
     if answer != HOLDS and AS_JUDGED in estimates:
         labels = readings.labels(better, worse, estimates[AS_JUDGED].difference)
-    return Claim(better, worse, metric, answer, estimates, labels)
+    return Claim(better, worse, metric, answer, estimates, labels, lower)
 
 
 def _displayed(subject: Subject, metric: str) -> Setting | None:
@@ -386,8 +404,8 @@ def _written_out(claim: Claim) -> str:
     other = next(name for name in claim.reversed_under)
     here, there = claim.readings[AS_RATED], claim.readings[other].turned()
     return (
-        f"{claim.better} > {claim.worse} on {claim.metric} (by {_interval(here)}) if {ASSUMPTIONS[AS_RATED]}; "
-        f"the other way round (by {_interval(there)}) if {ASSUMPTIONS[other]}"
+        f"{claim.better} > {claim.worse} on {claim.metric} (by {_interval(here)}) if {claim.assumption(AS_RATED)}; "
+        f"the other way round (by {_interval(there)}) if {claim.assumption(other)}"
     )
 
 

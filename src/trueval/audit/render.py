@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from trueval.audit.finding import VERDICTS, Finding
-from trueval.audit.readings import ASSUMPTIONS
 from trueval.audit.sentences import counted, listed
 from trueval.render.latex import latex_table
 from trueval.render.markdown import markdown_table
@@ -58,8 +57,8 @@ def print_audit(audit: Audit, file: TextIO, *, width: int | None = None, explain
         console.print()
         say("WHAT EACH READING SAYS", style="bold")
         console.print(plain_table(*audit.claims.grid(), align="lll"))
-        for reading in audit.claims.readings:
-            say(f"{reading}: {ASSUMPTIONS[reading]}", begin="  ")
+        for reading, assumption in audit.claims.assumptions.items():
+            say(f"{reading}: {assumption}", begin="  ")
     if audit.accepted:
         console.print()
         say("ACCEPTED", style="bold")

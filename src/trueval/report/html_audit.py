@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator
 
 from trueval.audit.audit import SIMULATED, Audit
 from trueval.audit.finding import VERDICTS
-from trueval.audit.readings import ASSUMPTIONS
 from trueval.audit.render import SPOKEN, describe, entries, headline
 from trueval.audit.robustness import Robustness
 from trueval.charts.offered import OFFERS
@@ -76,13 +75,10 @@ def audit_page(found: Audit, *, title: str = TITLE, origin: Origin = UNKNOWN) ->
 def _answers(found: Audit, *, first: bool) -> str:
     """What may be claimed, its first sentence where it is not the lead of the page, and folded below it what each
     reading says of each pair."""
-    lines = found.claims.sentences()
-    parts = (
-        [f'<p class="lead">{prose(lines[0])}</p>', *(f"<p>{prose(line)}</p>" for line in lines[1:])] if lines else []
-    )
+    parts = [f"<p>{prose(line)}</p>" for line in found.claims.sentences()[0 if first else 1 :]]
     if found.claims:
         columns, rows = found.claims.grid()
-        assumed = hint([f"{name}: {ASSUMPTIONS[name]}" for name in found.claims.readings] + [READ])
+        assumed = hint([f"{name}: {assumption}" for name, assumption in found.claims.assumptions.items()] + [READ])
         parts.append(details("What each reading says of each pair", html_table(columns, rows) + assumed))
     return "\n".join(parts)
 
