@@ -70,7 +70,7 @@ _COMMANDS: dict[str, tuple[str, Callable[[typer.Typer, str, Any], None]]] = {
     "gate": ("gate:gate_command", _guarded),
     "audit": ("audit:audit_command", _guarded),
     "split": ("split:split_command", _split),
-    "metrics": ("metrics:metrics_command", _plain),
+    "metrics": ("metrics:metrics_command", _guarded),
     "systems": ("systems:systems_command", _plain),
     "designs": ("designs:designs_command", _plain),
     "calibrate": ("calibrate:calibrate_command", _guarded),
