@@ -56,6 +56,17 @@ def _option(command: Callable[..., None], name: str) -> str:
     return name.upper() if arguments else f"--{name.replace('_', '-')}"
 
 
+def needing(command: Command) -> Command:
+    """A command that writes nothing, with refusals of options that would do nothing."""
+
+    @functools.wraps(command)
+    def checked(**given: Any) -> None:
+        check_needs(command, given)
+        command(**given)
+
+    return checked  # type: ignore[return-value]
+
+
 def guarded(command: Command, *, folder: Callable[[str | None], bool] = lambda output: False) -> Command:
     """The command, which refuses outputs that are inputs or each other, and writes all of several outputs or none.
 

@@ -137,7 +137,7 @@ def _read_table(path: Path, beside: Path) -> tuple[pl.DataFrame, dict[str, Any]]
             do="write it with `trueval evaluate --per-user FILE.parquet` or `-o DIR/`",
         )
     if together and outside is not None and not _agree(record["manifest"], outside):
-        raise DataError(
+        raise Changed(
             f"{beside.name} and {path.name} of the result say different things of how it was made",
             where=str(path.parent), found="one of them was changed", do=_AGAIN,
         )  # fmt: skip
@@ -148,10 +148,16 @@ def _read_table(path: Path, beside: Path) -> tuple[pl.DataFrame, dict[str, Any]]
     return frame, record
 
 
+class Changed(DataError):
+    """The manifest of a result folder and its table are not of one result."""
+
+
 def _agree(inside: dict[str, Any], outside: Any) -> bool:
     """Whether the manifest of a folder says all that the table itself does."""
     if not isinstance(outside, dict):
         return False
+    if not inside.keys() & outside.keys():  # it was not written as that of a result
+        return True
     return all(name in outside and outside[name] == value for name, value in inside.items())
 
 
