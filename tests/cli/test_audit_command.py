@@ -110,7 +110,7 @@ def test_systems_are_fitted(case: Path, trueval: Callable) -> None:
         (["--raise-on", "fine"], "unknown verdict 'fine'"),
         (["shown.csv"], "files without an option"),
         (["--systems", "popularity", "--recs", "shown.csv"], "both given"),
-        (["--relevant-change", "much"], "this is no margin"),
+        (["--systems", "popularity", "--relevant-change", "much"], "this is no margin"),
         (["--recs", "shown.csv", "--by", "gender", "--users", "train.csv"], "no column 'gender'"),
     ],
 )

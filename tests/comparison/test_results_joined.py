@@ -9,6 +9,7 @@ from scipy import stats
 
 import trueval as tv
 from trueval.api import Result
+from trueval.comparison.join_results import check_comparable
 from trueval.comparison.mean_error import nested_mean
 from trueval.errors import DataError, DefinitionError
 
@@ -199,3 +200,17 @@ def test_clustered_and_stratified_seeds():
         runs.append(Result(evaluation_of(systems, seed=s)))
     (c,) = tv.compare(runs, baseline="b")
     assert c.difference == pytest.approx(np.mean(means))
+
+
+def test_results_of_two_versions_are_compared_where_that_can_be_known():
+    """Before `missing` was an option, users without recommendations counted as an empty list: zero."""
+    old, new = {"version": "0.0.9", "design": "given"}, {"version": "0.1.0", "design": "given", "missing": "zero"}
+    check_comparable(old, new, ("old", "new"))
+    check_comparable(new, old, ("new", "old"))
+    with pytest.raises(tv.TruevalError) as refused:
+        check_comparable(old, {**new, "missing": "drop"}, ("old", "new"))
+    assert "missing: zero and drop" in refused.value.found
+    assert "old: trueval 0.0.9; new: trueval 0.1.0" in refused.value.found
+    with pytest.raises(tv.TruevalError) as refused:
+        check_comparable(old, {**old, "design": "AR-TI-AN"}, ("old", "new"))
+    assert "versions" not in refused.value.found

@@ -56,7 +56,7 @@ def test_info_in_words(log: Path) -> None:
 
 
 def test_info_as_json(log: Path) -> None:
-    result = RUNNER.invoke(app, ["info", str(log), "--format", "json", "--quiet", "--seed", "1", "--threads", "2"])
+    result = RUNNER.invoke(app, ["info", str(log), "--format", "json", "--quiet"])
     numbers = json.loads(result.stdout)
     assert (numbers["rows"], numbers["users"], numbers["items"], numbers["duplicates"]) == (3, 2, 2, 1)
 

@@ -86,7 +86,7 @@ def make_case(seed: int, number: int, folder: Path) -> list[str]:
     """Write the files of a case, and return the words of its command."""
     rng = random.Random(f"{seed}-{number}")
     scenario = SCENARIOS[number % len(SCENARIOS)]
-    names = [*scenario.tables, *scenario.texts, *scenario.results]
+    names = [*scenario.tables, *scenario.texts, *scenario.results, *scenario.databases]
     spoiled = rng.choice(names) if names and rng.random() < 0.75 else None
     places = {name: write_file(name, scenario, name == spoiled, folder, rng) for name in names}
     words = [fill(word, places) for word in scenario.words]
@@ -111,6 +111,10 @@ def write_file(
         path = folder / f"{name}.parquet"
         content = _result(name)
         path.write_bytes(spoil_bytes(content, rng) if spoil and rng.random() < 0.9 else content)
+    elif name in scenario.databases:
+        path = folder / f"{name}.sqlite"
+        content = _database()
+        path.write_bytes(spoil_bytes(content, rng) if spoil else content)
     else:
         ending = ".csv" if scenario.texts else ending or rng.choice([".csv", ".csv", *ENDINGS])
         path, frame, how = folder / f"{name}{ending}", frames()[name], rng.random()
@@ -145,7 +149,7 @@ def _spoil_words(words: list[str], scenario: Scenario, places: dict[str, Path], 
 
 
 @cache
-def _all_options() -> dict[str, list[tuple[str, bool]]]:
+def all_options() -> dict[str, list[tuple[str, bool]]]:
     """Options of every command, as the application declares them, and whether they take no value."""
     import typer
 
@@ -155,13 +159,21 @@ def _all_options() -> dict[str, list[tuple[str, bool]]]:
     while commands:
         name, command = commands.popitem()
         commands |= {f"{name} {inner}": one for inner, one in getattr(command, "commands", {}).items()}
-        found[name] = [(one.opts[0], bool(one.is_flag)) for one in command.params if one.opts[0].startswith("-")]
+        if not hasattr(command, "commands"):
+            found[name] = [
+                (option, bool(one.is_flag)) for one in command.params
+                for option in (*one.opts, *one.secondary_opts) if option.startswith("-")
+            ]  # fmt: skip
     return found
 
 
+def command_of(words: list[str]) -> str:
+    """The command that some words begin with, of the commands that the application has."""
+    return next((name for name in (" ".join(words[:2]), *words[:1]) if name in all_options()), "")
+
+
 def _options(words: list[str]) -> list[tuple[str, bool]]:
-    every = _all_options()
-    return every.get(" ".join(words[:2])) or every[words[0]] or [("--help", True)]
+    return all_options().get(command_of(words)) or [("--help", True)]
 
 
 @cache
@@ -180,6 +192,19 @@ def _result(name: str) -> bytes:
         return (folder / "made.parquet").read_bytes()
 
 
+@cache
+def _database() -> bytes:
+    """The answers of some simulated people to the study of the scenarios."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        (folder / "study.toml").write_text(TEXTS["study"])
+        for name in ("log", "items"):
+            frames()[name].write_csv(folder / f"{name}.csv")
+        words = ["study", "simulate", "study.toml", "--participants", "6", "--database", "sqlite:///answers.sqlite"]
+        subprocess.run([sys.executable, "-m", "trueval", *words], cwd=folder, check=True, capture_output=True)
+        return (folder / "answers.sqlite").read_bytes()
+
+
 def _contents(folder: Path) -> dict[str, str]:
     """Everything below a folder, with digests of the files."""
     found = {}
@@ -191,8 +216,12 @@ def _contents(folder: Path) -> dict[str, str]:
 
 def run_case(seed: int, number: int, worker: Worker, folder: Path) -> Outcome:
     """Make a case in an empty folder, run it, and judge how it ended."""
-    words = make_case(seed, number, folder)
-    (folder / "out").mkdir()
+    return run_words(number, make_case(seed, number, folder), worker, folder)
+
+
+def run_words(number: int, words: list[str], worker: Worker, folder: Path) -> Outcome:
+    """Run a command in a folder whose files are there, and judge how it ended."""
+    (folder / "out").mkdir(exist_ok=True)
     before = _contents(folder)
     answer = worker.ask(folder, words)
     if answer is None:

@@ -55,7 +55,14 @@ random = true
 popularity = {}
 random = {}
 """
-TEXTS = {"experiment": EXPERIMENT, "study": STUDY}
+INVITED = STUDY.replace("popularity = {}", 'ours = { run = "recs.csv" }').replace("least = 2", "least = 0")
+TEXTS = {"experiment": EXPERIMENT, "study": STUDY, "invited": INVITED}
+# Commands without a scenario, and why.
+LEFT_OUT = {
+    "demo": "takes seconds, and reads no file",
+    "data get": "fetches from other hosts",
+    "study serve": "goes on until it is stopped",
+}
 
 EVALUATE = ["evaluate", "{recs}", "--test", "{test}", "--metrics", "ndcg@3,recall@2,coverage@3", "--resamples", "50"]
 
@@ -68,6 +75,7 @@ class Scenario:
     tables: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
     results: tuple[str, ...] = ()  # names of results of an earlier evaluation, as the file of values by user
+    databases: tuple[str, ...] = ()  # names of databases with answers to `STUDY`
     more: dict[str, str] = field(default_factory=dict)  # options that may be added, with good values
 
 
@@ -136,6 +144,18 @@ SCENARIOS = [
     Scenario(["track", "{log}", "--periods", "3"], ("log",), more={"-o": "{out:track.json}"}),
     Scenario(["reproduce", "steck2011", "table1", "--quick", "-o", "{out:paper}"], more={"--seed": "1"}),
     Scenario(["data", "info", "{log}"], ("log",)),
+    Scenario(["designs"]),
+    Scenario(["study", "new", "-o", "{out:new}"], more={"--form": "pair", "--seed": "3"}),
+    Scenario(["study", "simulate", "{study}", "--participants", "3", "--database", "sqlite:///out/people.sqlite"],
+             ("log", "items"), ("study",), more={"--careless": "0.5", "--leave": "0.2", "--position-bias": "1"}),
+    Scenario(["study", "export", "{study}", "-o", "{out:answers}", "--database", "sqlite:///answers.sqlite"],
+             ("log", "items"), ("study",), databases=("answers",), more={"--format": "csv"}),
+    Scenario(["study", "analyse", "{study}", "--database", "sqlite:///answers.sqlite", "--resamples", "100"],
+             ("log", "items"), ("study",), databases=("answers",), more={"--report": "{out:study.html}"}),
+    Scenario(["study", "backup", "{study}", "-o", "{out:copy.sqlite}", "--database", "sqlite:///answers.sqlite"],
+             ("log", "items"), ("study",), databases=("answers",)),
+    Scenario(["study", "invite", "{invited}", "--address", "https://study.example.org", "-o", "{out:invited.csv}",
+              "--database", "sqlite:///out/people.sqlite"], ("log", "items", "recs"), ("invited",)),
     Scenario(["data", "list"]),
     Scenario(["metrics", "ndcg"]),
     Scenario(["systems", "popularity"]),

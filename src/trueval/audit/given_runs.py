@@ -15,7 +15,7 @@ from trueval.audit.settings import RankedSystem, Setting, keep_pairs, only_of
 from trueval.audit.subject import POPULARITY, Subject, named_popularity
 from trueval.data.by_user import ByUser
 from trueval.data.column_roles import RUN_ROLES
-from trueval.data.ids import Ids
+from trueval.data.ids import Ids, check_same_kind
 from trueval.data.interactions import Interactions
 from trueval.data.pair_keys import unique_pairs
 from trueval.data.run_tables import read_run
@@ -48,6 +48,9 @@ class GivenRuns(Subject):
     ) -> None:  # fmt: skip
         own = columns_of(columns, "recs").only(RUN_ROLES) or None
         self.runs = {name: read_run(source, columns=own) for name, source in runs.items()}
+        for name, run in self.runs.items():  # the ids of test and train are compared before
+            for role in _KEYS:
+                check_same_kind(run[role], test.frame[role], role=role, where=(name, test.name))
         self.test, self.train, self.options, self.unbiased_test = test, train, options, unbiased_test
         self.leaked_rows = leaked_rows
         self.catalogue_given = items is not None

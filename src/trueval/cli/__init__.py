@@ -50,15 +50,20 @@ def main() -> None:
         begin_reading(sys.argv[1:])
         from trueval.cli.app import make_app
 
+        stream = sys.stdout
         try:
             make_app(sys.argv[1:])(standalone_mode=True)
+        except SystemExit:
+            if sys.stdout is not stream:  # which click does where it finds the pipe closed, and ends with 1
+                raise BrokenPipeError from None
+            raise
         finally:
             sys.stdout.flush()  # here, where a full disk or a closed pipe can still be told
     except TruevalError as error:
         _stop(f"error: {error}", REFUSED, debug=debug)
     except KeyboardInterrupt:
         _stop("stopped", STOPPED, debug=debug)
-    except BrokenPipeError:  # the reader of our output has left, as `head` does
+    except BrokenPipeError:  # the reader of our output has left, as `head` does: nothing is wrong with our work
         _discard_output()
         sys.exit(0)
     except MemoryError as error:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from trueval.cli.guard import guarded, is_folder
+from trueval.cli.guard import guarded, is_folder, needing
 
 
 def make_app(words: Sequence[str] = ()) -> typer.Typer:
@@ -36,6 +36,10 @@ def make_app(words: Sequence[str] = ()) -> typer.Typer:
 
 def _plain(app: typer.Typer, name: str, command: Any) -> None:
     app.command(name)(command)
+
+
+def _needing(app: typer.Typer, name: str, command: Any) -> None:
+    app.command(name)(needing(command))
 
 
 def _guarded(app: typer.Typer, name: str, command: Any) -> None:
@@ -70,7 +74,7 @@ _COMMANDS: dict[str, tuple[str, Callable[[typer.Typer, str, Any], None]]] = {
     "gate": ("gate:gate_command", _guarded),
     "audit": ("audit:audit_command", _guarded),
     "split": ("split:split_command", _split),
-    "metrics": ("metrics:metrics_command", _plain),
+    "metrics": ("metrics:metrics_command", _needing),
     "systems": ("systems:systems_command", _plain),
     "designs": ("designs:designs_command", _plain),
     "calibrate": ("calibrate:calibrate_command", _guarded),

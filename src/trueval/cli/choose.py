@@ -42,7 +42,13 @@ def _asked(question: Question) -> str:
 def _line(prompt: str) -> str:
     sys.stderr.write(prompt)
     sys.stderr.flush()
-    line = sys.stdin.readline()
+    try:
+        line = sys.stdin.readline()
+    except UnicodeDecodeError as problem:
+        raise DefinitionError(
+            "the answer is not text", where="standard input", found=ascii(problem.object[:20])[1:],
+            do="type the number or the word of an answer, or answer by option (--answers)",
+        ) from None  # fmt: skip
     if not line:
         raise DefinitionError(
             "the questions were not answered",

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from trueval.cli.options import Count, bounded, give
+from trueval.cli.options import Count, give
 from trueval.errors import visible
 from trueval.progress import set_quiet
 from trueval.report.output_formats import check_format
@@ -17,11 +17,6 @@ from trueval.report.output_formats import check_format
 app = typer.Typer(help="List known data sets, fetch one, describe a file.", no_args_is_help=True)
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress and no notes.")]
-# Every command takes these two, so that scripts can pass them blindly.
-Seed = Annotated[int, typer.Option(help="Has no effect: nothing here is random.", callback=bounded("seed"))]
-Threads = Annotated[
-    int | None, typer.Option(help="Has no effect: nothing here runs in parallel.", callback=bounded("threads"))
-]
 
 
 def _on_terminal() -> bool:
@@ -29,7 +24,7 @@ def _on_terminal() -> bool:
 
 
 @app.command("list", epilog="Example: trueval data list")
-def list_(quiet: Quiet = False, seed: Seed = 0, threads: Threads = None) -> None:
+def list_(quiet: Quiet = False) -> None:
     """List the known data sets and which of them are on this machine."""
     from trueval.data.datasets import CATALOGUE, data_home, is_fetched
 
@@ -65,8 +60,6 @@ def get_(
     url: Annotated[str | None, typer.Option(help="Fetch from this address.")] = None,
     checksum: Annotated[str | None, typer.Option(help="Expected checksum of the file: md5:… or sha256:…")] = None,
     quiet: Quiet = False,
-    seed: Seed = 0,
-    threads: Threads = None,
 ) -> None:
     """Fetch a data set, check it, unpack it, and print its folder; an interrupted download is resumed."""
     from trueval.data.download import get
@@ -82,8 +75,6 @@ def info(
     count: Count = None,
     format: Annotated[str, typer.Option(help="table or json.")] = "table",
     quiet: Quiet = False,
-    seed: Seed = 0,
-    threads: Threads = None,
 ) -> None:
     """Describe a log: size, sparsity, values, time, duplicates, popularity, side tables."""
     from trueval.data.describe import describe

@@ -121,13 +121,13 @@ def write_page(make: Callable[[Origin], str], report: Path | None, *files: objec
     """
     if report is None:
         return
-    from trueval.data.writing import write_whole
+    from trueval.data.writing import once_written, write_whole
     from trueval.progress import note
     from trueval.report.origin import Origin, named_files
 
     flat = [one for some in files for one in (some if isinstance(some, (list, tuple)) else [some])]
     write_whole(report, make(Origin(shlex.join(["trueval", *sys.argv[1:]]), named_files(flat))))
-    note(f"wrote {report}")
+    once_written(lambda: note(f"wrote {report}"))
 
 
 def give(text: str, output: Path | str | None) -> None:
@@ -137,8 +137,8 @@ def give(text: str, output: Path | str | None) -> None:
 
         sys.stdout.write(visible(text) if sys.stdout.isatty() else text)
         return
-    from trueval.data.writing import write_whole
+    from trueval.data.writing import once_written, write_whole
     from trueval.progress import note
 
     write_whole(output, text)
-    note(f"wrote {output}")
+    once_written(lambda: note(f"wrote {output}"))

@@ -11,7 +11,7 @@ from typer import Argument, Option
 
 from trueval.cli import study_analysis
 from trueval.cli.guard import guarded
-from trueval.cli.options import CsvSafe, Quiet, Seed
+from trueval.cli.options import CsvSafe, Quiet, Seed, check_places
 from trueval.errors import DataError, DefinitionError, suggest
 from trueval.report.output_formats import check_csv_safe, check_folder_name
 
@@ -202,6 +202,7 @@ def invite_command(
     from trueval.study.storage import Storage
 
     set_quiet(quiet)
+    check_places(output)  # before people are enrolled whose addresses could not be written
     read = _read(study)
     maker = fit_systems(read, read_catalogue(read))
     if not maker.runs:

@@ -20,6 +20,8 @@ _ASIDE = ("version", "versions", "interval", "resamples", "level", "comparison",
           "design_words")  # fmt: skip
 # Where only what both results have must agree.
 _SOME = ("definitions.", "systems.", "data.train")
+# What an option was before results said it: those of earlier versions can be compared with those that say the same.
+_BEFORE = {"missing": "zero"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,7 @@ def check_comparable(one: Mapping[str, Any], other: Mapping[str, Any], names: tu
       found: design: AR-TI-AN and 1R-TI-AN
       do:    evaluate all systems on the same data with the same options
     """
-    left, right = dict(_flat(one)), dict(_flat(other))
+    left, right = ({**_BEFORE, **dict(_flat(manifest))} for manifest in (one, other))
     resplit = any(left.get(key) != right.get(key) for key in REPEATED if key != "seed")
     free = REPEATED + (("data.train", "data.test") if resplit else ())  # another split of the same log
     keys = [key for key in dict.fromkeys([*left, *right]) if key not in free]
@@ -97,6 +99,10 @@ def check_comparable(one: Mapping[str, Any], other: Mapping[str, Any], names: tu
         for key in keys
         if left.get(key) != right.get(key)
     ]
+    versions = [str(manifest.get("version", "an unknown version")) for manifest in (one, other)]
+    if differing and versions[0] != versions[1]:
+        versions = [f"{name}: trueval {version}" for name, version in zip(names, versions)]
+        differing += [f"written by different versions ({'; '.join(versions)}): one may not record what the other does"]
     if differing:
         raise DataError(
             "the results cannot be compared",

@@ -211,8 +211,14 @@ def _by_search(ids: np.ndarray, known: np.ndarray) -> Codes:
 
 
 def _one_type(columns: tuple[pl.Series, ...]) -> tuple[pl.Series, ...]:
-    """Ids beyond the reach of Int64 in one column make all columns UInt64."""
+    """Ids beyond the reach of Int64 in one column make all columns UInt64; text and numbers are never the same ids."""
     kinds = {column.dtype for column in columns}
+    if pl.String in kinds and len(kinds) > 1:
+        text, number = (next(c for c in columns if (c.dtype == pl.String) == is_text) for is_text in (True, False))
+        raise DataError(
+            "ids are text in one table and numbers in another", found=f"e.g. {text.first()!r} and {number.first()!r}",
+            do="write the ids with one type in all tables",
+        )  # fmt: skip
     if kinds != {pl.Int64, pl.UInt64}:
         return columns
     if any((column < 0).any() for column in columns):

@@ -179,7 +179,7 @@ class Interactions:
 
 def _values(frame: pl.DataFrame, name: str) -> pl.Series:
     raw = frame["value"]
-    if raw.dtype.is_nested() or raw.dtype in (pl.Binary, pl.Object):
+    if raw.dtype.is_nested() or raw.dtype.is_temporal() or raw.dtype in (pl.Binary, pl.Object):  # a date is no rating
         raise DataError(
             "values must be finite numbers",
             where=f"{name}, column value",

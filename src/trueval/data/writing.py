@@ -11,6 +11,8 @@ import stat
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import polars as pl
@@ -64,10 +66,61 @@ def write_whole(
             temporary = _new_file_beside(target)
             write_content(temporary, content)
             keep_permissions(temporary, target)
-            temporary.replace(target)
+            waiting = _WAITING.get()
+            if waiting is None:
+                temporary.replace(target)
+            else:
+                waiting.files.append((temporary, target))
+                temporary = None
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
+
+
+@dataclass
+class _Waiting:
+    """Files that were written, beside where they are to be, and what is to be done once they are there."""
+
+    files: list[tuple[Path, Path]] = field(default_factory=list)
+    then: list[Callable[[], object]] = field(default_factory=list)
+
+
+_WAITING: ContextVar[_Waiting | None] = ContextVar("files that wait for others", default=None)
+
+
+@contextmanager
+def together() -> Iterator[None]:
+    """What `write_whole` writes in the block takes its place at its end; where anything fails, none of it does.
+
+    >>> with tempfile.TemporaryDirectory() as place, suppress(OutputError), together():
+    ...     write_whole(Path(place) / "report.html", "<p>")
+    ...     write_whole(Path(place) / "no folder" / "table.csv", "a")
+    ...     print("not reached")
+    """
+    waiting = _Waiting()
+    before = _WAITING.set(waiting)
+    try:
+        yield
+        while waiting.files:
+            temporary, target = waiting.files[0]
+            with writing(target, what="the result could not be written"):
+                temporary.replace(target)
+            del waiting.files[0]
+    finally:
+        _WAITING.reset(before)
+        for temporary, _ in waiting.files:
+            temporary.unlink(missing_ok=True)
+    for action in waiting.then:
+        action()
+
+
+def once_written(action: Callable[[], object]) -> None:
+    """Do something now, or, where files wait for others, when all of them are in their places."""
+    waiting = _WAITING.get()
+    if waiting is None:
+        action()
+    else:
+        waiting.then.append(action)
 
 
 def write_content(path: Path, content: str | Callable[[Path], object]) -> None:

@@ -58,6 +58,11 @@ def checked_counts(frame: pl.DataFrame, *, where: str) -> pl.DataFrame:
     >>> checked_counts(pl.DataFrame({"item": ["a"], "count": [3]}), where="displays")["count"].to_list()
     [3.0]
     """
+    if frame["count"].dtype.is_temporal():  # polars would count the days since 1970
+        raise DataError(
+            "display counts must be numbers of at least 0", where=where, found=f"type {frame['count'].dtype}",
+            do="write how often each item was shown",
+        )  # fmt: skip
     count = frame["count"].cast(pl.Float64, strict=False)
     wrong = ~(count.is_finite() & (count >= 0)).fill_null(False)
     if wrong.any():

@@ -124,8 +124,10 @@ def _read_table(path: Path, beside: Path) -> tuple[pl.DataFrame, dict[str, Any]]
     with reading(path, what="a result", do=_AGAIN):
         inside = pl.read_parquet_metadata(path).get(_KEY)
         record = None if inside is None else parse_json(inside)
-        if record is None and beside.is_file():
-            record = {"manifest": parse_json(beside.read_text(encoding="utf-8"))}
+        together = path.name == "results.parquet"  # a table of another name may be in a folder of something else
+        outside = parse_json(beside.read_text(encoding="utf-8")) if beside.is_file() else None
+        if record is None and outside is not None:
+            record = {"manifest": outside}
     frame = read_parquet(path, what="a result", do=_AGAIN)
     if record is None or not _is_complete(record):
         raise DataError(
@@ -134,11 +136,29 @@ def _read_table(path: Path, beside: Path) -> tuple[pl.DataFrame, dict[str, Any]]
             found="no manifest inside or beside it",
             do="write it with `trueval evaluate --per-user FILE.parquet` or `-o DIR/`",
         )
+    if together and outside is not None and not _agree(record["manifest"], outside):
+        raise Changed(
+            f"{beside.name} and {path.name} of the result say different things of how it was made",
+            where=str(path.parent), found="one of them was changed", do=_AGAIN,
+        )  # fmt: skip
     missing = [name for name in ("system", "user") if name not in frame.columns]
     if missing or not len(frame):
         found = f"no column {' or '.join(missing)}" if missing else "no rows"
         raise DataError("the table holds no users' values", where=str(path), found=found)
     return frame, record
+
+
+class Changed(DataError):
+    """The manifest of a result folder and its table are not of one result."""
+
+
+def _agree(inside: dict[str, Any], outside: Any) -> bool:
+    """Whether the manifest of a folder says all that the table itself does."""
+    if not isinstance(outside, dict):
+        return False
+    if not inside.keys() & outside.keys():  # it was not written as that of a result
+        return True
+    return all(name in outside and outside[name] == value for name, value in inside.items())
 
 
 def _is_complete(record: Any) -> bool:

@@ -17,7 +17,7 @@ from trueval.report.commit import finish_commit
 from trueval.report.files import write_table, write_whole
 from trueval.report.folder import FolderContent, check_folder, write_folders
 from trueval.report.render_formats import as_json
-from trueval.report.result_table import read_result_table, write_result_table
+from trueval.report.result_table import Changed, read_result_table, write_result_table
 
 TABLE, SUMMARY, MANIFEST = "results.parquet", "summary.json", "manifest.json"
 DESIGNS = "designs"  # in the folder of an experiment: a folder for each of its designs
@@ -100,4 +100,25 @@ def load_result(path: Path) -> Evaluation:
             found=found,
             do="give a folder of `trueval evaluate -o DIR/`, or a file of `--per-user FILE.parquet`",
         )
-    return read_result_table(table, beside=table.parent / MANIFEST, where=str(path))
+    beside = table.parent / MANIFEST
+    for _ in range(100):
+        before = _stamps(table, beside)
+        try:
+            return read_result_table(table, beside=beside, where=str(path))
+        except Changed:
+            finish_commit(path)
+            if _stamps(table, beside) == before:  # else a writer replaced the folder between its files
+                raise
+    return read_result_table(table, beside=beside, where=str(path))
+
+
+def _stamps(*files: Path) -> list[tuple[int, int] | None]:
+    """What changes when files are replaced."""
+    found: list[tuple[int, int] | None] = []
+    for file in files:
+        try:
+            status = file.stat()
+            found.append((status.st_ino, status.st_mtime_ns))
+        except OSError:
+            found.append(None)
+    return found

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from trueval import __version__
+from trueval.data.checksummed_json import file_checksum
 from trueval.data.ids import Ids
 from trueval.data.json_values import parse_json
 from trueval.data.tables import read_parquet
@@ -58,7 +59,9 @@ def save_world(world: World, folder: str | Path, *, force: bool = False) -> Path
         world.item_table.write_parquet(place / "items.parquet")
         for name, table in _truth(world).items():
             table.write_parquet(place / f"{name}.parquet")
-        (place / MANIFEST).write_text(json.dumps(_manifest(world, rows), indent=1) + "\n", encoding="utf-8")
+        checksums = {name: file_checksum(place / f"{name}.parquet") for name in FILES}
+        manifest = {**_manifest(world, rows), "checksums": checksums}
+        (place / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
     return folder
 
 
@@ -175,6 +178,17 @@ def check_free(folder: Path, *, force: bool) -> None:
     )
 
 
+def _check_unchanged(folder: Path, checksums: Any) -> None:
+    """Refuse files that have changed since the world was written; worlds of earlier versions have no checksums."""
+    for name, checksum in checksums.items() if isinstance(checksums, dict) else ():
+        path = folder / f"{name}.parquet"
+        if path.is_file() and file_checksum(path) != checksum:
+            raise DataError(
+                "a file of the world has changed since it was written", where=str(path), found="another checksum",
+                do="make the world again, or read the log alone",
+            )  # fmt: skip
+
+
 def load_world(folder: str | Path) -> World:
     """Read a world that `World.save` or `trueval simulate` wrote; its log is read, not drawn again."""
     from trueval.data.interactions import Interactions
@@ -189,6 +203,7 @@ def load_world(folder: str | Path) -> World:
             "the folder is not a world", where=str(folder), found=f"{MANIFEST}: {problem}",
             do="give a folder that trueval simulate wrote",
         ) from problem  # fmt: skip
+    _check_unchanged(folder, manifest.get("checksums"))
     tables = {name: read_parquet(folder / f"{name}.parquet", do="make the world again") for name in FILES}
     users, items = tables["user_truth"], tables["item_truth"]
     trend = items["trend"].to_numpy() if "trend" in items.columns else None

@@ -100,7 +100,15 @@ def simulate(kind: str = "world", data: Any = None, *, seed: int = 0, **options:
             "a world of kind world takes no data", found=type(data).__name__, do='tv.simulate("like", data)'
         )
     given = () if data is None else (as_log(data, "data"),)
-    return KINDS[kind](*given, seed=seed, **options)
+    world = KINDS[kind](*given, seed=seed, **options)
+    best = max(world.tastes.levels)
+    if options.get("threshold") is not None and options["threshold"] > best:
+        raise DefinitionError(
+            "no rating of the world reaches the threshold", where="threshold",
+            found=f"threshold {options['threshold']:g}, ratings up to {best:g}",
+            do=f"give at most {best:g}, or leave it out",
+        )  # fmt: skip
+    return world
 
 
 def options_of_kind(kind: str, *, with_data: bool = False) -> list[str]:

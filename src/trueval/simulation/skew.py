@@ -131,4 +131,6 @@ def _size_of(
     need_memory(size, f"{found['users']:,} users and {found['items']:,} items", do="make a smaller world")
     if not found["c2"] > -1:
         raise DefinitionError("c2 must be above -1", found=f"{found['c2']:g}", do="0 or more is usual")
+    if found["c2"] > 1e9:  # all items have nearly the same number long before, and powers of more overflow
+        raise DefinitionError("c2 must be at most 1e9", found=f"{found['c2']:g}", do="the number of items is large")
     return found

@@ -6,6 +6,7 @@ A transaction that writes takes SQLite's lock when it begins: nothing it has rea
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import signal
 import sqlite3
@@ -130,7 +131,6 @@ def close(engine: Engine) -> None:
             finally:
                 connection.close()
     engine.dispose()
-    _OPEN.discard(engine)
 
 
 @contextmanager
@@ -152,8 +152,11 @@ def ended_by_signal() -> Iterator[None]:
 
 @atexit.register
 def _close_all() -> None:
+    gc.collect()  # connections that a signal or an error interrupted are held by the frames that it left
     for engine in list(_OPEN):
-        close(engine)
+        file = Path(engine.url.database or "")
+        if engine not in _TURNS or file.is_file():  # one that was removed must not be made again
+            close(engine)
 
 
 def _prepare(connection: Any, record: Any) -> None:

@@ -157,7 +157,8 @@ def _typed(column: pl.Series, where: str) -> pl.Series:
     name, text = column.name, column.cast(pl.String)
     blank = text.fill_null("").str.strip_chars() == ""
     if name in _WHOLE | _NUMBERS:
-        typed = (text if column.dtype == pl.String else column).cast(pl.Float64, strict=False).fill_nan(None)
+        as_it_is = column.dtype.is_numeric() or column.dtype == pl.Boolean  # dates would become days since 1970
+        typed = (column if as_it_is else text).cast(pl.Float64, strict=False).fill_nan(None)
         wrong = ~blank & (typed.is_null() | typed.is_infinite())
         if name in _WHOLE:
             least = 1 if name in _FROM_ONE else 0
