@@ -96,7 +96,7 @@ def _of_metric(case: Case, label: str) -> Finding | Draft:
     found = NoiseShare(math.nan, math.nan, math.nan) if len(variants) < _FEWEST else noise_share(values)
     figures: dict[str, Any] = {"metric": label, "winner": best, "candidates": len(variants), **found._asdict()}
     if math.isnan(found.p):
-        return _few(best, len(subject.compared), figures)
+        return _few(best, label, len(subject.compared), figures)
     rest = np.delete(values, variants.index(best), axis=1).mean(axis=1)
     mine = _paired(values[:, variants.index(best)] - rest, best, f"the mean of the other {len(variants) - 1:,}")
     gained = found.share * (float(values[:, variants.index(best)].mean()) - float(values.mean()))
@@ -186,10 +186,10 @@ def _over(subject: Subject, label: str, best: str, other: str) -> Difference:
     return next(iter(differences(subject.base, label, pairs=[(best, other)]).values()))
 
 
-def _few(best: str, many: int, figures: dict[str, Any]) -> Finding:
+def _few(best: str, label: str, many: int, figures: dict[str, Any]) -> Finding:
     """Few systems tell nothing of what else was tried."""
     sentence = (
-        f"It cannot be told whether {best} was chosen on this test set among more systems than the {many:,} at hand: "
-        "what was tried and not reported leaves no trace."
+        f"It cannot be told whether {best}, the best by {label}, was chosen on this test set among more systems than the "
+        f"{many:,} at hand: what was tried and not reported leaves no trace."
     )
     return Finding(_NAME, _HEADING, "cannot tell", "estimate", sentence, figures, _REMEDY)
