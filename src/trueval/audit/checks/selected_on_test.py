@@ -189,7 +189,7 @@ def _over(subject: Subject, label: str, best: str, other: str) -> Difference:
 def _few(best: str, label: str, many: int, figures: dict[str, Any]) -> Finding:
     """Few systems tell nothing of what else was tried."""
     sentence = (
-        f"It cannot be told whether {best}, the best by {label}, was chosen on this test set among more systems than the "
-        f"{many:,} at hand: what was tried and not reported leaves no trace."
+        f"It cannot be told whether {best}, the best by {label}, was chosen on this test set among more systems than "
+        f"the {many:,} at hand: what was tried and not reported leaves no trace."
     )
     return Finding(_NAME, _HEADING, "cannot tell", "estimate", sentence, figures, _REMEDY)
