@@ -42,6 +42,7 @@ COMPILED = (
     "kernels/interest.py", "kernels/item_pairs.py", "kernels/library_order.py", "kernels/loops/*.py",
     "kernels/neighbours.py",
     "kernels/ordering.py", "kernels/ranking.py", "kernels/sampling.py", "kernels/svdpp.py", "kernels/topics.py",
+    "kernels/world_fit.py",
 )  # fmt: skip
 # Sizes of pieces of work, and of those that files are read in; with others the same bits come out.
 SPEED_NAMES = {

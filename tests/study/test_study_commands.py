@@ -78,7 +78,7 @@ def test_each_of_several_processes_opens_the_database_that_was_named(
     serving.serve_by_several(str(path), url, host="127.0.0.1", port=8000, workers=3)
     assert opened.pop() == ("trueval.study.serving:app_of_worker", 3)
     monkeypatch.setattr(Site, "open", lambda study, named: opened.append((study.about.title, named)))
-    monkeypatch.setattr(serving, "make_app", lambda site: "app")
+    monkeypatch.setattr(serving, "make_app", lambda site, **settings: "app")
     monkeypatch.setattr(serving, "set_quiet", lambda quiet: None)
     assert serving.app_of_worker() == "app"
     assert opened == [(read_study(path).about.title, url)]

@@ -166,7 +166,7 @@ def displayed_spec(spec: Spec) -> Spec | None:
     """
     if {"ips", "snips"} & set(spec.transforms):
         return spec
-    if spec.transforms or spec.metric.family != "accuracy":
+    if spec.transforms or spec.metric.looks_for != "relevant":
         return None
     additive = spec if spec.metric.terms is not None else parse("dcg" if spec.k is None else f"dcg@{spec.k}")
     name = additive.metric.name
@@ -183,7 +183,7 @@ def place_weights(spec: Spec, depth: int) -> np.ndarray | None:
     >>> place_weights(parse("novelty@2"), 3) is None
     True
     """
-    if spec.metric.system or spec.metric.family not in ("accuracy", "false_positives", "incomplete"):
+    if spec.metric.system or spec.metric.looks_for not in ("relevant", "not relevant"):
         return None
     return _place_weights(spec, depth)
 
@@ -197,7 +197,7 @@ def _place_weights(spec: Spec, depth: int) -> np.ndarray:
         weights = compute(replace(spec.naive, rules=()), _one_liked(min(depth, _TOLD_APART)), Inputs()).per_unit
     except TruevalError:  # it needs more than a list
         weights = None
-    if weights is None or spec.metric.family != "accuracy" or not np.isfinite(weights).all() or not weights.any():
+    if weights is None or not spec.metric.transformed or not np.isfinite(weights).all() or not weights.any():
         return smooth if spec.k is None else inside
     weights = np.concatenate([weights, np.full(depth - len(weights), weights[-1])])
     # without a cutoff every judged item is in the list, so that equal weights would tell nothing; R-precision, whose
