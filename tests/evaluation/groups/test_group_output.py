@@ -46,7 +46,7 @@ def test_json(trueval, grouped):
         assert parity["plain"]["values"]["a"]["target"] == pytest.approx(0.25)
     assert any("coverage@5" in warning and "aspects" in warning for warning in record["warnings"])
     at = grouped.index("--users")
-    without = json.loads(trueval(*grouped[:at], *grouped[at + 2 :], "--format", "json").out)
+    without = json.loads(trueval(*grouped[:at], *grouped[at + 2 : -2], "--format", "json").out)  # no --min-group
     assert "groups" not in without["systems"]["recs"]
     assert without["systems"]["recs"]["metrics"] == record["systems"]["recs"]["metrics"]
 
