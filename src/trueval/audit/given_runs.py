@@ -229,7 +229,8 @@ def popular_lists(train: pl.DataFrame, users: pl.Series, depth: int) -> pl.DataF
     while len(left):
         width = min(2 * width, len(items))
         top = pl.DataFrame({"item": items.head(width), "place": np.arange(width)})
-        own = left.join(top, how="cross").join(pairs, on=_KEYS, how="anti").sort("user", "place")
+        seen = pairs.filter(pl.col("item").is_in(top["item"].implode()))  # few of all rows
+        own = left.join(top, how="cross").join(seen, on=_KEYS, how="anti").sort("user", "place")
         own = own.with_columns(rank=pl.int_range(1, pl.len() + 1).over("user")).filter(pl.col("rank") <= depth)
         full = own.group_by("user").len("n").filter((pl.col("n") == depth) | (width == len(items)))["user"]
         found.append(own.filter(pl.col("user").is_in(full.implode())))
